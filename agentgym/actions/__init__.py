@@ -1,0 +1,36 @@
+"""Actions: one declaration, from which parsers, renderers, prompts and schemas are derived.
+
+An environment owns a tuple of `ActionSpec`. Agents write actions in one of four grammars: `native`
+(the environment's own text), `xml`, `react` and `tool_call`. For every call that a grammar can
+express, ``parse(render(call, specs, grammar), specs, grammar).call == call``.
+"""
+
+from __future__ import annotations
+
+from agentgym.actions.parsing import parse, strip_think
+from agentgym.actions.rendering import prompt, render, translate
+from agentgym.actions.schema import mcp_tools, openai_tools
+from agentgym.actions.specs import (
+    GRAMMARS,
+    MAX_ACTION_CHARS,
+    ActionCall,
+    ActionSpec,
+    Param,
+    Parsed,
+)
+
+__all__ = [
+    "GRAMMARS",
+    "MAX_ACTION_CHARS",
+    "ActionCall",
+    "ActionSpec",
+    "Param",
+    "Parsed",
+    "mcp_tools",
+    "openai_tools",
+    "parse",
+    "prompt",
+    "render",
+    "strip_think",
+    "translate",
+]

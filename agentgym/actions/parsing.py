@@ -1,0 +1,251 @@
+"""From an agent's text to its first complete action, without regular expressions that backtrack."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from agentgym.actions.specs import (
+    MAX_ACTION_CHARS,
+    ActionCall,
+    ActionSpec,
+    Parsed,
+    check_grammar,
+    check_specs,
+)
+from agentgym.actions.templates import Match, compile_specs, fill, find_native
+from agentgym.actions.values import Fault, build_call
+
+_THINK = re.compile(r"<(/?)think>", re.IGNORECASE)
+_ACTION = re.compile(
+    r"^[ \t]{0,32}action[ \t]{0,8}\d{0,4}[ \t]{0,8}:", re.IGNORECASE | re.MULTILINE
+)
+_TOOL = re.compile(r"<tool_call>", re.IGNORECASE)
+_TOOL_END = re.compile(r"\s{0,64}</tool_call>", re.IGNORECASE)
+_SHORT = 512
+
+
+def strip_think(text: str) -> str:
+    """Remove thinking, so that an action quoted inside it cannot fire.
+
+    Closed blocks are removed. An unclosed ``<think>`` takes the rest of the text with it. A
+    ``</think>`` without opening takes everything before it: some chat templates put the opening
+    tag into the prompt.
+
+    Args:
+        text: An agent's text.
+
+    Returns:
+        The text without thinking; the same object when there is none.
+    """
+    if "<" not in text or not _THINK.search(text):
+        return text
+    kept: list[str] = []
+    at, inside = 0, False
+    for tag in _THINK.finditer(text):
+        if tag[1]:
+            if not inside:
+                kept.clear()
+            at, inside = tag.end(), False
+        elif not inside:
+            kept.append(text[at : tag.start()])
+            inside = True
+    if not inside:
+        kept.append(text[at:])
+    return "".join(kept)
+
+
+def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> Parsed:
+    """Find the first complete action in an agent's text.
+
+    Thinking is stripped first and only the first `MAX_ACTION_CHARS` characters of the rest count.
+    Nothing is ever evaluated, and no text raises.
+
+    Args:
+        text: The agent's text.
+        specs: The environment's actions.
+        grammar: One of `GRAMMARS`.
+
+    Returns:
+        The call, its native text, the text after it, and the reason if there is none. In the
+        native grammar text that matches no template is no error here: it comes back whole in
+        ``native`` with ``call`` None, and the environment says what it thinks of it.
+
+    Raises:
+        ConfigurationError: If the grammar is unknown or the spec set is not valid.
+    """
+    if len(text) > _SHORT:
+        return _parse(text, specs, grammar)
+    found = _parse_short(text, specs, grammar)
+    if found.call is None:
+        return found
+    return replace(found, call=ActionCall(found.call.name, dict(found.call.arguments)))
+
+
+def _parse(text: str, specs: tuple[ActionSpec, ...], grammar: str) -> Parsed:
+    check_grammar(grammar)
+    compile_specs(specs)
+    text = strip_think(text)[:MAX_ACTION_CHARS]
+    if not text.strip():
+        return Parsed(None, error="the text holds no action (thinking does not count)")
+    if grammar == "native":
+        return _parse_native(text, specs)
+    try:
+        call, trailing = _PARSERS[grammar](text, specs)
+        return Parsed(call, to_native(call, specs), trailing.strip())
+    except Fault as fault:
+        return Parsed(None, error=str(fault))
+
+
+_parse_short = lru_cache(maxsize=4096)(_parse)
+
+
+def _parse_native(text: str, specs: tuple[ActionSpec, ...]) -> Parsed:
+    match = find_native(text, specs)
+    if match is None:
+        return Parsed(None, text)
+    try:
+        call = build_call(match.spec, dict(match.values))
+    except Fault:
+        return Parsed(None, text)
+    return Parsed(call, text[match.start : match.end], text[match.end :].strip())
+
+
+def to_native(call: ActionCall, specs: tuple[ActionSpec, ...]) -> str:
+    """Write a call in the environment's own text.
+
+    Args:
+        call: A call that is valid for the specs.
+        specs: The environment's actions.
+
+    Returns:
+        The text of the first template that holds these arguments and reads back as this call.
+
+    Raises:
+        Fault: If every template would change the call.
+    """
+    given = set(call.arguments)
+    for template in compile_specs(specs):
+        if template.spec.name == call.name and set(template.names) == given:
+            text = fill(template, call.arguments)
+            if len(text) <= MAX_ACTION_CHARS and _parse_native(text, specs).call == call:
+                return text
+    spec = check_specs(specs)[call.name.lower()]
+    raise Fault(
+        f"these arguments of {call.name!r} cannot be written as {' or '.join(spec.templates)}: "
+        "change them (brackets must pair, the closing text must not occur inside)"
+    )
+
+
+@lru_cache(maxsize=256)
+def _opening_tag(specs: tuple[ActionSpec, ...]) -> re.Pattern[str]:
+    names = "|".join(sorted(check_specs(specs), key=len, reverse=True))
+    return re.compile(rf"<({names})[ \t]{{0,8}}(/?)>", re.IGNORECASE)
+
+
+def _parse_xml(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, str]:
+    unclosed: set[str] = set()
+    for tag in _opening_tag(specs).finditer(text):
+        spec = check_specs(specs)[tag[1].lower()]
+        if tag[2]:
+            return build_call(spec, {}), text[tag.end() :]
+        if spec.name in unclosed:
+            continue
+        end = re.compile(rf"</{spec.name}>", re.IGNORECASE).search(text, tag.end())
+        if end is None:
+            unclosed.add(spec.name)
+            continue
+        body = text[tag.end() : end.start()]
+        return build_call(spec, _xml_arguments(spec, body)), text[end.end() :]
+    if unclosed:
+        raise Fault(f"<{min(unclosed)}> is not closed: end it with </{min(unclosed)}>")
+    raise Fault(f"no action found: write one of {' '.join(f'<{s.name}>' for s in specs)}")
+
+
+def _xml_arguments(spec: ActionSpec, body: str) -> dict[str, Any]:
+    """Read the body of an action's tag."""
+    if not spec.params and not body.strip():
+        return {}
+    if len(spec.params) == 1 and (spec.params[0].required or body.strip()):
+        return {spec.params[0].name: _unwrap(body)}
+    given: dict[str, Any] = {}
+    rest = body.lstrip()
+    while rest:
+        name = next((p.name for p in spec.params if rest.startswith(f"<{p.name}>")), None)
+        end = rest.find(f"</{name}>") if name else -1
+        if name is None or end < 0 or name in given:
+            names = " ".join(f"<{p.name}>...</{p.name}>" for p in spec.params) or "nothing"
+            raise Fault(f"<{spec.name}> must hold {names}, got {rest[:40]!r}")
+        given[name] = _unwrap(rest[len(name) + 2 : end])
+        rest = rest[end + len(name) + 3 :].lstrip()
+    return given
+
+
+def _unwrap(value: str) -> str:
+    """Drop the line break after an opening tag and the one before a closing tag."""
+    return value.removeprefix("\n").removesuffix("\n")
+
+
+def _parse_react(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, str]:
+    marker = _ACTION.search(text)
+    if marker is None:
+        raise Fault("no action found: write a line that starts with 'Action:'")
+    rest = text[marker.end() :]
+    rest = rest[1:] if rest.startswith((" ", "\n")) else rest
+    match: Match | None = find_native(rest, specs)
+    if match is None or rest[: match.start].strip():
+        forms = " or ".join(template.source for template in compile_specs(specs))
+        shown = rest.strip().split("\n")[0][:60]
+        raise Fault(f"after 'Action:' write {forms}, got {shown!r}")
+    return build_call(match.spec, dict(match.values)), rest[match.end :]
+
+
+def _parse_tool_call(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, str]:
+    tag = _TOOL.search(text)
+    if tag is None and not text.lstrip().startswith("{"):
+        raise Fault('no action found: write <tool_call>{"name": ..., "arguments": ...}</tool_call>')
+    start = tag.end() if tag else 0
+    start += len(text[start:]) - len(text[start:].lstrip())
+    payload, end = _decode(text, start)
+    if tag:
+        close = _TOOL_END.match(text, end)
+        if close is None and text[end:].strip():
+            raise Fault("<tool_call> must hold one JSON object and end with </tool_call>")
+        end = close.end() if close else len(text)
+    if not isinstance(payload, dict) or not isinstance(payload.get("name"), str):
+        raise Fault('the JSON must be an object {"name": ..., "arguments": {...}}')
+    spec = check_specs(specs).get(payload["name"].lower())
+    if spec is None:
+        names = ", ".join(spec.name for spec in specs)
+        raise Fault(f"there is no action {payload['name'][:40]!r}: use one of {names}")
+    arguments = payload.get("arguments", payload.get("parameters")) or {}
+    if isinstance(arguments, str):
+        arguments, _ = _decode(arguments, 0)
+    if not isinstance(arguments, dict):
+        raise Fault(f"the arguments of {spec.name!r} must be a JSON object")
+    return build_call(spec, dict(arguments)), text[end:]
+
+
+def _literal(token: str) -> str:
+    return token
+
+
+_DECODER = json.JSONDecoder(
+    strict=False, parse_int=_literal, parse_float=_literal, parse_constant=_literal
+)
+
+
+def _decode(text: str, start: int) -> tuple[Any, int]:
+    """Decode one JSON value; numbers stay text, so that no digit is lost."""
+    try:
+        payload, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+        raise Fault(f"the tool call is not valid JSON: {reason}") from None
+    return payload, end
+
+
+_PARSERS = {"xml": _parse_xml, "react": _parse_react, "tool_call": _parse_tool_call}

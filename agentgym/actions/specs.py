@@ -1,0 +1,237 @@
+"""Declarations of actions: what an environment offers, and what an agent asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agentgym.errors import ConfigurationError
+
+GRAMMARS = ("native", "xml", "react", "tool_call")
+"""Names of the text grammars in which an action can be written."""
+
+MAX_ACTION_CHARS = 32_768
+"""Characters of an agent's text (thinking removed) that a parser looks at."""
+
+_TYPES = ("string", "integer", "number", "boolean")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_RESERVED = frozenset({"think", "tool_call", "tool_response"})
+PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]{0,63})\}")
+
+
+def _check_name(kind: str, name: object) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"{kind} names are 1 to 64 ASCII letters, digits or '_' and start with a letter, "
+            f"got {name!r}: choose such a name"
+        )
+    if name.lower() in _RESERVED:
+        raise ConfigurationError(
+            f"{kind} name {name!r} is reserved for the grammars ({', '.join(sorted(_RESERVED))}): "
+            "choose another name"
+        )
+
+
+@dataclass(frozen=True)
+class Param:
+    """One argument of an action.
+
+    Values are always text. A plain value is read with its white space collapsed (``" red  shoes "``
+    is ``"red shoes"``); a verbatim value is kept to the character, which shell commands and file
+    contents need.
+    """
+
+    name: str
+    """Identifier, unique within its action."""
+    type: str = "string"
+    """JSON type: ``string``, ``integer``, ``number`` or ``boolean``."""
+    description: str = ""
+    """One line for prompts and schemas."""
+    required: bool = True
+    """Whether a call must give it."""
+    enum: tuple[str, ...] = ()
+    """The only values allowed, matched without regard to case; empty means any."""
+    verbatim: bool = False
+    """Keep white space and line breaks exactly (strings only)."""
+
+    def __post_init__(self) -> None:
+        """Validate the declaration.
+
+        Raises:
+            ConfigurationError: If a field is out of its domain.
+        """
+        _check_name("parameter", self.name)
+        if self.type not in _TYPES:
+            raise ConfigurationError(
+                f"parameter {self.name!r}: type must be one of {', '.join(_TYPES)}, "
+                f"got {self.type!r}"
+            )
+        object.__setattr__(self, "enum", tuple(self.enum))
+        if self.verbatim and (self.type != "string" or self.enum):
+            raise ConfigurationError(
+                f"parameter {self.name!r}: verbatim needs type 'string' and no enum, "
+                f"got type {self.type!r} and enum {self.enum!r}"
+            )
+        for value in self.enum:
+            if not isinstance(value, str) or value != " ".join(value.split()) or not value:
+                raise ConfigurationError(
+                    f"parameter {self.name!r}: enum values are non-empty strings with single "
+                    f"spaces, got {value!r}"
+                )
+
+
+@dataclass(frozen=True)
+class ActionSpec:
+    """One action an environment offers; prompts, parsers and schemas are derived from it."""
+
+    name: str
+    """Identifier, unique within the environment."""
+    description: str
+    """One sentence that says what the action does."""
+    params: tuple[Param, ...] = ()
+    """Its arguments, in order."""
+    terminal: bool = False
+    """Whether the action ends the episode."""
+    examples: tuple[str, ...] = ()
+    """Example calls in native text; other grammars show them translated."""
+    native: str | tuple[str, ...] = ""
+    """Template(s) of the native text such as ``search[{query}]``. Of several, the one that holds
+    exactly the arguments given is used, and of those the first that keeps every value intact.
+    Empty: ``name`` or ``name[{param}]``."""
+
+    def __post_init__(self) -> None:
+        """Validate the declaration.
+
+        Raises:
+            ConfigurationError: If a field is out of its domain.
+        """
+        _check_name("action", self.name)
+        object.__setattr__(self, "params", tuple(self.params))
+        object.__setattr__(self, "examples", tuple(self.examples))
+        if not isinstance(self.native, str):
+            object.__setattr__(self, "native", tuple(self.native))
+        names = [param.name for param in self.params]
+        if len(set(names)) != len(names):
+            raise ConfigurationError(
+                f"action {self.name!r}: parameter names must differ, got {names}"
+            )
+        for template in self.templates:
+            self._check_template(template, names)
+        identity = (self.name, self.description, self.params, self.native, self.examples)
+        object.__setattr__(self, "_hash", hash(identity))
+
+    def __hash__(self) -> int:
+        """Hash once: spec sets are keys of the parsers' caches."""
+        return self._hash  # type: ignore[attr-defined]
+
+    def _check_template(self, template: str, names: list[str]) -> None:
+        found = PLACEHOLDER.findall(template)
+        required = {param.name for param in self.params if param.required}
+        if (
+            not template.strip()
+            or len(set(found)) != len(found)
+            or not required <= set(found) <= set(names)
+        ):
+            raise ConfigurationError(
+                f"action {self.name!r}: a native template must name each of {sorted(required)} "
+                f"once and nothing beyond {names}, got {template!r}"
+            )
+        if "}{" in template and re.search(r"\}\{[A-Za-z]", template):
+            raise ConfigurationError(
+                f"action {self.name!r}: put text between the parameters of {template!r}, "
+                "else their values cannot be told apart"
+            )
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """The native templates, with the default filled in.
+
+        Raises:
+            ConfigurationError: If there is none and the action has several parameters.
+        """
+        if self.native:
+            return (self.native,) if isinstance(self.native, str) else self.native
+        if len(self.params) > 1:
+            raise ConfigurationError(
+                f"action {self.name!r} has {len(self.params)} parameters: give it a native "
+                "template such as 'put {object} in {place}'"
+            )
+        if not self.params:
+            return (self.name,)
+        filled = f"{self.name}[{{{self.params[0].name}}}]"
+        return (filled,) if self.params[0].required else (filled, self.name)
+
+    def param(self, name: str) -> Param | None:
+        """Look a parameter up.
+
+        Args:
+            name: The parameter's name.
+
+        Returns:
+            The parameter, or None when the action has no such parameter.
+        """
+        return next((param for param in self.params if param.name == name), None)
+
+
+@dataclass(frozen=True)
+class ActionCall:
+    """An action with its arguments."""
+
+    name: str
+    """Name of the `ActionSpec`."""
+    arguments: dict[str, str] = field(default_factory=dict)
+    """Parameter name to text."""
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a parser found in an agent's text."""
+
+    call: ActionCall | None
+    """The first complete action, or None."""
+    native: str = ""
+    """That action in the environment's own text, which the environment executes. In the native
+    grammar text that matches no template is passed on whole: the environment judges it."""
+    trailing: str = ""
+    """What stood after the action."""
+    error: str = ""
+    """Why there is nothing to execute; empty when `native` is to be executed."""
+
+
+def check_specs(specs: tuple[ActionSpec, ...]) -> Mapping[str, ActionSpec]:
+    """Index a spec set by lower-cased name.
+
+    Args:
+        specs: The actions of one environment.
+
+    Returns:
+        Mapping from lower-cased name to spec.
+
+    Raises:
+        ConfigurationError: If the set is empty or two names differ only by case.
+    """
+    table = {spec.name.lower(): spec for spec in specs}
+    if not specs or len(table) != len(specs):
+        raise ConfigurationError(
+            "an environment needs at least one action and names that differ by more than case, "
+            f"got {[spec.name for spec in specs]}"
+        )
+    return table
+
+
+def check_grammar(grammar: str) -> str:
+    """Validate the name of a grammar.
+
+    Args:
+        grammar: One of `GRAMMARS`.
+
+    Returns:
+        The same name.
+
+    Raises:
+        ConfigurationError: If there is no such grammar.
+    """
+    if grammar not in GRAMMARS:
+        raise ConfigurationError(f"grammar must be one of {', '.join(GRAMMARS)}, got {grammar!r}")
+    return grammar

@@ -1,0 +1,218 @@
+"""Native templates: find the first complete action in free text, in linear time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from agentgym.actions.specs import PLACEHOLDER, ActionSpec, check_specs
+
+_BRACKETS = re.compile(r"[\[\]]")
+_LINES = re.compile(r"[^\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+
+
+@dataclass(frozen=True)
+class Match:
+    """An action found in a text: its span and the raw text of its arguments."""
+
+    start: int
+    end: int
+    spec: ActionSpec
+    values: dict[str, str]
+
+
+class Page:
+    """A text being searched, with the bracket pairs worked out once."""
+
+    def __init__(self, text: str) -> None:
+        """Wrap a text.
+
+        Args:
+            text: The text to search.
+        """
+        self.text = text
+        self._pairs: dict[int, int] | None = None
+
+    def closing(self, opening: int) -> int:
+        """Find the bracket that closes one.
+
+        A bracket without partner ends at the last ``]`` of its line; ``]`` signs that directly
+        follow the partner belong to the value.
+
+        Args:
+            opening: Index of a ``[``.
+
+        Returns:
+            Index of its ``]``, or -1.
+        """
+        if self._pairs is None:
+            self._pairs, stack = {}, []
+            for mark in _BRACKETS.finditer(self.text):
+                if mark[0] == "[":
+                    stack.append(mark.start())
+                elif stack:
+                    self._pairs[stack.pop()] = mark.start()
+        close = self._pairs.get(opening, -1)
+        if close < 0:
+            stop = self.text.find("\n", opening)
+            return self.text.rfind("]", opening, len(self.text) if stop < 0 else stop)
+        while self.text.startswith("]", close + 1):
+            close += 1
+        return close
+
+
+class Template:
+    """One native template, split into its literal parts and parameter names.
+
+    Three kinds: `delimited` (``search[{query}]``, a fenced block) may stand anywhere; `tail` (ends
+    in a verbatim parameter) takes the rest of the text; any other must fill a line.
+    """
+
+    def __init__(self, spec: ActionSpec, source: str) -> None:
+        """Split a template.
+
+        Args:
+            spec: The action it belongs to.
+            source: The template's text.
+        """
+        parts = PLACEHOLDER.split(source)
+        self.spec = spec
+        self.source = source
+        self.literals: tuple[str, ...] = tuple(parts[0::2])
+        self.names: tuple[str, ...] = tuple(parts[1::2])
+        self.weight = sum(map(len, self.literals))
+        verbatim = {param.name for param in spec.params if param.verbatim} & set(self.names)
+        head, last = self.literals[0], self.literals[-1]
+        self.tail = not last and bool(self.names) and self.names[-1] in verbatim
+        self.delimited = not self.tail and bool(
+            last and (verbatim or re.search(r"[^\w\s]\s*$", head))
+        )
+        self._head = re.compile(_head_pattern(head), re.IGNORECASE)
+
+    def find(self, page: Page) -> Match | None:
+        """Find the first place where the template is complete.
+
+        Args:
+            page: The text.
+
+        Returns:
+            The match, or None.
+        """
+        if self.delimited or self.tail:
+            for head in self._head.finditer(page.text):
+                values, end, hopeless = self._rest(page, head.end())
+                if values is not None:
+                    return Match(head.start(), end, self.spec, values)
+                if hopeless:
+                    return None
+            return None
+        for line in _LINES.finditer(page.text):
+            values = self._line(" ".join(line[0].split()))
+            if values is not None:
+                start = line.start() + len(line[0]) - len(line[0].lstrip())
+                return Match(start, line.end(), self.spec, values)
+        return None
+
+    def _rest(self, page: Page, at: int) -> tuple[dict[str, str] | None, int, bool]:
+        """Match everything after the head; the flag says that no later head can succeed."""
+        values: dict[str, str] = {}
+        for index, name in enumerate(self.names):
+            literal = self.literals[index + 1]
+            if not literal:
+                values[name] = page.text[at:]
+                return values, len(page.text), False
+            bracket = literal[0] == "]" and self.literals[index].endswith("[")
+            end = page.closing(at - 1) if bracket else page.text.find(literal, at)
+            if end < 0:
+                return None, 0, not bracket
+            if not page.text.startswith(literal, end):
+                return None, 0, False
+            values[name] = page.text[at:end]
+            at = end + len(literal)
+        return values, at, False
+
+    def _line(self, line: str) -> dict[str, str] | None:
+        """Match a whole line, white space already collapsed."""
+        head, last = self.literals[0].lstrip(), self.literals[-1].rstrip()
+        if not line or line[: len(head)].lower() != head.lower():
+            return None
+        if not self.names:
+            return {} if len(line) == len(head) else None
+        at, stop = len(head), len(line) - len(last)
+        if stop < at or line[stop:].lower() != last.lower():
+            return None
+        values: dict[str, str] = {}
+        lowered = line.lower()
+        search = lowered if len(lowered) == len(line) else line
+        for index, name in enumerate(self.names[:-1]):
+            literal = self.literals[index + 1]
+            end = search.find(literal.lower() if search is lowered else literal, at, stop)
+            if end < 0:
+                return None
+            values[name], at = line[at:end], end + len(literal)
+        values[self.names[-1]] = line[at:stop]
+        return values if all(value.strip() for value in values.values()) else None
+
+
+def _head_pattern(head: str) -> str:
+    """Build the regular expression that finds a template's opening text."""
+    boundary = r"(?<!\w)" if re.match(r"\w", head) else ""
+    if not head:
+        return r"\A"
+    if re.fullmatch(r"\w+\[", head):
+        return boundary + re.escape(head[:-1]) + r"[ \t]{0,8}\["
+    return boundary + re.escape(head)
+
+
+@lru_cache(maxsize=256)
+def compile_specs(specs: tuple[ActionSpec, ...]) -> tuple[Template, ...]:
+    """Compile the native templates of a spec set, the most specific first.
+
+    Args:
+        specs: The actions of one environment.
+
+    Returns:
+        The templates; at one place of a text the first that matches wins.
+
+    Raises:
+        ConfigurationError: If the set is not valid.
+    """
+    check_specs(specs)
+    found = [Template(spec, source) for spec in specs for source in spec.templates]
+    return tuple(sorted(found, key=lambda template: -template.weight))
+
+
+def find_native(text: str, specs: tuple[ActionSpec, ...]) -> Match | None:
+    """Find the first complete native action in a text.
+
+    Args:
+        text: Text without thinking, of bounded length.
+        specs: The actions of one environment.
+
+    Returns:
+        The earliest match, the most specific template first at one place; or None.
+    """
+    page = Page(text)
+    best: Match | None = None
+    for template in compile_specs(specs):
+        match = template.find(page)
+        if match and (best is None or match.start < best.start):
+            best = match
+    return best
+
+
+def fill(template: Template, arguments: dict[str, str]) -> str:
+    """Write a call in one native template.
+
+    Args:
+        template: A template whose parameters are exactly the arguments.
+        arguments: Parameter name to text.
+
+    Returns:
+        The native text.
+    """
+    parts = [template.literals[0]]
+    for name, literal in zip(template.names, template.literals[1:], strict=True):
+        parts += [arguments[name], literal]
+    return "".join(parts)

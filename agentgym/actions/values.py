@@ -1,0 +1,71 @@
+"""Arguments: validation and canonical text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agentgym.actions.specs import ActionCall, ActionSpec, Param
+
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,63})(?:\.[0-9]{1,64})?(?:[eE][+-]?[0-9]{1,4})?")
+
+
+class Fault(Exception):
+    """Why a text holds no action; the message is shown to the agent."""
+
+
+def build_call(spec: ActionSpec, given: dict[str, Any]) -> ActionCall:
+    """Validate arguments and bring them to canonical text.
+
+    Args:
+        spec: The action.
+        given: Parameter name to raw value; emptied.
+
+    Returns:
+        The call.
+
+    Raises:
+        Fault: If an argument is missing, unknown or of the wrong type.
+    """
+    arguments: dict[str, str] = {}
+    for param in spec.params:
+        value = given.pop(param.name, None)
+        if value is not None:
+            arguments[param.name] = _value(spec, param, value)
+        elif param.required:
+            raise Fault(f"{spec.name!r} needs the argument {param.name!r}")
+    if given:
+        known = ", ".join(param.name for param in spec.params) or "none"
+        raise Fault(f"{spec.name!r} has no argument {min(given)[:40]!r} (it takes: {known})")
+    return ActionCall(spec.name, arguments)
+
+
+def _value(spec: ActionSpec, param: Param, value: Any) -> str:
+    """Bring one value to canonical text."""
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    if not isinstance(value, str):
+        raise Fault(f"the argument {param.name!r} of {spec.name!r} must be a {param.type}")
+    if param.verbatim:
+        return value
+    value = " ".join(value.split())
+    if param.type == "integer" and not _INTEGER.fullmatch(value):
+        value = value[:-2] if value.endswith(".0") and _INTEGER.fullmatch(value[:-2]) else ""
+    elif param.type == "number" and not _NUMBER.fullmatch(value):
+        value = ""
+    elif param.type == "boolean":
+        value = value.lower() if value.lower() in ("true", "false") else ""
+    if param.type != "string" and not value:
+        raise Fault(f"the argument {param.name!r} of {spec.name!r} must be of type {param.type}")
+    if param.enum:
+        if value in param.enum:
+            return value
+        for member in param.enum:
+            if value.lower() == member.lower():
+                return member
+        raise Fault(
+            f"the argument {param.name!r} of {spec.name!r} must be one of "
+            f"{', '.join(param.enum)}, got {value[:40]!r}"
+        )
+    return value

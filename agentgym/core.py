@@ -1,0 +1,384 @@
+"""The contract of an environment: :class:`TextEnv`.
+
+A family implements ``_start`` and ``_act`` (and the optional methods below them); the base class
+does seeding, the choice of the task, the turn budget, the info dict, reward hooks and snapshots.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+
+from agentgym.actions import GRAMMARS, ActionSpec, openai_tools, parse, prompt, render, strip_think
+from agentgym.errors import ConfigurationError, NotSupported
+from agentgym.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
+from agentgym.outcome import Outcome, Snapshot, StopReason, bounded, stop_reason
+from agentgym.spaces import UnicodeText
+from agentgym.tasks import Task, TaskSet
+
+OBSERVATION_LENGTH = 32768
+ACTION_LENGTH = 4096
+RESET_OPTIONS = ("split", "index", "task_id", "horizon", "training_step")
+
+
+class Oracle:
+    """The expert policy of one environment, reached through ``env.unwrapped.oracle()``.
+
+    It reads the environment's hidden state and answers in the environment's own grammar.
+    """
+
+    def __init__(self, env: TextEnv) -> None:
+        self._env = env
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Return the next action of the expert's plan.
+
+        Raises:
+            NotSupported: The family has no expert, or none from this state.
+        """
+        action = self._env.oracle_action()
+        if action is None:
+            raise NotSupported(
+                f"expected {type(self._env).__name__} to know an expert action in this state, but "
+                "it does not; the expert works from every state that is not yet lost"
+            )
+        return action
+
+
+class TextEnv(gymnasium.Env[str, str], ABC):
+    """A Gymnasium environment whose observations and actions are text.
+
+    Args:
+        tasks: The task set.
+        max_turns: Turn budget (horizon) of an episode, unless a reset option sets another.
+        split: Split from which ``reset`` draws when no task is named.
+        grammar: How actions are written: ``native``, ``xml``, ``react`` or ``tool_call``.
+        reward_hooks: Turn-level rewards added to the family's own.
+        expose_oracle: Whether ``info["oracle_action"]`` holds the expert's next action.
+        render_mode: ``"ansi"`` or None.
+
+    Raises:
+        ConfigurationError: A value is out of range; the message names it.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
+    action_specs: ClassVar[tuple[ActionSpec, ...]] = ()
+
+    def __init__(
+        self,
+        tasks: TaskSet,
+        *,
+        max_turns: int,
+        split: str = "train",
+        grammar: str = "native",
+        reward_hooks: Sequence[TurnReward] = (),
+        expose_oracle: bool = False,
+        render_mode: str | None = None,
+    ) -> None:
+        if grammar not in GRAMMARS:
+            raise ConfigurationError(
+                f"expected grammar to be one of {', '.join(GRAMMARS)}; got {grammar!r}"
+            )
+        tasks.check(split)
+        self.tasks = tasks
+        self.max_turns = _turns(max_turns, "max_turns")
+        self.split = split
+        self.grammar = grammar
+        self.expose_oracle = expose_oracle
+        self.render_mode = render_mode
+        self.observation_space = UnicodeText(OBSERVATION_LENGTH)
+        self.action_space = UnicodeText(ACTION_LENGTH)
+        self.hooks = HookRunner(reward_hooks)
+        self.turn = 0
+        self.horizon = self.max_turns
+        self._task: Task | None = None
+        self._running = False
+        self._observation = ""
+        self._last_action: str | None = None
+        self._score = 0.0
+        self._tools_json = json.dumps(openai_tools(self.action_specs))
+
+    # -- what a family implements ---------------------------------------------------------------
+
+    @abstractmethod
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        """Begin ``task`` and return the first observation; all randomness comes from ``rng``."""
+
+    @abstractmethod
+    def _act(self, action: str) -> Outcome:
+        """Carry out one action in the native grammar; never raises on any text."""
+
+    def _admissible(self) -> Sequence[str]:
+        """Return the actions, in the native grammar, that do something in this state."""
+        return ()
+
+    def _state(self) -> str:
+        """Return a text that is equal for equal engine states; its hash is ``state_key``."""
+        return self._observation
+
+    def _oracle_turns(self) -> int | None:
+        """Return the remaining length of the expert's plan, or None where unknown."""
+        return None
+
+    def _oracle_action(self) -> str | None:
+        """Return the expert's next action in the native grammar, or None."""
+        return None
+
+    def _potential(self) -> float:
+        """Return phi of this state, for potential-based shaping."""
+        return 0.0
+
+    def _snapshot(self) -> Any:
+        """Return a picklable copy of the engine's state."""
+        raise NotSupported(
+            f"{type(self).__name__} cannot fork an episode: its engine has no snapshots"
+        )
+
+    def _restore(self, state: Any) -> None:
+        """Return the engine to a state taken by :meth:`_snapshot`."""
+        raise NotSupported(
+            f"{type(self).__name__} cannot fork an episode: its engine has no snapshots"
+        )
+
+    # -- the Gymnasium face ---------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start an episode.
+
+        Args:
+            seed: Seeds ``np_random``, from which the task is drawn if none is named.
+            options: ``{"split", "index"}`` or ``{"task_id"}`` choose the task; ``"horizon"`` is
+                this episode's turn budget; ``"training_step"`` is read by scheduled hooks.
+
+        Returns:
+            The first observation and the info dict, here with ``goal`` and ``tools``.
+
+        Raises:
+            ConfigurationError: An option is unknown or contradicts another.
+            TaskNotFound: The named task does not exist.
+        """
+        super().reset(seed=seed)
+        self._running = False
+        options = options or {}
+        _known(options)
+        task = self.tasks.choose(options, self.np_random, self.split)
+        self.horizon = _turns(options.get("horizon", self.max_turns), "horizon")
+        self.turn, self._score, self._last_action = 0, 0.0, None
+        self._task = task
+        self._observation = bounded(self._start(task, self.np_random), OBSERVATION_LENGTH)
+        self._running = True
+        state_key = self._state_key()
+        if self.hooks:
+            state = self._turn_state(state_key, self._oracle_turns())
+            self.hooks.reset(state, int(options.get("training_step", 0)))
+        info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, state_key, "")
+        info["goal"] = task.goal
+        info["tools"] = json.loads(self._tools_json)
+        return self._observation, info
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take one turn; any ``str`` is a legal action.
+
+        Args:
+            action: Text of the policy. Thinking is stripped, overlong text is cut; what cannot be
+                parsed changes nothing and is answered with the reason.
+
+        Returns:
+            Observation, reward, terminated, truncated and info.
+
+        Raises:
+            ResetNeeded: The episode has ended or never began.
+            ConfigurationError: The action is not a ``str``.
+        """
+        if not self._running:
+            raise ResetNeeded("expected a running episode: call env.reset() before env.step()")
+        text, trailing, problem = self._read(action)
+        outcome = Outcome(problem, valid=False) if problem else self._act(text)
+        self.turn += 1
+        self._last_action = text or action[:ACTION_LENGTH]
+        if outcome.score is not None:
+            self._score = outcome.score
+        self._observation = bounded(outcome.observation, OBSERVATION_LENGTH)
+        terminated = bool(outcome.terminated)
+        truncated = not terminated and self.turn >= self.horizon
+        self._running = not (terminated or truncated)
+        state_key = self._state_key()
+        terms = dict(outcome.terms or {TASK_TERM: float(outcome.reward)})
+        if self.hooks:
+            after = self._turn_state(state_key, self._oracle_turns())
+            terms = self.hooks.terms(
+                self._last_action,
+                after,
+                terms,
+                valid=outcome.valid,
+                done=not self._running,
+                success=outcome.success,
+            )
+        info = self._info(outcome, terms, stop_reason(outcome, truncated), state_key, trailing)
+        return self._observation, sum(terms.values()), terminated, truncated, info
+
+    def render(self) -> str | None:
+        """Return the last turn as text in render mode ``"ansi"``."""
+        if self.render_mode != "ansi":
+            return None
+        if self._last_action is None:
+            return self._observation
+        return f"> {self._last_action}\n{self._observation}"
+
+    # -- beyond Gymnasium -----------------------------------------------------------------------
+
+    @property
+    def task(self) -> Task:
+        """The task of the running episode.
+
+        Raises:
+            ResetNeeded: No episode has begun.
+        """
+        if self._task is None:
+            raise ResetNeeded("expected a task: call env.reset() first")
+        return self._task
+
+    def snapshot(self) -> Snapshot:
+        """Fork the running episode.
+
+        Returns:
+            A picklable state for :meth:`restore`.
+
+        Raises:
+            NotSupported: The family's engine cannot do it.
+        """
+        episode = {
+            "turn": self.turn,
+            "horizon": self.horizon,
+            "running": self._running,
+            "observation": self._observation,
+            "last_action": self._last_action,
+            "score": self._score,
+            "hooks": self.hooks.snapshot(),
+        }
+        rng = copy.deepcopy(dict(self.np_random.bit_generator.state))
+        return Snapshot(self.task.id, episode, self._snapshot(), rng)
+
+    def restore(self, state: Snapshot) -> None:
+        """Continue from a state taken by :meth:`snapshot`.
+
+        Raises:
+            NotSupported: The family's engine cannot do it.
+            TaskNotFound: The snapshot is of another task set.
+        """
+        self._task = self.tasks.find(state.task_id)
+        self._restore(state.engine)
+        episode = state.episode
+        self.turn, self.horizon = episode["turn"], episode["horizon"]
+        self._running, self._score = episode["running"], episode["score"]
+        self._observation = episode["observation"]
+        self._last_action = episode["last_action"]
+        self.hooks.restore(episode["hooks"])
+        self.np_random.bit_generator.state = copy.deepcopy(state.rng)
+
+    def oracle(self) -> Oracle:
+        """Return the expert policy of this environment."""
+        return Oracle(self)
+
+    def oracle_action(self) -> str | None:
+        """Return the expert's next action in this environment's grammar, or None."""
+        action = self._oracle_action()
+        return None if action is None else self._written(action)
+
+    def action_prompt(self) -> str:
+        """Return the paragraph that tells a language model how to write actions."""
+        return prompt(self.action_specs, self.grammar)
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _read(self, action: str) -> tuple[str, str, str]:
+        """Turn model text into (native action, trailing text, problem)."""
+        if not isinstance(action, str):
+            raise ConfigurationError(
+                f"expected the action to be a str, got {type(action).__name__}: {action!r:.80}"
+            )
+        if len(action) > ACTION_LENGTH:
+            action = bounded(action, ACTION_LENGTH)
+        if not action.isascii():
+            action = action.encode("utf-8", "replace").decode("utf-8")
+        if self.grammar == "native":
+            return strip_think(action), "", ""
+        parsed = parse(action, self.action_specs, self.grammar)
+        if parsed.error:
+            return "", parsed.trailing, f"invalid: {parsed.error}"
+        return parsed.native, parsed.trailing, ""
+
+    def _written(self, native: str) -> str:
+        """Write a native action in this environment's grammar."""
+        if self.grammar == "native":
+            return native
+        call = parse(native, self.action_specs, "native").call
+        return native if call is None else render(call, self.action_specs, self.grammar)
+
+    def _state_key(self) -> str:
+        """Hash the engine's state to 16 hexadecimal digits."""
+        text = self._state().encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(text, digest_size=8).hexdigest()
+
+    def _turn_state(self, state_key: str, oracle_turns: int | None) -> TurnState:
+        """Describe the present state to the reward hooks."""
+        return TurnState(
+            self._observation, self.turn, self._score, self._potential(), state_key, oracle_turns
+        )
+
+    def _info(
+        self,
+        outcome: Outcome,
+        terms: dict[str, float],
+        reason: StopReason,
+        state_key: str,
+        trailing: str,
+    ) -> dict[str, Any]:
+        """Assemble the info dict: the same keys at every step, fresh objects, JSON-safe."""
+        native = self.grammar == "native"
+        admissible = list(self._admissible()) if self._running else []
+        info = {
+            "task_id": self.task.id,
+            "split": self.task.split,
+            "turn": self.turn,
+            "horizon": self.horizon,
+            "action_valid": outcome.valid,
+            "admissible_actions": admissible if native else [*map(self._written, admissible)],
+            "success": outcome.success,
+            "score": self._score,
+            "reward_terms": terms,
+            "state_key": state_key,
+            "stop_reason": reason.value,
+            "oracle_turns": self._oracle_turns(),
+            "details": dict(outcome.details or {}),
+            "trailing_text": trailing,
+        }
+        if self.expose_oracle:
+            info["oracle_action"] = self.oracle_action() if self._running else None
+        return info
+
+
+def _turns(value: Any, name: str) -> int:
+    """Validate a number of turns."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ConfigurationError(f"expected {name} to be an integer of at least 1, got {value!r}")
+    return int(value)
+
+
+def _known(options: Mapping[str, Any]) -> None:
+    """Refuse reset options that nothing reads."""
+    unknown = sorted(set(options) - set(RESET_OPTIONS))
+    if unknown:
+        raise ConfigurationError(
+            f"expected reset options among {', '.join(RESET_OPTIONS)}; got {unknown}"
+        )

@@ -1,0 +1,64 @@
+"""The exceptions of agentgym.
+
+Every message states what was expected, what came instead, and what to do about it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+DISTRIBUTION = "agentgym-suite"
+
+
+class AgentGymError(Exception):
+    """Base class of every error that agentgym raises on purpose."""
+
+
+class ConfigurationError(AgentGymError, ValueError):
+    """An argument, option or setting is not one that agentgym accepts."""
+
+
+class TaskNotFound(AgentGymError, LookupError):
+    """A split, index or task id does not name a task of the task set."""
+
+
+class DataError(AgentGymError, ValueError):
+    """A data file is missing, damaged or of another format than expected."""
+
+
+class DependencyNotInstalled(AgentGymError, ImportError):
+    """An optional package is needed; the message holds the command that installs it."""
+
+
+class EnvFailure(AgentGymError, RuntimeError):
+    """The infrastructure behind an environment failed, so its episode has no valid reward."""
+
+
+class NotSupported(AgentGymError, RuntimeError):
+    """The environment or back end cannot do what was asked of it."""
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import an optional dependency at the moment it is needed.
+
+    Args:
+        module: Import name, for example ``"openai"``.
+        extra: The extra of the distribution that provides it, for example ``"chat"``.
+
+    Returns:
+        The imported module.
+
+    Raises:
+        DependencyNotInstalled: The module is absent; names the exact install command.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
+            raise
+        raise DependencyNotInstalled(
+            f"expected the package {module!r} to be installed, but it is not; "
+            f'run: pip install "{DISTRIBUTION}[{extra}]" '
+            f'(or pip install -e ".[{extra}]" in a checkout)'
+        ) from error

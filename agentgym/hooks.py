@@ -1,0 +1,161 @@
+"""Turn-level reward hooks: what a hook sees, and how a list of hooks is run over an episode.
+
+The hooks themselves are in :mod:`agentgym.rewards`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from agentgym.errors import ConfigurationError
+
+TASK_TERM = "task"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnState:
+    """An environment between two turns."""
+
+    observation: str
+    """The text that the policy sees."""
+    turn: int
+    """Turns taken so far."""
+    score: float
+    """Progress in [0, 1]."""
+    potential: float
+    """The family's potential phi of this state."""
+    state_key: str
+    """Hash of the engine's state."""
+    oracle_turns: int | None
+    """Remaining length of the expert's plan, where known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnContext:
+    """One turn, as a reward hook sees it."""
+
+    before: TurnState
+    """State in which the action was taken."""
+    action: str
+    """The action's text."""
+    after: TurnState
+    """State that the action led to."""
+    terms: Mapping[str, float]
+    """Parts of the reward so far: the family's own and those of earlier hooks."""
+    valid: bool
+    """Whether the action was parsed and admissible."""
+    done: bool
+    """Whether the episode ended with this turn, by the task or by the horizon."""
+    success: bool
+    """Whether the task has been solved."""
+    repeats: int
+    """How often the same action was taken in the same state earlier in this episode."""
+    training_step: int
+    """Step of the trainer (0 outside training), for scheduled hooks."""
+
+
+@runtime_checkable
+class TurnReward(Protocol):
+    """A named, weighted part of the reward, computed turn by turn."""
+
+    name: str
+    weight: float
+
+    def __call__(self, context: TurnContext) -> float:
+        """Return this turn's value, before the weight."""
+        ...
+
+    def reset(self) -> None:
+        """Forget the previous episode."""
+        ...
+
+
+class HookRunner:
+    """Runs hooks over the turns of an episode and collects their weighted terms.
+
+    Args:
+        hooks: Hooks in the order in which they are run; copied, so that environments which were
+            made with the same hooks share no state.
+
+    Raises:
+        ConfigurationError: Two hooks share a name, one is named ``task``, or an entry is no hook.
+    """
+
+    def __init__(self, hooks: Sequence[TurnReward]) -> None:
+        names = [getattr(hook, "name", None) for hook in hooks]
+        for hook, name in zip(hooks, names, strict=True):
+            if not isinstance(hook, TurnReward):
+                raise ConfigurationError(
+                    "expected reward hooks with name, weight, __call__(context) and reset(), got "
+                    f"{hook!r}; see agentgym.rewards"
+                )
+            if name == TASK_TERM or names.count(name) > 1:
+                raise ConfigurationError(
+                    f"expected reward hooks with different names other than {TASK_TERM!r}, got "
+                    f"{names}; give one of them another name"
+                )
+        self._hooks = [copy.deepcopy(hook) for hook in hooks]
+        self._before: TurnState | None = None
+        self._seen: Counter[tuple[str, str]] = Counter()
+        self._training_step = 0
+
+    def __bool__(self) -> bool:
+        """Return whether there is any hook to run."""
+        return bool(self._hooks)
+
+    def reset(self, state: TurnState, training_step: int = 0) -> None:
+        """Start an episode in ``state``."""
+        self._before = state
+        self._seen.clear()
+        self._training_step = training_step
+        for hook in self._hooks:
+            hook.reset()
+
+    def terms(
+        self,
+        action: str,
+        after: TurnState,
+        terms: Mapping[str, float],
+        *,
+        valid: bool,
+        done: bool,
+        success: bool,
+    ) -> dict[str, float]:
+        """Return ``terms`` with the weighted value of every hook added.
+
+        Args:
+            action: Text of the action.
+            after: State that the action led to.
+            terms: The family's own terms.
+            valid: Whether the action was admissible.
+            done: Whether the episode ended.
+            success: Whether the task is solved.
+
+        Returns:
+            A new dict in the order: family's terms, then hooks.
+        """
+        before = self._before
+        assert before is not None, "HookRunner.reset must come first"
+        key = (before.state_key, action)
+        result = dict(terms)
+        for hook in self._hooks:
+            context = TurnContext(
+                before, action, after, result, valid, done, success, self._seen[key],
+                self._training_step,
+            )  # fmt: skip
+            result = {**result, hook.name: hook.weight * float(hook(context))}
+        self._seen[key] += 1
+        self._before = after
+        return result
+
+    def snapshot(self) -> Any:
+        """Return a picklable copy of the state."""
+        return copy.deepcopy((self._hooks, self._before, self._seen, self._training_step))
+
+    def restore(self, state: Any) -> None:
+        """Return to a state taken by :meth:`snapshot`."""
+        self._hooks, self._before, self._seen, self._training_step = copy.deepcopy(state)

@@ -1,0 +1,76 @@
+"""What one turn did: outcomes, stop reasons, and snapshots of an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class StopReason(str, Enum):
+    """Why an episode ended; ``NONE`` while it runs."""
+
+    NONE = ""
+    SUCCESS = "success"
+    FAILURE = "failure"
+    ANSWER = "answer"
+    HORIZON = "horizon"
+    ERROR = "error"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one action did, as a family reports it."""
+
+    observation: str
+    """Text of the next observation."""
+    reward: float = 0.0
+    """The family's own reward of this turn."""
+    terminated: bool = False
+    """Whether the task ended."""
+    valid: bool = True
+    """Whether the action was parsed and admissible."""
+    success: bool = False
+    """Whether the task is solved."""
+    score: float | None = None
+    """Progress in [0, 1]; None leaves it as it was."""
+    stop_reason: StopReason = StopReason.NONE
+    """Why it ended; derived from ``success`` where it is left out."""
+    terms: Mapping[str, float] | None = None
+    """Named parts that sum to the reward; ``{"task": reward}`` where left out."""
+    details: Mapping[str, Any] | None = None
+    """JSON-safe facts about the reward, for ``info["details"]``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A forked episode: restore it in any environment of the same configuration."""
+
+    task_id: str
+    """Task of the episode."""
+    episode: dict[str, Any]
+    """The base class's own state."""
+    engine: Any
+    """The family's state."""
+    rng: dict[str, Any]
+    """State of ``np_random``'s bit generator."""
+
+
+def stop_reason(outcome: Outcome, truncated: bool) -> StopReason:
+    """Derive why an episode ended, or ``NONE`` if it goes on."""
+    if truncated:
+        return StopReason.HORIZON
+    if not outcome.terminated:
+        return StopReason.NONE
+    if outcome.stop_reason is not StopReason.NONE:
+        return outcome.stop_reason
+    return StopReason.SUCCESS if outcome.success else StopReason.FAILURE
+
+
+def bounded(text: str, length: int) -> str:
+    """Cut ``text`` to ``length`` code points, with a visible marker where it was cut."""
+    if len(text) <= length:
+        return text
+    marker = f" [... {len(text) - length} characters cut]"
+    return text[: length - len(marker)] + marker

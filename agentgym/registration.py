@@ -1,0 +1,89 @@
+"""The one table of environment families, and their registration with Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+
+from agentgym.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True)
+class EnvFamily:
+    """One registered environment family."""
+
+    name: str
+    """Short name, for command lines."""
+    id: str
+    """Gymnasium id."""
+    entry_point: str
+    """``module:class`` of the environment."""
+    summary: str
+    """One line for people."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Default keyword arguments of the id."""
+    packages: tuple[str, ...] = ()
+    """Import names of the optional packages that the family needs beyond the core."""
+    extra: str = ""
+    """Extra of the distribution that installs them."""
+    horizon: tuple[int, ...] = ()
+    """ScalingInter rounds that suit the family's default tasks."""
+
+
+FAMILIES: tuple[EnvFamily, ...] = (
+    EnvFamily(
+        name="webshop",
+        id="agentgym/WebShop-v0",
+        entry_point="agentgym.envs.webshop.env:WebShopEnv",
+        summary="Find and buy the product that an instruction describes.",
+        horizon=(5, 8, 10),
+    ),
+)
+
+
+def family(name: str) -> EnvFamily:
+    """Look up a family by short name or id.
+
+    Args:
+        name: ``"webshop"``, ``"WebShop-v0"`` or ``"agentgym/WebShop-v0"``; case is ignored.
+
+    Returns:
+        The family.
+
+    Raises:
+        ConfigurationError: No family has this name; lists those that exist.
+    """
+    wanted = name.lower().removeprefix("agentgym/")
+    for entry in FAMILIES:
+        short = entry.id.lower().removeprefix("agentgym/")
+        if wanted in (entry.name, short, short.rsplit("-v", 1)[0]):
+            return entry
+    known = ", ".join(entry.name for entry in FAMILIES)
+    raise ConfigurationError(f"expected the name of an environment ({known}), got {name!r}")
+
+
+def register_all() -> None:
+    """Register every family's id with Gymnasium; entry points stay strings, so this is cheap."""
+    for entry in FAMILIES:
+        if entry.id not in gymnasium.registry:
+            gymnasium.register(
+                entry.id,
+                entry_point=entry.entry_point,
+                vector_entry_point=f"agentgym.registration:{entry.name}_vector",
+                kwargs=dict(entry.kwargs),
+            )
+
+
+def __getattr__(name: str) -> Any:
+    """Resolve ``<family>_vector``: the vector entry point of a family, as a string for Gymnasium."""
+    if name.endswith("_vector") and not name.startswith("_"):
+        entry = family(name.removesuffix("_vector"))
+        from functools import partial
+
+        from agentgym.vector import TextVectorEnv
+
+        return partial(TextVectorEnv.make, entry.id)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

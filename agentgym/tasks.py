@@ -1,0 +1,225 @@
+"""Tasks, splits and panels: what an episode is about, the same on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from agentgym.errors import ConfigurationError, TaskNotFound
+
+SPLITS = ("train", "valid", "test")
+
+
+def canonical_json(value: Any) -> str:
+    """Serialise ``value`` to one fixed JSON text: sorted keys, no white space, ASCII only."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One problem instance: everything that decides an episode's start and its reward."""
+
+    id: str
+    """Stable name, unique in its task set."""
+    split: str
+    """The split that the task belongs to."""
+    index: int
+    """Position within the split, from 0."""
+    goal: str
+    """The instruction in words."""
+    content: Mapping[str, Any] = field(default_factory=dict)
+    """JSON-safe description of the instance; hashed into panels."""
+
+    def digest(self) -> str:
+        """Return the SHA-256 (hex) over id, goal and content."""
+        text = canonical_json([self.id, self.goal, dict(self.content)])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A fixed choice of tasks on which policies are compared."""
+
+    split: str
+    """Split that the tasks were drawn from."""
+    seed: int
+    """Seed of the draw."""
+    ids: tuple[str, ...]
+    """Task ids in the order in which they are played."""
+    sha256: str
+    """Hash over the content of all tasks, so that a changed task is noticed."""
+
+    def __len__(self) -> int:
+        """Number of tasks."""
+        return len(self.ids)
+
+
+class TaskSet(ABC):
+    """The tasks of one environment configuration, in named, disjoint splits.
+
+    A family implements :meth:`len`, :meth:`task` and :meth:`find`; the order within a split must
+    not depend on the machine, the process or a hash seed.
+    """
+
+    name: str
+    """Short name of the set, used in task ids."""
+    splits: tuple[str, ...] = SPLITS
+    """Names of the splits."""
+
+    @abstractmethod
+    def len(self, split: str) -> int:
+        """Return the number of tasks in ``split``.
+
+        Raises:
+            TaskNotFound: There is no such split.
+        """
+
+    @abstractmethod
+    def task(self, split: str, index: int) -> Task:
+        """Return task number ``index`` of ``split``.
+
+        Raises:
+            TaskNotFound: There is no such split or index.
+        """
+
+    @abstractmethod
+    def find(self, task_id: str) -> Task:
+        """Return the task with this id.
+
+        Raises:
+            TaskNotFound: No task has this id.
+        """
+
+    def oracle_turns(self, task: Task) -> int | None:
+        """Return the length of the expert's plan from the start, or None where unknown."""
+        return None
+
+    def draw(self, rng: np.random.Generator, split: str) -> Task:
+        """Draw one task of ``split`` uniformly."""
+        return self.task(split, int(rng.integers(self.len(split))))
+
+    def choose(self, options: Mapping[str, Any], rng: np.random.Generator, split: str) -> Task:
+        """Return the task that reset options name, or draw one.
+
+        Args:
+            options: May hold ``task_id``, or ``split`` and ``index``.
+            rng: Generator for the draw.
+            split: Split to draw from if the options name none.
+
+        Returns:
+            The task.
+
+        Raises:
+            ConfigurationError: Both a task id and a split or index are given.
+            TaskNotFound: The named task does not exist.
+        """
+        if options.get("task_id") is not None:
+            if "index" in options or "split" in options:
+                raise ConfigurationError(
+                    "expected either task_id, or split with index, in the reset options; got both"
+                )
+            return self.find(options["task_id"])
+        split = options.get("split", split)
+        if options.get("index") is None:
+            self.check(split)
+            return self.draw(rng, split)
+        self.check(split, int(options["index"]))
+        return self.task(split, int(options["index"]))
+
+    def iterate(self, split: str) -> Iterator[Task]:
+        """Yield the tasks of ``split`` in order."""
+        return (self.task(split, index) for index in range(self.len(split)))
+
+    def panel(self, split: str, n: int, seed: int = 0) -> Panel:
+        """Choose ``n`` distinct tasks of ``split``.
+
+        The choice is the head of a seeded permutation, so a smaller panel is a prefix of a larger
+        one with the same seed.
+
+        Args:
+            split: Split to draw from.
+            n: Number of tasks, at most ``len(split)``.
+            seed: Seed of the permutation.
+
+        Returns:
+            The panel with its SHA-256.
+
+        Raises:
+            ConfigurationError: ``n`` is not between 1 and the size of the split.
+            TaskNotFound: There is no such split.
+        """
+        size = self.len(split)
+        if not 1 <= n <= size:
+            raise ConfigurationError(
+                f"expected a panel of 1 to {size} tasks of split {split!r}, got n={n}; choose a "
+                "smaller n, or make the environment with a larger task set"
+            )
+        order = np.random.Generator(np.random.PCG64(seed)).permutation(size)[:n]
+        tasks = [self.task(split, int(index)) for index in order]
+        digest = hashlib.sha256("".join(task.digest() for task in tasks).encode()).hexdigest()
+        return Panel(split, seed, tuple(task.id for task in tasks), digest)
+
+    def check(self, split: str, index: int | None = None) -> None:
+        """Validate a split and, if given, an index within it.
+
+        Raises:
+            TaskNotFound: The split is unknown or the index is out of range.
+        """
+        if split not in self.splits:
+            raise TaskNotFound(
+                f"expected a split of {self.name}: one of {', '.join(self.splits)}; got {split!r}"
+            )
+        if index is not None and not 0 <= index < self.len(split):
+            raise TaskNotFound(
+                f"expected an index from 0 to {self.len(split) - 1} in split {split!r} of "
+                f"{self.name}, got {index}"
+            )
+
+
+class TaskList(TaskSet):
+    """Tasks that fit in memory.
+
+    Args:
+        name: Short name of the set.
+        tasks: The tasks of each split; ``split`` and ``index`` of a task are its place here.
+
+    Raises:
+        ConfigurationError: Two tasks share an id, so that splits would not be disjoint, or a task
+            says that it stands elsewhere.
+    """
+
+    def __init__(self, name: str, tasks: Mapping[str, Sequence[Task]]) -> None:
+        self.name = name
+        self.splits = tuple(tasks)
+        self._tasks = {split: tuple(entries) for split, entries in tasks.items()}
+        self._by_id: dict[str, Task] = {}
+        for split, entries in self._tasks.items():
+            for index, task in enumerate(entries):
+                if (task.split, task.index) != (split, index) or task.id in self._by_id:
+                    raise ConfigurationError(
+                        f"expected task {task.id!r} once, with split={split!r} and index={index}; "
+                        f"got split={task.split!r} and index={task.index}, or the id twice"
+                    )
+                self._by_id[task.id] = task
+
+    def len(self, split: str) -> int:
+        """Return the number of tasks in ``split``."""
+        self.check(split)
+        return len(self._tasks[split])
+
+    def task(self, split: str, index: int) -> Task:
+        """Return one task by its place."""
+        self.check(split, index)
+        return self._tasks[split][index]
+
+    def find(self, task_id: str) -> Task:
+        """Return one task by its id."""
+        if task_id not in self._by_id:
+            raise TaskNotFound(f"expected the id of a task of {self.name}, got {task_id!r}")
+        return self._by_id[task_id]

@@ -1,0 +1,51 @@
+"""The environment that CONTRIBUTING.md shows must work as printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+DOCUMENT = Path(__file__).parent.parent / "CONTRIBUTING.md"
+
+
+@pytest.fixture(scope="module")
+def example() -> dict[str, Any]:
+    blocks = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), flags=re.DOTALL)
+    namespace: dict[str, Any] = {"__name__": "example"}
+    exec(compile(blocks[0], str(DOCUMENT), "exec"), namespace)  # our own document
+    return {**namespace, "source": blocks[0]}
+
+
+def test_example_is_as_short_as_promised(example: dict[str, Any]) -> None:
+    lines = [line for line in example["source"].splitlines() if line.strip()]
+    assert len(lines) <= 60
+
+
+def test_example_passes_the_environment_checker(example: dict[str, Any]) -> None:
+    check_env(example["GuessEnv"](render_mode="ansi"))
+
+
+def test_expert_of_the_example_solves_every_test_task(example: dict[str, Any]) -> None:
+    env = example["GuessEnv"]()
+    for index in range(env.tasks.len("test")):
+        observation, info = env.reset(options={"split": "test", "index": index})
+        oracle, done = env.oracle(), False
+        while not done:
+            action = oracle.act(observation, info)
+            observation, _, terminated, truncated, info = env.step(action)
+            done = terminated or truncated
+        assert info["success"], info["task_id"]
+
+
+def test_example_survives_hostile_text(example: dict[str, Any]) -> None:
+    env = example["GuessEnv"]()
+    env.reset(seed=0)
+    for text in ("", "guess", "guess ²", "guess -1", "guess " + "9" * 5000, "\x00", "\ud800"):
+        env.reset(seed=0)
+        _, _, terminated, _, info = env.step(text)
+        assert not terminated
+        assert info["action_valid"] is False

@@ -1,0 +1,111 @@
+"""A small real environment for the unit tests: press coloured buttons in the order of the goal."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from agentgym.actions import ActionSpec, Param
+from agentgym.core import TextEnv
+from agentgym.outcome import Outcome
+from agentgym.tasks import Task, TaskList
+
+COLOURS = ("red", "blue", "green", "gold")
+TOY_ID = "agentgym-test/Toy-v0"
+
+
+SIZES = {"train": 1000, "valid": 160, "test": 200}
+
+
+class ToyTasks(TaskList):
+    """All sequences of two to five buttons, dealt to the splits by a fixed permutation."""
+
+    def __init__(self) -> None:
+        sequences = [s for n in range(2, 6) for s in itertools.product(COLOURS, repeat=n)]
+        order = iter([sequences[(i * 607 + 11) % len(sequences)] for i in range(len(sequences))])
+        super().__init__(
+            "toy",
+            {
+                split: [self._task(split, i, next(order)) for i in range(size)]
+                for split, size in SIZES.items()
+            },
+        )
+
+    @staticmethod
+    def _task(split: str, index: int, buttons: tuple[str, ...]) -> Task:
+        goal = f"press {' then '.join(buttons)}"
+        return Task(f"toy/{'-'.join(buttons)}", split, index, goal, {"buttons": list(buttons)})
+
+    def oracle_turns(self, task: Task) -> int | None:
+        return len(task.content["buttons"])
+
+
+class ToyEnv(TextEnv):
+    """Press the buttons of the goal in order; a wrong button does nothing."""
+
+    action_specs = (
+        ActionSpec(
+            name="press",
+            description="Press a button.",
+            params=(Param("colour", description="Colour of the button.", enum=COLOURS),),
+            native="press {colour}",
+            examples=("press red",),
+        ),
+    )
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(ToyTasks(), **{"max_turns": 8, **kwargs})
+        self._wanted: list[str] = []
+        self._pressed = 0
+
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        self._wanted = list(task.content["buttons"])
+        self._pressed = 0
+        return f"{task.goal} . next is {self._wanted[0]}"
+
+    def _act(self, action: str) -> Outcome:
+        colour = action.removeprefix("press ").strip()
+        if colour not in COLOURS:
+            return Outcome("invalid: no such button", valid=False)
+        if colour != self._wanted[self._pressed]:
+            return Outcome(f"nothing happens . next is {self._wanted[self._pressed]}")
+        self._pressed += 1
+        score = self._pressed / len(self._wanted)
+        if self._pressed == len(self._wanted):
+            return Outcome("the door opens", 1.0, True, success=True, score=score)
+        return Outcome(f"click . next is {self._wanted[self._pressed]}", score=score)
+
+    def _admissible(self) -> Sequence[str]:
+        return [f"press {colour}" for colour in COLOURS]
+
+    def _state(self) -> str:
+        return f"{self._pressed}/{','.join(self._wanted)}"
+
+    def _oracle_turns(self) -> int | None:
+        return len(self._wanted) - self._pressed
+
+    def _oracle_action(self) -> str | None:
+        return None if self._oracle_turns() == 0 else f"press {self._wanted[self._pressed]}"
+
+    def _potential(self) -> float:
+        return self._pressed / max(1, len(self._wanted))
+
+    def _snapshot(self) -> Any:
+        return self._pressed
+
+    def _restore(self, state: Any) -> None:
+        self._wanted = list(self.task.content["buttons"])
+        self._pressed = state
+
+
+def register_toy() -> None:
+    """Register the toy id once per process."""
+    if TOY_ID not in gymnasium.registry:
+        gymnasium.register(TOY_ID, entry_point="tests.toy:ToyEnv")
+
+
+register_toy()
