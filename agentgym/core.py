@@ -179,7 +179,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         self._running = True
         state_key = self._state_key()
         if self.hooks:
-            state = self._turn_state(state_key, self._oracle_turns())
+            state = self._turn_state(state_key)
             self.hooks.reset(state, int(options.get("training_step", 0)))
         info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, state_key, "")
         info["goal"] = task.goal
@@ -215,7 +215,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         state_key = self._state_key()
         terms = dict(outcome.terms or {TASK_TERM: float(outcome.reward)})
         if self.hooks:
-            after = self._turn_state(state_key, self._oracle_turns())
+            after = self._turn_state(state_key)
             terms = self.hooks.terms(
                 self._last_action,
                 after,
@@ -247,6 +247,15 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         if self._task is None:
             raise ResetNeeded("expected a task: call env.reset() first")
         return self._task
+
+    @property
+    def last_action(self) -> str | None:
+        """The last action in the native grammar; None before the first turn."""
+        return self._last_action
+
+    def potential(self) -> float:
+        """Return phi of the present state, for potential-based shaping."""
+        return float(self._potential())
 
     def snapshot(self) -> Snapshot:
         """Fork the running episode.
@@ -307,16 +316,14 @@ class TextEnv(gymnasium.Env[str, str], ABC):
             raise ConfigurationError(
                 f"expected the action to be a str, got {type(action).__name__}: {action!r:.80}"
             )
-        if len(action) > ACTION_LENGTH:
-            action = bounded(action, ACTION_LENGTH)
         if not action.isascii():
             action = action.encode("utf-8", "replace").decode("utf-8")
         if self.grammar == "native":
-            return strip_think(action), "", ""
+            return bounded(strip_think(action), ACTION_LENGTH), "", ""
         parsed = parse(action, self.action_specs, self.grammar)
         if parsed.error:
             return "", parsed.trailing, f"invalid: {parsed.error}"
-        return parsed.native, parsed.trailing, ""
+        return bounded(parsed.native, ACTION_LENGTH), parsed.trailing, ""
 
     def _written(self, native: str) -> str:
         """Write a native action in this environment's grammar."""
@@ -330,10 +337,15 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         text = self._state().encode("utf-8", "surrogatepass")
         return hashlib.blake2b(text, digest_size=8).hexdigest()
 
-    def _turn_state(self, state_key: str, oracle_turns: int | None) -> TurnState:
+    def _turn_state(self, state_key: str) -> TurnState:
         """Describe the present state to the reward hooks."""
         return TurnState(
-            self._observation, self.turn, self._score, self._potential(), state_key, oracle_turns
+            self._observation,
+            self.turn,
+            self._score,
+            self._potential(),
+            state_key,
+            self._oracle_turns(),
         )
 
     def _info(

@@ -107,6 +107,11 @@ class HookRunner:
         """Return whether there is any hook to run."""
         return bool(self._hooks)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the hooks, in order."""
+        return tuple(hook.name for hook in self._hooks)
+
     def reset(self, state: TurnState, training_step: int = 0) -> None:
         """Start an episode in ``state``."""
         self._before = state

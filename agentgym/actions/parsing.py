@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -39,7 +38,8 @@ def strip_think(text: str) -> str:
         text: An agent's text.
 
     Returns:
-        The text without thinking; the same object when there is none.
+        The text without thinking and without white space around what is left; the same object
+        when there is no thinking.
     """
     if "<" not in text or not _THINK.search(text):
         return text
@@ -55,7 +55,7 @@ def strip_think(text: str) -> str:
             inside = True
     if not inside:
         kept.append(text[at:])
-    return "".join(kept)
+    return "".join(kept).strip()
 
 
 def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> Parsed:
@@ -80,9 +80,10 @@ def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> 
     if len(text) > _SHORT:
         return _parse(text, specs, grammar)
     found = _parse_short(text, specs, grammar)
-    if found.call is None:
+    call, native, trailing, error = found
+    if call is None:
         return found
-    return replace(found, call=ActionCall(found.call.name, dict(found.call.arguments)))
+    return Parsed(ActionCall(call.name, call.arguments.copy()), native, trailing, error)
 
 
 def _parse(text: str, specs: tuple[ActionSpec, ...], grammar: str) -> Parsed:
@@ -133,9 +134,9 @@ def to_native(call: ActionCall, specs: tuple[ActionSpec, ...]) -> str:
             text = fill(template, call.arguments)
             if len(text) <= MAX_ACTION_CHARS and _parse_native(text, specs).call == call:
                 return text
-    spec = check_specs(specs)[call.name.lower()]
+    forms = " or ".join(map(repr, check_specs(specs)[call.name.lower()].templates))
     raise Fault(
-        f"these arguments of {call.name!r} cannot be written as {' or '.join(spec.templates)}: "
+        f"these arguments of {call.name!r} cannot be written as {forms}: "
         "change them (brackets must pair, the closing text must not occur inside)"
     )
 

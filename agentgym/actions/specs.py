@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from agentgym.errors import ConfigurationError
 
@@ -118,12 +119,18 @@ class ActionSpec:
             )
         for template in self.templates:
             self._check_template(template, names)
-        identity = (self.name, self.description, self.params, self.native, self.examples)
-        object.__setattr__(self, "_hash", hash(identity))
 
     def __hash__(self) -> int:
         """Hash once: spec sets are keys of the parsers' caches."""
-        return self._hash  # type: ignore[attr-defined]
+        known = self.__dict__.get("_hash")
+        if known is None:
+            known = hash((self.name, self.description, self.params, self.native, self.examples))
+            object.__setattr__(self, "_hash", known)
+        return int(known)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the hash out of pickles: it differs from process to process."""
+        return {key: value for key, value in self.__dict__.items() if key != "_hash"}
 
     def _check_template(self, template: str, names: list[str]) -> None:
         found = PLACEHOLDER.findall(template)
@@ -174,7 +181,7 @@ class ActionSpec:
         return next((param for param in self.params if param.name == name), None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ActionCall:
     """An action with its arguments."""
 
@@ -184,8 +191,7 @@ class ActionCall:
     """Parameter name to text."""
 
 
-@dataclass(frozen=True)
-class Parsed:
+class Parsed(NamedTuple):
     """What a parser found in an agent's text."""
 
     call: ActionCall | None

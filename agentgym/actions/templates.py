@@ -9,6 +9,7 @@ from functools import lru_cache
 from agentgym.actions.specs import PLACEHOLDER, ActionSpec, check_specs
 
 _BRACKETS = re.compile(r"[\[\]]")
+_MARKED = re.compile(r"[\n\[\](){}<>`\"|]|[^\w\s]\s*$")
 _LINES = re.compile(r"[^\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -82,11 +83,11 @@ class Template:
         self.literals: tuple[str, ...] = tuple(parts[0::2])
         self.names: tuple[str, ...] = tuple(parts[1::2])
         self.weight = sum(map(len, self.literals))
-        verbatim = {param.name for param in spec.params if param.verbatim} & set(self.names)
+        self._verbatim = {param.name for param in spec.params if param.verbatim}
         head, last = self.literals[0], self.literals[-1]
-        self.tail = not last and bool(self.names) and self.names[-1] in verbatim
+        self.tail = not last and bool(self.names) and self.names[-1] in self._verbatim
         self.delimited = not self.tail and bool(
-            last and (verbatim or re.search(r"[^\w\s]\s*$", head))
+            last and (self._verbatim & set(self.names) or _MARKED.search(head))
         )
         self._head = re.compile(_head_pattern(head), re.IGNORECASE)
 
@@ -123,9 +124,16 @@ class Template:
                 values[name] = page.text[at:]
                 return values, len(page.text), False
             bracket = literal[0] == "]" and self.literals[index].endswith("[")
-            end = page.closing(at - 1) if bracket else page.text.find(literal, at)
+            verbatim = name in self._verbatim
+            if bracket:
+                end = page.closing(at - 1)
+            else:  # a plain value ends on its line
+                stop = -1 if verbatim else page.text.find("\n", at)
+                end = page.text.find(
+                    literal, at, len(page.text) if stop < 0 else stop + len(literal)
+                )
             if end < 0:
-                return None, 0, not bracket
+                return None, 0, verbatim and not bracket
             if not page.text.startswith(literal, end):
                 return None, 0, False
             values[name] = page.text[at:end]

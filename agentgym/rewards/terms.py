@@ -1,35 +1,13 @@
-"""Turn-level rewards: hooks that map a turn to a number, and a wrapper that adds them to any env.
-
-Pass hooks to ``gymnasium.make(id, reward_hooks=[...])`` or wrap an environment in `ShapedReward`.
-Each hook's weighted value stands in ``info["reward_terms"]`` under its name, and the terms sum to
-the reward. Hooks are deterministic, picklable and deep-copyable; an environment copies them.
-"""
+"""The supplied reward hooks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
-
-import gymnasium
-from gymnasium.utils import RecordConstructorArgs
 
 from agentgym.errors import ConfigurationError
-from agentgym.hooks import HookRunner, TurnContext, TurnReward, TurnState
-
-__all__ = [
-    "InvalidAction",
-    "LinearAlpha",
-    "Potential",
-    "Progressive",
-    "Repeat",
-    "ShapedReward",
-    "TurnContext",
-    "TurnCost",
-    "TurnReward",
-    "TurnState",
-]
+from agentgym.hooks import TurnContext, TurnState
 
 
 def _check(value: float, what: str, low: float, high: float = math.inf) -> None:
@@ -37,6 +15,13 @@ def _check(value: float, what: str, low: float, high: float = math.inf) -> None:
         raise ConfigurationError(
             f"{what} must be a finite number in [{low}, {high}], got {value!r}"
         )
+
+
+class _Memoryless:
+    """A hook whose value depends on the turn alone."""
+
+    def reset(self) -> None:
+        """Do nothing: there is nothing to forget."""
 
 
 def family_potential(state: TurnState) -> float:
@@ -52,8 +37,8 @@ def family_potential(state: TurnState) -> float:
 
 
 @dataclass
-class Potential:
-    r"""Potential-based shaping, F = gamma * phi(s') - phi(s), with phi = 0 once the episode is over.
+class Potential(_Memoryless):
+    """Potential-based shaping, F = gamma * phi(s') - phi(s), with phi = 0 after the episode.
 
     Discounted by the same gamma the terms of an episode sum to -phi(s_0) whatever the policy does,
     so the optimal policy is that of the unshaped task (Ng, Harada and Russell 1999). That needs
@@ -89,12 +74,9 @@ class Potential:
         after = 0.0 if context.done else float(self.phi(context.after))
         return self.gamma * after - float(self.phi(context.before))
 
-    def reset(self) -> None:
-        """Do nothing: the hook has no memory."""
-
 
 @dataclass
-class InvalidAction:
+class InvalidAction(_Memoryless):
     """A penalty for an action that was not parsed or not admissible."""
 
     penalty: float = 0.1
@@ -123,12 +105,40 @@ class InvalidAction:
         """
         return 0.0 if context.valid else -self.penalty
 
-    def reset(self) -> None:
-        """Do nothing: the hook has no memory."""
+
+@dataclass
+class SuccessBonus:
+    """A bonus on the turn that solves the task, where the family pays for partial success, too."""
+
+    bonus: float = 0.5
+    """Size of the bonus, at least 0."""
+    weight: float = 1.0
+    """Factor of the value in the reward."""
+    name: str = "success_bonus"
+    """Key in ``info["reward_terms"]``."""
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ConfigurationError: If the bonus is negative or not finite.
+        """
+        _check(self.bonus, "bonus", 0.0)
+
+    def __call__(self, context: TurnContext) -> float:
+        """Value one turn.
+
+        Args:
+            context: The turn.
+
+        Returns:
+            The bonus if the episode ended solved, else 0.
+        """
+        return self.bonus if context.done and context.success else 0.0
 
 
 @dataclass
-class TurnCost:
+class TurnCost(_Memoryless):
     """A cost of every turn, so that shorter solutions pay more."""
 
     cost: float = 0.01
@@ -157,12 +167,9 @@ class TurnCost:
         """
         return -self.cost
 
-    def reset(self) -> None:
-        """Do nothing: the hook has no memory."""
-
 
 @dataclass
-class Repeat:
+class Repeat(_Memoryless):
     """A penalty for an action already taken in the same state of the same episode."""
 
     penalty: float = 0.05
@@ -190,9 +197,6 @@ class Repeat:
             -penalty for a repeated (state, action), else 0.
         """
         return -self.penalty if context.repeats else 0.0
-
-    def reset(self) -> None:
-        """Do nothing: the environment counts repeats."""
 
 
 @dataclass(frozen=True)
@@ -288,93 +292,3 @@ class Progressive:
     def reset(self) -> None:
         """Forget the running mean."""
         self._turns, self._mean = 0, 0.0
-
-
-class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
-    """Adds turn-level rewards to a text environment.
-
-    The wrapper's terms join ``info["reward_terms"]``. For episodes that are forked with
-    ``snapshot()`` use the environment's own ``reward_hooks=`` instead: a snapshot does not hold the
-    state of wrappers.
-    """
-
-    def __init__(self, env: gymnasium.Env[str, str], hooks: Sequence[TurnReward]) -> None:
-        """Wrap an environment.
-
-        Args:
-            env: A text environment, wrapped or not.
-            hooks: The hooks, run in order; copied.
-
-        Raises:
-            ConfigurationError: If the innermost environment is no `TextEnv`, an entry is no hook or
-                two share a name.
-        """
-        RecordConstructorArgs.__init__(self, hooks=list(hooks))
-        gymnasium.Wrapper.__init__(self, env)
-        if not hasattr(env.unwrapped, "action_specs"):
-            raise ConfigurationError(
-                f"expected an agentgym TextEnv, got {env.unwrapped!r}: ShapedReward reads its state"
-            )
-        self._names = [hook.name for hook in hooks]
-        self._runner = HookRunner(hooks)
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
-        """Start an episode.
-
-        Args:
-            seed: As in the wrapped environment.
-            options: As in the wrapped environment; ``"training_step"`` is read by scheduled hooks.
-
-        Returns:
-            Observation and info; every hook's term is 0.
-        """
-        observation, info = self.env.reset(seed=seed, options=options)
-        training_step = int((options or {}).get("training_step", 0))
-        self._runner.reset(self._state(observation, info), training_step)
-        info = {**info, "reward_terms": {**info["reward_terms"], **dict.fromkeys(self._names, 0.0)}}
-        return observation, info
-
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one turn.
-
-        Args:
-            action: As in the wrapped environment.
-
-        Returns:
-            Observation, the reward with the hooks' terms added, terminated, truncated, info.
-
-        Raises:
-            ConfigurationError: If an inner hook already uses the name of one of these hooks.
-        """
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        total = float(reward)
-        inner = info["reward_terms"]
-        if clash := [name for name in self._names if name in inner]:
-            raise ConfigurationError(
-                f"expected hook names that the environment does not use, got {clash}: "
-                "give the wrapper's hooks other names"
-            )
-        terms = self._runner.terms(
-            getattr(self.env.unwrapped, "_last_action", None) or action,
-            self._state(observation, info),
-            inner,
-            valid=info["action_valid"],
-            done=terminated or truncated,
-            success=info["success"],
-        )
-        for name in self._names:
-            total += terms[name]
-        return observation, total, terminated, truncated, {**info, "reward_terms": terms}
-
-    def _state(self, observation: str, info: dict[str, Any]) -> TurnState:
-        potential = float(self.env.unwrapped._potential())  # type: ignore[attr-defined]
-        return TurnState(
-            observation,
-            info["turn"],
-            info["score"],
-            potential,
-            info["state_key"],
-            info["oracle_turns"],
-        )

@@ -1,0 +1,108 @@
+"""The subcommands of ``agentgym`` and their arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, Union
+
+from tyro.conf import OmitArgPrefixes, Positional, subcommand
+
+
+@dataclass(frozen=True)
+class List:
+    """Show the environments: names, splits with sizes, and what is installed."""
+
+    json: bool = False
+    """Print JSON instead of a table."""
+
+
+@dataclass(frozen=True)
+class Doctor:
+    """Check the installation; print the command that installs what is missing."""
+
+    json: bool = False
+    """Print JSON instead of a table."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """Play an environment in the terminal."""
+
+    env: Positional[str]
+    """Short name or id, such as webshop or agentgym/WebShop-v0."""
+    split: str = "train"
+    """Split of the task."""
+    index: int | None = None
+    """Index of the task in the split; drawn by the seed if left out."""
+    seed: int = 0
+    """Seed of the episode."""
+    horizon: int | None = None
+    """Turn budget; the environment's own if left out."""
+    oracle: bool = False
+    """Show the expert's next action as a hint."""
+    grammar: Literal["native", "xml", "react", "tool_call"] = "native"
+    """How actions are written."""
+    set: tuple[str, ...] = ()
+    """Further arguments of the environment, each as key=value (JSON values)."""
+
+
+@dataclass(frozen=True)
+class Eval:
+    """Evaluate a policy on a fixed panel of tasks."""
+
+    env: Positional[str]
+    """Short name or id, such as webshop or agentgym/WebShop-v0."""
+    policy: Literal["random", "oracle", "chat"] = "random"
+    """The policy; chat is a model behind an OpenAI-compatible endpoint."""
+    split: str = "test"
+    """Split to evaluate on."""
+    n: int = 100
+    """Number of tasks, cut to the split's size."""
+    seed: int = 0
+    """Seed of the panel."""
+    horizon: int | None = None
+    """Turn budget; the environment's own if left out."""
+    grammar: Literal["native", "xml", "react", "tool_call"] = "native"
+    """How actions are written."""
+    model: str = ""
+    """Chat: name of the model."""
+    base_url: str | None = None
+    """Chat: URL of the endpoint up to /v1. The key is read from OPENAI_API_KEY."""
+    window: int = 16
+    """Chat: turns of history sent."""
+    max_tokens: int = 512
+    """Chat: longest answer in tokens."""
+    temperature: float | None = None
+    """Chat: sampling temperature."""
+    set: tuple[str, ...] = ()
+    """Further arguments of the environment, each as key=value (JSON values)."""
+    output: Path | None = None
+    """Write the report with every episode to this JSON file."""
+    record: Path | None = None
+    """Append every episode to this JSONL file, for agentgym replay."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Play recorded episodes again and check that nothing has changed."""
+
+    file: Positional[Path]
+    """JSONL file written by agentgym eval --record or by the Recorder wrapper."""
+
+
+Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
+    Annotated[List, subcommand("list")],
+    Annotated[Play, subcommand("play")],
+    Annotated[Eval, subcommand("eval")],
+    Annotated[Replay, subcommand("replay")],
+    Annotated[Doctor, subcommand("doctor")],
+]
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Gymnasium environments of text tasks for language-model agents."""
+
+    command: OmitArgPrefixes[Command]
+    """What to do."""

@@ -1,0 +1,254 @@
+"""What the subcommands do."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgym.cli.arguments import Command, Doctor, Eval, List, Play, Replay
+from agentgym.errors import AgentGymError, ConfigurationError
+
+if TYPE_CHECKING:
+    import gymnasium
+    from rich.console import Console
+
+    from agentgym.cli.doctor import Check
+
+
+def run(command: Command, console: Console) -> int:
+    """Carry out a subcommand.
+
+    Args:
+        command: The parsed subcommand.
+        console: Where to print.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        AgentGymError: If the input was bad; the message is for the user.
+    """
+    action: Callable[[Any, Console], int] = _COMMANDS[type(command)]
+    return action(command, console)
+
+
+def _resolve(name: str) -> str:
+    """Resolve a short name, or an id that anyone has registered with Gymnasium."""
+    import gymnasium
+
+    from agentgym.registration import family
+
+    return name if name in gymnasium.registry else family(name).id
+
+
+def _make(name: str, settings: Sequence[str], **kwargs: Any) -> gymnasium.Env[str, str]:
+    import gymnasium
+
+    env_id = _resolve(name)
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.isidentifier():
+            raise ConfigurationError(f"expected --set key=value, got {setting!r}")
+        try:
+            kwargs[key] = json.loads(value)
+        except ValueError:
+            kwargs[key] = value
+    try:
+        return gymnasium.make(env_id, **kwargs)
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        message = f"expected --set with arguments of {env_id}, got {list(settings)}: {error}"
+        raise ConfigurationError(message) from error
+
+
+def _list(command: List, console: Console) -> int:
+    from agentgym.registration import FAMILIES
+
+    rows = [_describe(entry) for entry in FAMILIES]
+    if command.json:
+        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+        return 0
+    from rich.table import Table
+
+    table = Table("name", "id", "tasks", "status", "summary")
+    for row in rows:
+        sizes = "\n".join(f"{split} {size:,}" for split, size in row["splits"].items())
+        status = row["status"].replace("[", r"\[")
+        table.add_row(row["name"], row["id"], sizes, status, row["summary"])
+    console.print(table)
+    return 0
+
+
+def _describe(entry: Any) -> dict[str, Any]:
+    """Describe a family; sizes are known only where it can be made."""
+    from importlib.util import find_spec
+
+    from agentgym.cli.doctor import install_command
+
+    row = {"name": entry.name, "id": entry.id, "summary": entry.summary, "splits": {}}
+    missing = [name for name in entry.packages if find_spec(name) is None]
+    if missing:
+        return {**row, "status": install_command(entry.extra)}
+    try:
+        env = _make(entry.id, ())
+    except AgentGymError as error:
+        return {**row, "status": str(error)}
+    tasks: Any = env.unwrapped.tasks  # type: ignore[attr-defined]
+    row["splits"] = {split: tasks.len(split) for split in tasks.splits}
+    env.close()
+    return {**row, "status": "ready"}
+
+
+def _play(command: Play, console: Console) -> int:
+    from agentgym.cli.play import play
+
+    options: dict[str, Any] = {"split": command.split}
+    if command.index is not None:
+        options["index"] = command.index
+    if command.horizon is not None:
+        options["horizon"] = command.horizon
+    env = _make(command.env, command.set, grammar=command.grammar)
+    try:
+        play(
+            env,
+            options,
+            seed=command.seed,
+            hints=command.oracle,
+            say=lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True),
+            ask=lambda: console.input("> ", markup=False),
+        )
+    finally:
+        env.close()
+    return 0
+
+
+def _eval(command: Eval, console: Console) -> int:
+    from rich.progress import Progress
+
+    from agentgym.evaluation import evaluate
+    from agentgym.policies.base import Policy
+
+    env = _make(command.env, command.set, grammar=command.grammar)
+    for path in filter(None, (command.output, command.record)):
+        _check_writable(path)
+    try:
+        policy: Policy | str = command.policy
+        if command.policy == "chat":
+            policy = _chat(command, env)
+        with Progress(console=console, transient=True) as progress:
+            bar = progress.add_task("episodes", total=command.n)
+            report = evaluate(
+                policy,
+                env,
+                command.split,
+                command.n,
+                command.seed,
+                horizon=command.horizon,
+                record=command.record,
+                on_episode=lambda row: progress.advance(bar),
+            )
+    finally:
+        env.close()
+    console.print(report.table())
+    if command.output:
+        text = json.dumps(report.to_dict(), indent=2, allow_nan=False)
+        command.output.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+def _chat(command: Eval, env: gymnasium.Env[str, str]) -> Any:
+    from agentgym.policies.chat import ChatConfig, ChatPolicy
+
+    config = ChatConfig(
+        command.model,
+        command.base_url,
+        window=command.window,
+        max_tokens=command.max_tokens,
+        temperature=command.temperature,
+        tools=command.grammar == "tool_call",
+    )
+    return ChatPolicy(config, env.unwrapped.action_prompt())  # type: ignore[attr-defined]
+
+
+def _check_writable(path: Path) -> None:
+    """Find out before a long run that its result cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("a").close()
+    except OSError as error:
+        message = f"expected a file that can be written, got {path}: {error.strerror}"
+        raise ConfigurationError(message) from error
+
+
+def _doctor(command: Doctor, console: Console) -> int:
+    from dataclasses import asdict
+
+    from agentgym.cli.doctor import examine
+
+    checks = examine()
+    vital = any(check.vital for check in checks)
+    if command.json:
+        sys.stdout.write(json.dumps([asdict(check) for check in checks], indent=2) + "\n")
+        return int(vital)
+    from rich.table import Table
+
+    table = Table("", "what", "found")
+    for name, group in _rows(checks).items():
+        bad = any(check.vital for check in group)
+        good = all(check.ok for check in group)
+        mark = "[green]ok[/]" if good else "[red]broken[/]" if bad else "[yellow]partly[/]"
+        found = ", ".join(f"{check.name} {check.detail}" for check in group)
+        table.add_row(mark, name, found.replace("[", r"\["))
+    console.print(table)
+    for fix, groups in _fixes(checks).items():
+        needed = "needed" if "core" in groups else "optional"
+        console.print(f"{', '.join(groups)} ({needed}):\n  {fix}", markup=False, soft_wrap=True)
+    console.print("The core is broken." if vital else "The core is fine.")
+    return int(vital)
+
+
+def _rows(checks: Sequence[Check]) -> dict[str, list[Check]]:
+    """One table row for the core, for each extra and for the machine."""
+    rows: dict[str, list[Check]] = {}
+    for check in checks:
+        rows.setdefault(check.group, []).append(check)
+    return rows
+
+
+def _fixes(checks: Sequence[Check]) -> dict[str, list[str]]:
+    """Group what is missing by the command that installs it."""
+    fixes: dict[str, list[str]] = {}
+    for check in checks:
+        what = check.name if check.group == "machine" else check.group
+        if check.fix and what not in fixes.setdefault(check.fix, []):
+            fixes[check.fix].append(what)
+    return fixes
+
+
+def _replay(command: Replay, console: Console) -> int:
+    from agentgym.episodes import read_episodes, replay
+
+    played = changed = 0
+    for number, episode in enumerate(read_episodes(command.file), 1):
+        report = replay(episode)
+        played += 1
+        if not report.equal:
+            changed += 1
+            console.print(
+                f"episode {number} ({episode.task_id}): {report.difference}", markup=False
+            )
+    console.print(f"{played} episodes played again, {changed} changed.")
+    return int(changed > 0)
+
+
+_COMMANDS: dict[type, Callable[[Any, Console], int]] = {
+    List: _list,
+    Play: _play,
+    Eval: _eval,
+    Replay: _replay,
+    Doctor: _doctor,
+}

@@ -1,0 +1,148 @@
+"""What is installed, what is missing, and the exact command that repairs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from agentgym.cache import cache_folder
+from agentgym.errors import DISTRIBUTION
+from agentgym.registration import FAMILIES
+
+_REQUIREMENT = re.compile(
+    r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[([^\]]*)\])?\s*([^;]*)(?:;(.*))?"
+)
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    group: str
+    """``core``, the name of an extra, or ``machine``."""
+    name: str
+    """What was looked at."""
+    ok: bool
+    """Whether it is as it should be."""
+    detail: str
+    """Version found, or what is wrong."""
+    fix: str = ""
+    """Command that repairs it; empty when nothing is wrong."""
+
+    @property
+    def vital(self) -> bool:
+        """Whether agentgym cannot work without it."""
+        return self.group == "core" and not self.ok
+
+
+def examine() -> list[Check]:
+    """Look at Python, every package of the core and of the extras, and the machine.
+
+    Docker is looked at only when a registered family needs it.
+
+    Returns:
+        The checks, core first.
+    """
+    checks = [_python(), *_packages(), _cache()]
+    if any("docker" in entry.packages for entry in FAMILIES):
+        checks.append(_docker())
+    return sorted(checks, key=lambda check: (check.group != "core", check.group == "machine"))
+
+
+def install_command(extra: str = "") -> str:
+    """Return the command that installs the distribution or one of its extras.
+
+    Args:
+        extra: Name of the extra; empty for the core.
+
+    Returns:
+        A shell command.
+    """
+    suffix = f"[{extra}]" if extra else ""
+    root = Path(__file__).resolve().parents[2]
+    if (root / "pyproject.toml").is_file():
+        return f'{_python_name()} -m pip install -e "{root}{suffix}"'
+    return f'{_python_name()} -m pip install "{DISTRIBUTION}{suffix}"'
+
+
+def _python_name() -> str:
+    return sys.executable or "python"
+
+
+def _python() -> Check:
+    found = ".".join(map(str, sys.version_info[:3]))
+    ok = sys.version_info >= (3, 10)
+    return Check("core", "python", ok, found, "" if ok else "install Python 3.10 or newer")
+
+
+def _packages() -> Iterable[Check]:
+    """Check the requirements that the installed distribution declares."""
+    try:
+        lines = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        yield Check("core", DISTRIBUTION, False, "not installed", install_command())
+        return
+    yield Check("core", DISTRIBUTION, True, metadata.version(DISTRIBUTION))
+    for line in lines:
+        parts = _REQUIREMENT.match(line)
+        if parts is None or parts[1].lower() == DISTRIBUTION:
+            continue
+        extra = _EXTRA.search(parts[4] or "")
+        yield _package(parts[1], parts[3].strip(" ()"), extra[1] if extra else "")
+
+
+def _package(name: str, wanted: str, extra: str) -> Check:
+    group = extra or "core"
+    try:
+        found = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Check(group, name, False, "not installed", install_command(extra))
+    if not _fits(found, wanted):
+        detail = f"{found}, but {wanted} is needed"
+        return Check(group, name, False, detail, install_command(extra))
+    return Check(group, name, True, found)
+
+
+def _fits(found: str, wanted: str) -> bool:
+    """Compare a version with a specifier; unknown counts as fitting."""
+    try:
+        from packaging.specifiers import SpecifierSet
+    except ImportError:
+        return True
+    return not wanted or SpecifierSet(wanted).contains(found, prereleases=True)
+
+
+def _cache() -> Check:
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        fix = "export AGENTGYM_CACHE=<a folder that you can write to>"
+        return Check("machine", "cache folder", False, f"{folder}: {error.strerror}", fix)
+    return Check("machine", "cache folder", True, f"{folder} is writable")
+
+
+def _docker() -> Check:
+    """Ask the docker daemon's socket whether it answers; needed for container sandboxes only."""
+    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    if not host.startswith("unix://"):
+        return Check("machine", "docker", True, f"DOCKER_HOST={host} (not contacted)")
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
+            link.settimeout(2.0)
+            link.connect(host.removeprefix("unix://"))
+            link.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
+            answer = link.recv(64).split(b"\r\n")[0].decode("ascii", "replace")
+    except (OSError, AttributeError) as error:
+        return Check("machine", "docker", False, f"{host}: {error}", "sudo systemctl start docker")
+    return Check("machine", "docker", " 200 " in answer, f"{host}: {answer}")

@@ -1,0 +1,90 @@
+"""The shapes of vocabulary tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A property that a product has and a shopper may ask for."""
+
+    name: str
+    """The canonical words, as they stand in product texts and in ``attributes``."""
+    paraphrases: tuple[str, ...] = ()
+    """Other words for it; used in instructions only."""
+
+
+@dataclass(frozen=True)
+class OptionGroup:
+    """A choice to be made on the item page, such as the colour."""
+
+    name: str
+    """Name of the group in lower case."""
+    values: tuple[str, ...]
+    """Values; no value may pass for another under the official reward."""
+    alike: tuple[tuple[str, ...], ...] = ()
+    """Sets of values that a hasty reader confuses."""
+
+
+@dataclass(frozen=True)
+class ProductType:
+    """What a product is."""
+
+    name: str
+    """Plural noun phrase in lower case; also the product's ``query``."""
+    aisle: str
+    """Second level of the category path; unique to the type, so that two types share one level."""
+    groups: tuple[OptionGroup, ...]
+    """Options that products of this type may offer."""
+    prices: tuple[int, int]
+    """Lowest and highest price in dollars."""
+    paraphrases: tuple[str, ...] = ()
+    """Other words for it; used in instructions only."""
+
+
+@dataclass(frozen=True)
+class Department:
+    """A part of the shop with its own types and attributes."""
+
+    category: str
+    """One of the official categories: beauty, electronics, fashion, garden, grocery."""
+    root: str
+    """First level of the category path."""
+    types: tuple[ProductType, ...]
+    """Product types."""
+    visible: tuple[Attribute, ...]
+    """Attributes that may stand in a title."""
+    hidden: tuple[Attribute, ...]
+    """Attributes that stand only in bullets or in the description."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Everything that texts are made of."""
+
+    name: str
+    """Name of the vocabulary."""
+    departments: tuple[Department, ...]
+    """Departments; types are visited in their order."""
+    brands: tuple[str, ...] = ()
+    """Invented brand names; none are shown if empty."""
+    noise: tuple[str, ...] = ()
+    """Title words that mean nothing."""
+    uses: tuple[str, ...] = ()
+    """Phrases ``for ...`` that mean nothing."""
+
+
+def attributes(table: str) -> tuple[Attribute, ...]:
+    """Parse lines ``name: paraphrase | paraphrase`` into attributes."""
+    parsed = []
+    for line in table.strip().splitlines():
+        name, _, others = line.strip().partition(":")
+        words = tuple(text.strip() for text in others.split("|") if text.strip())
+        parsed.append(Attribute(name.strip(), words))
+    return tuple(parsed)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Split a table of entries that are separated by commas."""
+    return tuple(entry.strip() for entry in text.split(",") if entry.strip())

@@ -1,0 +1,175 @@
+"""The compact mode: short pages for small language models, and a forgiving action grammar.
+
+Nothing is said twice but the instruction, which comes first alone and again at the end of each
+item page; a label stands behind what it names, so that a causal model reads the facts before the
+sign that it may copy.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agentgym.envs.webshop import engine as e
+from agentgym.envs.webshop.engine import Session
+from agentgym.envs.webshop.products import Product
+
+_ACTION = re.compile(r"\b(search|click)\s*\[", re.IGNORECASE)
+_LABEL = re.compile(r"#?([0-9]{1,3})")
+_ALIASES = {"back": e.PREVIOUS, "prev": e.PREVIOUS, "next": e.NEXT, "buy": e.BUY}
+_SHORT = {e.PREVIOUS: "back", e.NEXT: "next"}
+
+
+def read(text: str) -> tuple[str, str] | None:
+    """Find the first ``search[...]`` or ``click[...]`` in a text.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The lower-case action name and its argument, stripped, with single spaces and in lower
+        case; brackets inside pair up. None if there is no action.
+    """
+    for found in _ACTION.finditer(text):
+        depth = 1
+        for i in range(found.end(), len(text)):
+            depth += (text[i] == "[") - (text[i] == "]")
+            if not depth:
+                argument = " ".join(text[found.end() : i].split()).lower()
+                return found[1].lower(), argument
+        close = text.rfind("]", found.end())
+        if close >= 0:
+            return found[1].lower(), " ".join(text[found.end() : close].split()).lower()
+    return None
+
+
+def resolve(session: Session, name: str) -> str:
+    """Turn a short name into the one that the shop knows, such as ``2`` into an asin.
+
+    Args:
+        session: The shopper.
+        name: Lower-case name out of ``click[...]``.
+
+    Returns:
+        The name for :meth:`Session.click`; unknown ones come back as they are.
+    """
+    state = session.state
+    if state.page == e.RESULTS:
+        label = _LABEL.fullmatch(name)
+        hits = session.hits()
+        if label and 1 <= int(label[1]) <= len(hits):
+            return hits[int(label[1]) - 1].lower()
+    elif state.page == e.ITEM:
+        values = session.product.group_of
+        if name in values:
+            return name
+        spaced = next((value for value in values if _line(value) == name), None)
+        if spaced is not None:
+            return spaced
+    return _ALIASES.get(name, name)
+
+
+def short(session: Session, name: str) -> str:
+    """Return the short form of a clickable name: the inverse of :func:`resolve`."""
+    if session.state.page == e.RESULTS:
+        if name == e.PREVIOUS:
+            return "prev"
+        for place, asin in enumerate(session.hits(), 1):
+            if asin.lower() == name:
+                return str(place)
+    elif session.state.page == e.ITEM and name in session.product.group_of:
+        return name
+    return _SHORT.get(name, name)
+
+
+def clickables(session: Session) -> list[str]:
+    """List the short names that do something on the open page."""
+    page = session.state.page
+    if page == e.RESULTS:
+        names = [str(place) for place in range(1, len(session.hits()) + 1)]
+        names += ["next"] * more(session) + ["prev"] * (session.state.number > 1)
+        return [*names, e.BACK]
+    if page == e.ITEM:
+        return ["back", "description", e.BUY, *session.product.group_of]
+    return ["back", e.BACK] if page == e.SUB else []
+
+
+def more(session: Session) -> bool:
+    """Tell whether there is another page of results."""
+    return session.state.number * session.page_size < session.total()
+
+
+def page(session: Session) -> str:
+    """Render the open page."""
+    kind = session.state.page
+    if kind == e.RESULTS:
+        return _results(session)
+    if kind == e.ITEM:
+        return _item(session)
+    if kind == e.SUB:
+        return _sub_page(session)
+    return "bought" if kind == e.DONE else session.goal.instruction_text
+
+
+def answer(session: Session, before: str, name: str) -> str:
+    """Render what a click led to.
+
+    Args:
+        session: The shopper, after the click.
+        before: Kind of the page on which the click was made.
+        name: The full name that was clicked.
+
+    Returns:
+        The page, or one word where the policy has seen the page already.
+    """
+    after = session.state.page
+    if before == e.ITEM and after == e.RESULTS:
+        return "results"
+    if before == e.SUB and after == e.ITEM:
+        return "item"
+    if before == after == e.ITEM:
+        return f"chosen {name}"
+    return page(session)
+
+
+def refusal(session: Session, name: str) -> str:
+    """Say why a click did nothing."""
+    kind = session.state.page
+    if kind == e.INDEX:
+        return "invalid: search first"
+    if name == e.NEXT and kind == e.RESULTS:
+        return "invalid: no more results"
+    return f"invalid: no {name[:64]} here"
+
+
+def _results(session: Session) -> str:
+    products = session.world.products
+    lines = []
+    for place, asin in enumerate(session.hits(), 1):
+        item = products[asin]
+        lines.append(f"{_line(item.title).lower()} {_price(item)} #{place}")
+    if more(session):
+        lines.append("next")
+    return "\n".join(lines) if lines else "no results"
+
+
+def _item(session: Session) -> str:
+    item = session.product
+    features = ", ".join(filter(None, (_line(bullet).lower() for bullet in item.bullets)))
+    lines = [features] if features else []
+    lines += [f"{name}: {' | '.join(values)}" for name, values in item.options.items()]
+    return "\n".join([*lines, session.goal.instruction_text])
+
+
+def _sub_page(session: Session) -> str:
+    item, sub = session.product, session.state.sub
+    shown = {"description": item.description, "features": ", ".join(item.bullets)}
+    return _line(shown.get(sub or "", "")).lower() or f"no {sub}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _price(item: Product) -> str:
+    """Write the price without trailing zeros: ``$45``, or ``$45 to $50``."""
+    return " to ".join(f"${price:.2f}".removesuffix(".00") for price in item.prices)

@@ -1,0 +1,260 @@
+"""Configurations of the shop, and what one process shares for each of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from agentgym.envs.webshop import official
+from agentgym.envs.webshop.cache import cached
+from agentgym.envs.webshop.careful import CarefulExpert
+from agentgym.envs.webshop.catalogue import VERSION as GENERATOR
+from agentgym.envs.webshop.catalogue import Catalogue, Difficulty, generate
+from agentgym.envs.webshop.goals import Goal, generated_goals
+from agentgym.envs.webshop.nouns import BUILTIN, extractor
+from agentgym.envs.webshop.oracle import Expert
+from agentgym.envs.webshop.products import Instruction, Product
+from agentgym.envs.webshop.store import BoundedCache
+from agentgym.envs.webshop.tasks import GOALS_PER_PRODUCT, generated_tasks, listed_tasks
+from agentgym.envs.webshop.world import World, official_goals
+from agentgym.errors import ConfigurationError
+from agentgym.tasks import Task, TaskSet
+
+GOAL_MODES = ("generated", "official")
+SPLIT_MODES = ("product", "official-index")
+EXPERTS: Mapping[str, type[Expert]] = {"target": Expert, "careful": CarefulExpert}
+OBSERVATION_MODES = ("text", "text_rich", "compact")
+OFFICIAL_PAGE = 10
+COMPACT_PAGE = 4
+CACHED_GOALS = 8192
+
+
+@dataclass(frozen=True)
+class ShopConfig:
+    """Everything that decides products, goals and splits."""
+
+    size: int = 1000
+    """Products of a generated catalogue."""
+    difficulty: str | Difficulty = "medium"
+    """Difficulty of a generated catalogue."""
+    seed: int = 0
+    """Seed of a generated catalogue, and of goals made for official data."""
+    data_dir: str | None = None
+    """Folder with the official files; None generates a catalogue."""
+    num_products: int | None = None
+    """Read only this many products of the official files."""
+    goal_mode: str = "generated"
+    """``generated``: a few solvable goals per product. ``official``: those of the original."""
+    human_goals: bool = False
+    """Take the goals that people wrote (official files only)."""
+    goals_per_product: int = GOALS_PER_PRODUCT
+    """Most goals per product in goal mode ``generated``."""
+    split_mode: str = "product"
+    """``product``: disjoint products. ``official-index``: ranges of the original's order."""
+    nouns: str | None = None
+    """Noun extractor; None takes the generator's knowledge, or ``builtin`` for official files."""
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ConfigurationError: Two fields contradict each other, or one is out of range.
+        """
+        _choice("goal_mode", self.goal_mode, GOAL_MODES)
+        _choice("split_mode", self.split_mode, SPLIT_MODES)
+        if self.split_mode == "official-index" and self.goal_mode != "official":
+            raise ConfigurationError(
+                "expected goal_mode='official' with split_mode='official-index', got "
+                f"goal_mode={self.goal_mode!r}"
+            )
+        if self.human_goals and (self.data_dir is None or self.goal_mode != "official"):
+            raise ConfigurationError(
+                "expected data_dir and goal_mode='official' with human_goals=True, got "
+                f"data_dir={self.data_dir!r} and goal_mode={self.goal_mode!r}"
+            )
+        for name in ("num_products", "goals_per_product"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigurationError(f"expected {name} to be at least 1, got {value!r}")
+
+
+@dataclass
+class Shop:
+    """A world with its tasks and its expert, shared by the environments of a process."""
+
+    world: World
+    """The shop."""
+    tasks: TaskSet
+    """Its goals as tasks."""
+    expert: Expert
+    """Plans."""
+    config: ShopConfig | None = None
+    """Where it came from; None if world and tasks were given."""
+    _goals: BoundedCache[str, Goal] = field(default_factory=lambda: BoundedCache(CACHED_GOALS))
+
+    def goal(self, task: Task) -> Goal:
+        """Return the goal of a task."""
+        found = self._goals.get(task.id)
+        if found is None:
+            found = self._goals.put(task.id, Goal.from_content(task.content))
+        return found
+
+    @classmethod
+    def of(cls, world: World, tasks: TaskSet, expert: str = "target") -> Shop:
+        """Put a given world and task set together."""
+        return cls(world, tasks, EXPERTS[expert](world))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Shop:
+        """Copies of an environment share the shop."""
+        return self
+
+
+_lock = threading.RLock()
+_worlds: dict[ShopConfig, World] = {}
+_shops: dict[tuple[ShopConfig, int, str], Shop] = {}
+
+
+def open_shop(config: ShopConfig, page_size: int, expert: str = "target") -> Shop:
+    """Return this process's shop of a configuration, made on first use.
+
+    Args:
+        config: The configuration.
+        page_size: Products on a results page, which decides the length of the expert's plans.
+        expert: ``target`` knows the right product, ``careful`` only what a shopper can read.
+
+    Returns:
+        The shop.
+
+    Raises:
+        ConfigurationError: The configuration cannot be met.
+        DataError: The official files are missing or damaged.
+    """
+    _choice("expert", expert, tuple(EXPERTS))
+    with _lock:
+        shop = _shops.get((config, page_size, expert))
+        if shop is None:
+            shop = _shops[config, page_size, expert] = _make(config, page_size, expert)
+        return shop
+
+
+def check_observation(mode: str) -> str:
+    """Validate the name of an observation mode.
+
+    Raises:
+        ConfigurationError: It is unknown.
+    """
+    if mode not in OBSERVATION_MODES:
+        raise ConfigurationError(
+            f"expected observation_mode to be one of {', '.join(OBSERVATION_MODES)}; got {mode!r}"
+        )
+    return mode
+
+
+def page_size(mode: str, size: int | None) -> int:
+    """Return the number of products on a results page.
+
+    Args:
+        mode: Observation mode.
+        size: What the user asked for; None is the default of the mode.
+
+    Raises:
+        ConfigurationError: The mode does not allow the size.
+    """
+    if mode != "compact":
+        if size not in (None, OFFICIAL_PAGE):
+            raise ConfigurationError(
+                f"expected results_per_page to be left out in observation mode {mode!r}, which "
+                f"shows {OFFICIAL_PAGE} as the original does; got {size}; use 'compact'"
+            )
+        return OFFICIAL_PAGE
+    if size is None:
+        return COMPACT_PAGE
+    if not 1 <= size <= 50:
+        raise ConfigurationError(f"expected results_per_page to be from 1 to 50, got {size}")
+    return size
+
+
+def _make(config: ShopConfig, page_size: int, expert_name: str) -> Shop:
+    catalogue = None
+    if config.data_dir is None:
+        catalogue = generate(config.size, config.difficulty, config.seed)
+    world = _worlds.get(config)
+    if world is None:
+        world = _generated(config, catalogue) if catalogue else _from_files(config)
+        _worlds[config] = world
+    expert = EXPERTS[expert_name](world)
+    plan_length = partial(expert.turns, page_size=page_size)
+    if catalogue is not None and config.goal_mode == "generated":
+        tasks = generated_tasks(catalogue, config.goals_per_product, plan_length)
+    else:
+        key = catalogue.key if catalogue else f"official-{len(world.products)}"
+        tasks = listed_tasks(key, world.goals, config.split_mode, plan_length)
+    return Shop(world, tasks, expert, config)
+
+
+def _generated(config: ShopConfig, catalogue: Catalogue) -> World:
+    """Open or build the world of a generated catalogue."""
+    own = config.goal_mode == "generated"
+    key = ["generated", GENERATOR, repr(catalogue.difficulty), catalogue.size, catalogue.seed,
+           config.goal_mode, config.nouns]  # fmt: skip
+
+    def build() -> World:
+        if config.nouns is None:
+
+            def nouns(item: Mapping[str, Any]) -> Sequence[str]:
+                return catalogue.nouns(catalogue.index(item["asin"]))
+        else:
+            nouns = _nouns(config.nouns)
+        goals = () if own else official_goals(catalogue.ins, None)
+        return World.build(catalogue.items, catalogue.ins, nouns, goals=goals)
+
+    return cached(key, build)
+
+
+def _from_files(config: ShopConfig) -> World:
+    """Open or build the world of the official files."""
+    assert config.data_dir is not None
+    files = official.locate(config.data_dir, config.num_products)
+    key = ["files", files.key(), config.num_products, config.goal_mode, config.human_goals,
+           config.goals_per_product, config.seed, config.nouns]  # fmt: skip
+
+    def build() -> World:
+        items = official.read_items(files, config.num_products)
+        instructions = official.read_instructions(files)
+        nouns = _nouns(config.nouns or BUILTIN)
+        if config.goal_mode == "official":
+            human = official.read_human(files) if config.human_goals else None
+            goals = official_goals(instructions, human)
+            return World.build(items, instructions, nouns, goals=goals)
+        world = World.build(items, instructions, nouns)
+        return world.with_goals(_few_goals(world, instructions, config))
+
+    return cached(key, build)
+
+
+def _few_goals(
+    world: World, instructions: Mapping[str, Mapping[str, Any]], config: ShopConfig
+) -> list[Goal]:
+    """Make at most ``goals_per_product`` solvable goals of each product."""
+    goals: list[Goal] = []
+    products: Sequence[Product] = world.products.items
+    for item in products:
+        entry = Instruction.parse(instructions.get(item.asin))
+        goals += generated_goals(
+            item, entry, seed=config.seed, limit=config.goals_per_product, solvable=world.solvable
+        )
+    return goals
+
+
+def _nouns(source: str) -> Any:
+    extract = extractor(source)
+    return lambda item: extract(item["name"])
+
+
+def _choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        known = ", ".join(choices)
+        raise ConfigurationError(f"expected {name} to be one of {known}; got {value!r}")

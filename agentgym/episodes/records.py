@@ -1,0 +1,284 @@
+"""Episode records: one JSON line each, in a versioned format."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import DataError
+
+FORMAT = "agentgym.episode/1"
+"""Name and version of the format; the version changes when a reader must."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class State:
+    """What is recorded of an environment between two turns."""
+
+    observation: str
+    """The text that the policy saw."""
+    score: float
+    """Progress in [0, 1]."""
+    potential: float
+    """The family's potential phi."""
+    state_key: str
+    """Hash of the engine's state."""
+    oracle_turns: int | None = None
+    """Remaining length of the expert's plan, where known."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of an episode."""
+
+    action: str
+    """Text given to ``step``."""
+    executed: str
+    """The action in the environment's own text."""
+    after: State
+    """The state that it led to."""
+    reward: float
+    """Reward of the turn."""
+    reward_terms: dict[str, float]
+    """Its parts."""
+    action_valid: bool
+    """Whether the action was parsed and admissible."""
+    success: bool
+    """Whether the task was solved."""
+    terminated: bool
+    """Whether the task ended."""
+    truncated: bool
+    """Whether the turn budget ended the episode."""
+    raw_text: str | None = None
+    """The model's whole text, if it is more than the action."""
+    prompt_tokens: int | None = None
+    """Tokens that the model read for this turn, where known."""
+    completion_tokens: int | None = None
+    """Tokens that the model wrote in this turn, where known."""
+
+
+@dataclass(frozen=True)
+class Episode:
+    """A whole episode, with all that is needed to play it again."""
+
+    env_id: str
+    """Gymnasium id."""
+    env_kwargs: dict[str, Any]
+    """Keyword arguments of the environment that JSON can hold."""
+    task_id: str
+    """The task."""
+    split: str
+    """Its split."""
+    goal: str
+    """The instruction."""
+    seed: int | None
+    """Seed of the reset."""
+    rng: dict[str, Any] | None
+    """State of ``np_random`` before a reset without seed."""
+    options: dict[str, Any]
+    """Options of the reset."""
+    start: State
+    """The first state."""
+    turns: tuple[Turn, ...]
+    """The turns."""
+    stop_reason: str
+    """Why the episode ended."""
+    details: dict[str, Any] = field(default_factory=dict)
+    """The family's facts about the reward."""
+    hooks: tuple[str, ...] = ()
+    """Names of the reward terms that hooks added to the family's own."""
+    not_stored: tuple[str, ...] = ()
+    """Arguments and wrappers of the environment that JSON cannot hold."""
+    panel_sha256: str = ""
+    """Hash of the panel that the task belongs to, if any."""
+    policy: str = ""
+    """Name of the policy."""
+    packages: dict[str, str] = field(default_factory=dict)
+    """Versions of the packages at the time."""
+    extra: dict[str, Any] = field(default_factory=dict)
+    """Anything else, such as the training step."""
+
+    @property
+    def reward(self) -> float:
+        """Sum of the rewards."""
+        return sum(turn.reward for turn in self.turns)
+
+    @property
+    def score(self) -> float:
+        """Final score in [0, 1]."""
+        return (self.turns[-1].after if self.turns else self.start).score
+
+    @property
+    def success(self) -> bool:
+        """Whether the task was solved."""
+        return bool(self.turns) and self.turns[-1].success
+
+    def to_line(self) -> str:
+        """Write the episode as one line of ASCII JSON.
+
+        Returns:
+            The line, with its line break. Pairs of surrogates become the character they stand for;
+            lone ones are kept.
+
+        Raises:
+            DataError: If a value cannot be written as JSON.
+        """
+        record = {"format": FORMAT, **asdict(self)}
+        record.update(score=self.score, success=self.success, reward=self.reward)
+        try:
+            return json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n"
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"expected an episode of {self.env_id} with JSON-safe values, but: {error}; "
+                "details, extra and rewards hold plain and finite values only"
+            ) from error
+
+    @classmethod
+    def from_line(cls, line: str) -> Episode:
+        """Read an episode from a line.
+
+        Args:
+            line: One line written by `to_line`.
+
+        Returns:
+            The episode.
+
+        Raises:
+            DataError: If the line is no episode of this format.
+        """
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"expected one JSON object per line, but: {error}") from error
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            found = record.get("format") if isinstance(record, dict) else type(record).__name__
+            raise DataError(f'expected "format": "{FORMAT}", got {found!r}')
+        values = _fields(cls, record)
+        values["start"] = _state(values["start"], "start")
+        values["turns"] = tuple(_turn(turn, i) for i, turn in enumerate(values["turns"]))
+        values["hooks"], values["not_stored"] = tuple(values["hooks"]), tuple(values["not_stored"])
+        return cls(**values)
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "str | None": (str, type(None)),
+    "float": (int, float),
+    "bool": (bool,),
+    "int | None": (int, type(None)),
+    "dict[str, Any]": (dict,),
+    "dict[str, Any] | None": (dict, type(None)),
+    "dict[str, str]": (dict,),
+    "dict[str, float]": (dict,),
+    "tuple[str, ...]": (list,),
+    "tuple[Turn, ...]": (list,),
+    "State": (dict,),
+}
+
+
+def _fields(cls: type, record: Any, where: str = "") -> dict[str, Any]:
+    """Take the fields of a dataclass out of a record; unknown keys are for later versions."""
+    values = {}
+    if not isinstance(record, Mapping):
+        raise DataError(f"expected an object at {where or 'the top'}, got {record!r:.80}")
+    for entry in fields(cls):
+        name = f"{where}.{entry.name}" if where else entry.name
+        kinds = _TYPES[str(entry.type)]
+        if entry.name not in record:
+            raise DataError(f"expected the field {name!r}, but it is missing")
+        value = record[entry.name]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise DataError(f"expected {name!r} to be {entry.type}, got {value!r:.80}")
+        values[entry.name] = value
+    return values
+
+
+def _state(record: Any, where: str) -> State:
+    return State(**_fields(State, record, where))
+
+
+def _turn(record: Any, index: int) -> Turn:
+    values = _fields(Turn, record, f"turns[{index}]")
+    values["after"] = _state(values["after"], f"turns[{index}].after")
+    return Turn(**values)
+
+
+def clean(text: str) -> str:
+    """Bring a text to the form in which a record gives it back.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The text with each pair of surrogates joined to one character; lone ones stay.
+    """
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def read_episodes(path: str | Path, *, strict: bool = True) -> Iterator[Episode]:
+    """Read a file of episodes, one at a time.
+
+    Args:
+        path: A JSONL file.
+        strict: Raise at a broken line (a run that was killed may leave one at the end); otherwise
+            skip it with a warning.
+
+    Yields:
+        The episodes in order; empty lines are skipped.
+
+    Raises:
+        DataError: If the file cannot be read, or a line is broken; names the line.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                try:
+                    episode = Episode.from_line(line)
+                except DataError as error:
+                    if strict:
+                        raise DataError(f"{path}, line {number}: {error}") from error
+                    _log.warning("skipping %s, line %d: %s", path, number, error)
+                    continue
+                yield episode
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"expected a file of episodes at {path}, but: {reason}") from error
+
+
+def append_episode(path: str | Path, episode: Episode) -> None:
+    """Append an episode to a file and flush it; a torn last line is closed first.
+
+    Args:
+        path: A JSONL file; it and its folder are made if they are missing.
+        episode: The episode.
+
+    Raises:
+        DataError: If the episode is not JSON-safe, or the file cannot be written.
+    """
+    path = Path(path)
+    data = episode.to_line().encode("ascii")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "a+b") as file:
+            if file.tell():
+                file.seek(-1, 2)
+                if file.read(1) != b"\n":
+                    data = b"\n" + data
+            file.write(data)
+    except OSError as error:
+        raise DataError(
+            f"expected to append an episode to {path}, but: {error.strerror}; choose a file that "
+            "can be written and a disk with room"
+        ) from error

@@ -1,0 +1,207 @@
+"""Play a recorded episode again, and score it anew without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import gymnasium
+import numpy as np
+
+from agentgym.episodes.recorder import package_versions
+from agentgym.episodes.records import Episode, State, Turn, clean
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.hooks import HookRunner, TurnReward, TurnState
+from agentgym.rewards import ShapedReward
+
+
+@dataclass(frozen=True)
+class ReplayReport:
+    """Whether an episode plays as it did when it was recorded."""
+
+    equal: bool
+    """Whether every observation, reward, flag and state is exactly the same."""
+    turns: int
+    """Turns played before the end or the first difference."""
+    difference: str = ""
+    """The first difference; empty when there is none."""
+
+
+def make_env(episode: Episode) -> gymnasium.Env[str, str]:
+    """Make the environment of a record.
+
+    Args:
+        episode: The record.
+
+    Returns:
+        A fresh environment.
+
+    Raises:
+        ConfigurationError: If the record does not hold all of its arguments, or its id is unknown.
+    """
+    if episode.not_stored:
+        raise ConfigurationError(
+            f"expected an environment for {episode.task_id}, because its record cannot hold "
+            f"{', '.join(episode.not_stored)}: make it and pass it as env="
+        )
+    if episode.env_id not in gymnasium.registry:
+        raise ConfigurationError(
+            f"expected a registered id, got {episode.env_id!r} from the record: import the package "
+            "that registers it, or pass env="
+        )
+    return gymnasium.make(episode.env_id, **episode.env_kwargs)
+
+
+def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> ReplayReport:
+    """Play the recorded actions and compare everything exactly.
+
+    Args:
+        episode: The record.
+        env: An environment made like the recorded one; None makes it from the record.
+
+    Returns:
+        The report; a difference also names packages whose version has changed.
+
+    Raises:
+        ConfigurationError: If the environment cannot be made from the record.
+        DataError: If the state of the random generator in the record is damaged.
+        TaskNotFound: If the task no longer exists.
+    """
+    used = env if env is not None else make_env(episode)
+    try:
+        played, difference = _compare(episode, used)
+    finally:
+        if env is None:
+            used.close()
+    if difference:
+        now = package_versions()
+        changed = [
+            f"{name} {version} then, {now.get(name)} now"
+            for name, version in episode.packages.items()
+            if now.get(name) != version
+        ]
+        difference += f" ({'; '.join(changed)})" if changed else ""
+    return ReplayReport(not difference, played, difference)
+
+
+def _begin(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[str, dict[str, Any]]:
+    """Reset an environment as the record says."""
+    if episode.rng is not None:
+        unwrapped: Any = env.unwrapped
+        bits, state = np.random.PCG64(), cast(Any, episode.rng)
+        try:
+            bits.state = state
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(
+                f"expected the state of a PCG64 generator in the record, got {episode.rng!r:.120}"
+            ) from error
+        unwrapped.np_random = np.random.Generator(bits)
+    return env.reset(seed=episode.seed, options=dict(episode.options))
+
+
+def _compare(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[int, str]:
+    observation, info = _begin(episode, env)
+    difference = _differs("task_id", episode.task_id, info["task_id"]) or _state_differs(
+        episode.start, observation, info
+    )
+    if difference:
+        return 0, f"reset: {difference}"
+    for number, turn in enumerate(episode.turns, 1):
+        observation, reward, terminated, truncated, info = env.step(turn.action)
+        flags = {"terminated": terminated, "truncated": truncated}
+        difference = _turn_differs(turn, observation, float(reward), flags, info)
+        if difference:
+            return number - 1, f"turn {number}: {difference}"
+        if (terminated or truncated) and number < len(episode.turns):
+            return number, f"turn {number}: the episode ended, {len(episode.turns)} turns recorded"
+    return len(episode.turns), ""
+
+
+def _differs(name: str, expected: Any, got: Any) -> str:
+    if expected == got:
+        return ""
+    if isinstance(expected, str) and isinstance(got, str):
+        same = next(
+            (i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b),
+            min(len(expected), len(got)),
+        )
+        start = max(0, same - 20)
+        shown = expected[start : same + 40], got[start : same + 40]
+        return f"{name} differs at character {same}: expected {shown[0]!r}, got {shown[1]!r}"
+    return f"{name} differs: expected {expected!r}, got {got!r}"
+
+
+def _state_differs(state: State, observation: str, info: dict[str, Any]) -> str:
+    return (
+        _differs("observation", state.observation, clean(observation))
+        or _differs("score", state.score, float(info["score"]))
+        or _differs("state_key", state.state_key, info["state_key"])
+        or _differs("oracle_turns", state.oracle_turns, info["oracle_turns"])
+    )
+
+
+def _turn_differs(
+    turn: Turn, observation: str, reward: float, flags: dict[str, bool], info: dict[str, Any]
+) -> str:
+    return (
+        _state_differs(turn.after, observation, info)
+        or _differs("reward", turn.reward, reward)
+        or _differs("reward_terms", turn.reward_terms, info["reward_terms"])
+        or _differs("terminated", turn.terminated, flags["terminated"])
+        or _differs("truncated", turn.truncated, flags["truncated"])
+        or _differs("action_valid", turn.action_valid, info["action_valid"])
+        or _differs("success", turn.success, info["success"])
+    )
+
+
+def rescore(
+    episode: Episode,
+    hooks: Sequence[TurnReward],
+    env: gymnasium.Env[str, str] | None = None,
+) -> list[dict[str, float]]:
+    """Compute the reward terms of a recorded episode under other hooks; no model is asked.
+
+    Args:
+        episode: The record.
+        hooks: The new hooks, in order.
+        env: An environment without hooks in which to play the actions again; None computes from
+            the recorded states alone, without any environment.
+
+    Returns:
+        For each turn the family's own terms and those of the new hooks, named and weighted; they
+        sum to the turn's new reward.
+
+    Raises:
+        ConfigurationError: If two hooks share a name with each other or with a family's term.
+    """
+    if env is not None:
+        shaped = ShapedReward(env, hooks)
+        _begin(episode, shaped)
+        return [shaped.step(turn.action)[4]["reward_terms"] for turn in episode.turns]
+    runner = HookRunner(hooks)
+    names = {hook.name for hook in hooks}
+    runner.reset(_turn_state(episode.start, 0), int(episode.options.get("training_step", 0)))
+    result: list[dict[str, float]] = []
+    for number, turn in enumerate(episode.turns, 1):
+        own = {key: part for key, part in turn.reward_terms.items() if key not in episode.hooks}
+        if clash := names & set(own):
+            raise ConfigurationError(
+                f"expected hook names that the environment does not use, got {sorted(clash)}"
+            )
+        terms = runner.terms(
+            turn.executed,
+            _turn_state(turn.after, number),
+            own,
+            valid=turn.action_valid,
+            done=turn.terminated or turn.truncated,
+            success=turn.success,
+        )
+        result.append(terms)
+    return result
+
+
+def _turn_state(state: State, turn: int) -> TurnState:
+    return TurnState(
+        state.observation, turn, state.score, state.potential, state.state_key, state.oracle_turns
+    )

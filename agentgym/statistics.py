@@ -1,0 +1,129 @@
+"""Estimates with 95 % confidence intervals, and the scale 0 = random, 100 = oracle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from agentgym.errors import ConfigurationError
+
+_Z = 1.959963984540054
+_SMALL_T = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305, 4: 2.776445105}
+
+
+class Estimate(NamedTuple):
+    """A number with its 95 % confidence interval."""
+
+    value: float
+    """The estimate."""
+    low: float
+    """Lower end of the interval."""
+    high: float
+    """Upper end of the interval."""
+
+
+def _t975(df: int) -> float:
+    """0.975 quantile of Student's t, by the Cornish-Fisher expansion (error < 0.002)."""
+    if df in _SMALL_T:
+        return _SMALL_T[df]
+    z = _Z
+    return (
+        z
+        + (z**3 + z) / (4 * df)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * df**3)
+    )
+
+
+def mean_ci95(
+    values: Sequence[float], bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> Estimate:
+    """Estimate a mean with Student's t interval.
+
+    Args:
+        values: Independent observations, at least one.
+        bounds: Range that the mean can lie in; the interval is cut to it.
+
+    Returns:
+        Mean and 95 % interval; one observation gives the whole range.
+
+    Raises:
+        ConfigurationError: If there is no value or one is not finite.
+    """
+    array = np.asarray(values, dtype=float)
+    if array.size == 0 or not np.isfinite(array).all():
+        raise ConfigurationError(
+            f"expected at least one finite value, got {array.size} values: {array[:5].tolist()}"
+        )
+    mean = float(array.mean())
+    if array.size == 1:
+        return Estimate(mean, *bounds)
+    half = _t975(array.size - 1) * float(array.std(ddof=1)) / math.sqrt(array.size)
+    return Estimate(mean, max(bounds[0], mean - half), min(bounds[1], mean + half))
+
+
+def wilson_ci95(successes: int, n: int) -> Estimate:
+    """Estimate a success rate with Wilson's score interval.
+
+    Args:
+        successes: Number of successes.
+        n: Number of trials, at least one.
+
+    Returns:
+        Rate and 95 % interval, inside [0, 1] also at 0 and n successes.
+
+    Raises:
+        ConfigurationError: If not 0 <= successes <= n and n >= 1.
+    """
+    if not (n >= 1 and 0 <= successes <= n):
+        raise ConfigurationError(f"expected 0 <= successes <= n and n >= 1, got {successes} of {n}")
+    rate, square = successes / n, _Z**2
+    centre = (rate + square / (2 * n)) / (1 + square / n)
+    half = _Z * math.sqrt(rate * (1 - rate) / n + square / (4 * n**2)) / (1 + square / n)
+    return Estimate(rate, min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half)))
+
+
+def paired_difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
+    """Compare two policies on the same tasks.
+
+    Args:
+        first: Scores of one policy, in panel order.
+        second: Scores of the other on the same panel.
+
+    Returns:
+        Mean of first - second with its 95 % interval, which is narrower than that of two
+        independent samples because task difficulty cancels.
+
+    Raises:
+        ConfigurationError: If the lengths differ or there are no values.
+    """
+    if len(first) != len(second):
+        raise ConfigurationError(
+            f"expected scores on one panel, got {len(first)} and {len(second)} of them"
+        )
+    return mean_ci95(np.subtract(first, second).tolist())
+
+
+def scaled(score: float, random: float, oracle: float) -> float:
+    """Put a score on the scale where 0 is the random policy and 100 the oracle.
+
+    Args:
+        score: Score of a policy on a panel.
+        random: Score of the random policy on the same panel.
+        oracle: Score of the oracle on the same panel.
+
+    Returns:
+        100 * (score - random) / (oracle - random).
+
+    Raises:
+        ConfigurationError: If the oracle is not better than random.
+    """
+    if not oracle > random:
+        raise ConfigurationError(
+            f"expected the oracle's score to be above random's, got {oracle} and {random}: "
+            "measure both on the same panel"
+        )
+    return 100.0 * (score - random) / (oracle - random)

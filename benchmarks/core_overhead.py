@@ -1,0 +1,221 @@
+"""What the contract costs: import time, and steps per second of a toy environment, as JSON.
+
+Everything is measured in one run on one machine, next to a plain ``gymnasium.Env`` with the same
+logic and next to Gymnasium's own vector environments, so that ratios can be compared across
+machines. Rates are the best of several repeats: other work on the machine only makes them worse.
+
+Usage:
+    python benchmarks/core_overhead.py [--seconds 0.5] [--repeats 3] [--num-envs 64]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import gymnasium
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
+
+from agentgym.spaces import UnicodeText
+from agentgym.vector import TextVectorEnv
+from tests.toy import COLOURS, TOY_ID, ToyTasks
+
+ACTIONS = tuple(f"press {colour}" for colour in COLOURS)
+BARS = {
+    "import_agentgym_seconds": 0.3,
+    "make_seconds": 0.15,
+    "plain_loop": 100_000,
+    "vector_inprocess": 100_000,
+}
+Rate = Callable[[float], float]
+
+
+class PlainToy(gymnasium.Env[str, str]):
+    """The logic of the toy environment with nothing of the contract: no info, no task record."""
+
+    def __init__(self) -> None:
+        self.observation_space = UnicodeText(32768)
+        self.action_space = UnicodeText(4096)
+        self.tasks = ToyTasks()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Draw a task."""
+        super().reset(seed=seed)
+        self.wanted = self.tasks.draw(self.np_random, "train").content["buttons"]
+        self.pressed = self.turn = 0
+        return f"press {' then '.join(self.wanted)} . next is {self.wanted[0]}", {}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Press a button."""
+        self.turn += 1
+        truncated = self.turn >= 8
+        colour = action.removeprefix("press ").strip()
+        if colour not in COLOURS:
+            return "invalid: no such button", 0.0, False, truncated, {}
+        wanted = self.wanted[self.pressed]
+        if colour != wanted:
+            return f"nothing happens . next is {wanted}", 0.0, False, truncated, {}
+        self.pressed += 1
+        if self.pressed == len(self.wanted):
+            return "the door opens", 1.0, True, False, {}
+        return f"click . next is {self.wanted[self.pressed]}", 0.0, False, truncated, {}
+
+
+def loop(env: gymnasium.Env[str, str], seconds: float) -> float:
+    """Return steps per second of one environment, resets included."""
+    env.reset(seed=0)
+    steps, start = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - start) < seconds:
+        for _ in range(200):
+            result = env.step(ACTIONS[steps & 3])
+            steps += 1
+            if result[2] or result[3]:
+                env.reset()
+    return steps / elapsed
+
+
+def rollout(envs: TextVectorEnv, seconds: float) -> float:
+    """Return environment steps per second of the rollout face, with full infos and resets."""
+    count = envs.num_envs
+    slots = list(range(count))
+    envs.reset_slots(slots, slots)
+    steps = turn = 0
+    start = time.perf_counter()
+    while (elapsed := time.perf_counter() - start) < seconds:
+        results = envs.step_slots(slots, [ACTIONS[(turn + slot) & 3] for slot in slots])
+        ended = [slot for slot, result in zip(slots, results, strict=True) if result[2] | result[3]]
+        if ended:
+            envs.reset_slots(ended)
+        steps += count
+        turn += 1
+    return steps / elapsed
+
+
+def gymnasium_face(envs: gymnasium.vector.VectorEnv[Any, Any, Any], seconds: float) -> float:
+    """Return environment steps per second through ``step``, with next-step autoreset."""
+    envs.reset(seed=0)
+    count = envs.num_envs
+    steps = turn = 0
+    start = time.perf_counter()
+    while (elapsed := time.perf_counter() - start) < seconds:
+        envs.step(tuple(ACTIONS[(turn + slot) & 3] for slot in range(count)))
+        steps += count
+        turn += 1
+    return steps / elapsed
+
+
+def best(measure: Rate, seconds: float, repeats: int) -> int:
+    """Return the best of several repeats."""
+    return round(max(measure(seconds) for _ in range(repeats)))
+
+
+def plain_rates(seconds: float, repeats: int) -> dict[str, int]:
+    """Measure single environments."""
+    envs = {
+        "plain_gymnasium_env": PlainToy(),
+        "plain_loop": gymnasium.make(TOY_ID),
+        "plain_loop_no_checker": gymnasium.make(TOY_ID, disable_env_checker=True),
+        "plain_loop_unwrapped": gymnasium.make(TOY_ID).unwrapped,
+    }
+    return {name: best(partial(loop, env), seconds, repeats) for name, env in envs.items()}
+
+
+def vector_rates(seconds: float, repeats: int, num_envs: int) -> dict[str, int]:
+    """Measure vector environments, ours and Gymnasium's."""
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    rates = {}
+    for name, options in {
+        "inprocess": {},
+        "thread": {"backend": "thread", "workers": workers},
+        "process": {"backend": "process", "workers": workers},
+        "process_step_timeout": {"backend": "process", "workers": workers, "step_timeout": 30.0},
+    }.items():
+        envs = TextVectorEnv.make(TOY_ID, num_envs, **options)
+        rates[f"vector_{name}"] = best(partial(rollout, envs), seconds, repeats)
+        envs.close()
+    ours = TextVectorEnv.make(TOY_ID, num_envs, autoreset_mode="NextStep")
+    rates["vector_inprocess_gymnasium_face"] = best(partial(gymnasium_face, ours), seconds, repeats)
+    factories = [partial(gymnasium.make, TOY_ID)] * num_envs
+    peers = {
+        "gymnasium_sync": lambda: SyncVectorEnv(factories),
+        "gymnasium_async_pipe": lambda: AsyncVectorEnv(factories, shared_memory=False),
+    }
+    for name, make in peers.items():
+        peer = make()
+        rates[name] = best(partial(gymnasium_face, peer), seconds, repeats)
+        peer.close()
+    return rates
+
+
+def import_seconds(repeats: int = 5) -> dict[str, float]:
+    """Measure ``import agentgym`` in fresh interpreters, less the interpreter's own start."""
+    code = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
+    found = {}
+    for module in ("agentgym", "gymnasium"):
+        times = [
+            float(subprocess.run(
+                [sys.executable, "-c", code.format(module)], capture_output=True, text=True,
+                check=True, cwd=Path(__file__).resolve().parents[1],
+            ).stdout)
+            for _ in range(repeats)
+        ]  # fmt: skip
+        found[f"import_{module}_seconds"] = round(min(times), 4)
+        found[f"import_{module}_seconds_median"] = round(statistics.median(times), 4)
+    return found
+
+
+def make_seconds(repeats: int = 20) -> dict[str, float]:
+    """Measure ``gymnasium.make`` of the toy environment."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        gymnasium.make(TOY_ID)
+        times.append(time.perf_counter() - start)
+    return {"make_seconds": round(min(times), 6)}
+
+
+def main() -> None:
+    """Measure and print one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=0.5, help="length of one repeat")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--num-envs", type=int, default=64)
+    arguments = parser.parse_args()
+    seconds, repeats = arguments.seconds, arguments.repeats
+    results: dict[str, float] = {**import_seconds(), **make_seconds()}
+    results |= plain_rates(seconds, repeats)
+    results |= vector_rates(seconds, repeats, arguments.num_envs)
+    met = {
+        name: results[name] <= bar if name.endswith("seconds") else results[name] >= bar
+        for name, bar in BARS.items()
+    }
+    report = {
+        "benchmark": "core_overhead",
+        "python": platform.python_version(),
+        "gymnasium": gymnasium.__version__,
+        "cpus": os.cpu_count(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "num_envs": arguments.num_envs,
+        "results": results,
+        "bars": BARS,
+        "met": met,
+    }
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()

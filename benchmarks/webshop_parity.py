@@ -1,0 +1,300 @@
+"""Replay recorded sessions of the original WebShop through the public environment.
+
+    python benchmarks/webshop_parity.py --catalogue DIR --pack DIR
+
+``--catalogue`` holds the official files. ``--pack`` holds any number of ``<tag>_episodes.jsonl``
+with ``<tag>_goals_prices.json`` (the goals and prices of that recording), and optionally
+``nouns_by_asin.json`` (noun lists to inject), ``*rankings*.jsonl`` (query and ranked asins) and
+``*tokens*.json`` (index terms of each document). Every file may be ``.gz``. What is missing is
+named in the output; what is there is compared. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+import agentgym  # noqa: F401  (registers the ids)
+from agentgym.envs.webshop import nouns as noun_extractors
+from agentgym.envs.webshop import official
+from agentgym.envs.webshop.goals import Goal
+from agentgym.envs.webshop.world import World, official_goals
+from agentgym.errors import AgentGymError
+from agentgym.retrieval import tokenize
+from agentgym.tasks import Task, TaskSet
+
+TOLERANCE = 1e-9
+SHOWN = 10
+COUNTS = ("episodes", "steps", "purchases", "text", "text_rich", "clickables", "reward", "done",
+          "reward_parts")  # fmt: skip
+CHECKED_PARTS = ("r_type", "r_att", "w_att", "r_option", "w_option", "r_price", "w_price",
+                 "query_match", "category_match", "title_score")  # fmt: skip
+
+
+class GoalTasks(TaskSet):
+    """Goals by number, as the recordings name them."""
+
+    name = "recorded"
+    splits = ("train",)
+
+    def __init__(self, goals: list[Goal]) -> None:
+        self._goals = goals
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GoalTasks:
+        """Environments share the goals."""
+        return self
+
+    def len(self, split: str) -> int:
+        """Return the number of goals."""
+        return len(self._goals)
+
+    def task(self, split: str, index: int) -> Task:
+        """Return a goal as a task."""
+        goal = self._goals[index]
+        return Task(str(index), split, index, goal.instruction_text, goal.to_content())
+
+    def find(self, task_id: str) -> Task:
+        """Return the task of a goal number."""
+        return self.task("train", int(task_id))
+
+
+def lines(path: Path) -> Iterator[Any]:
+    """Yield the JSON values of a line file, plain or ``.gz``."""
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as stream:
+        for line in stream:
+            if line.strip():
+                yield json.loads(line)
+
+
+def found(folder: Path, pattern: str) -> list[Path]:
+    """List files that match a pattern, with or without ``.gz``."""
+    return sorted({*folder.rglob(pattern), *folder.rglob(f"{pattern}.gz")})
+
+
+def goals_of(pack: Path, episodes: Path) -> Path | None:
+    """Find the goals of a recording: the file of the same name with other words in it."""
+    candidates = found(pack, "*goals*.json")
+    stem = episodes.name.split(".")[0]
+    for path in candidates:
+        name = path.name.split(".")[0]
+        if stem in (name.replace("goals_prices", "episodes"), name.replace("goals", "episodes")):
+            return path
+    return candidates[0] if len(candidates) == 1 else None
+
+
+class Replay:
+    """Counts what agrees and what does not.
+
+    Args:
+        world: The shop with the recorded prices and nouns.
+        goals: The recorded goals.
+    """
+
+    def __init__(self, world: World, goals: list[Goal]) -> None:
+        self.count = dict.fromkeys(COUNTS, 0)
+        self.examples: list[dict[str, Any]] = []
+        self.envs = {
+            mode: gymnasium.make(
+                "agentgym/WebShop-v0", world=world, tasks=GoalTasks(goals), observation_mode=mode,
+                show_score=True, max_turns=1_000_000, disable_env_checker=True,
+            )
+            for mode in ("text", "text_rich")
+        }  # fmt: skip
+
+    def episode(self, record: dict[str, Any]) -> None:
+        """Replay one recorded episode in both modes."""
+        self.count["episodes"] += 1
+        options = {"split": "train", "index": record["goal_index"]}
+        shown = {mode: env.reset(options=options)[0] for mode, env in self.envs.items()}
+        self.compare("text", shown["text"], record.get("reset_obs"), record, "reset")
+        self.compare("text_rich", shown["text_rich"], record.get("reset_obs_rich"), record, "reset")
+        for step in record["steps"]:
+            if not self.step(step, record):
+                break
+
+    def step(self, step: dict[str, Any], record: dict[str, Any]) -> bool:
+        """Replay one step; tell whether the episode goes on."""
+        self.count["steps"] += 1
+        action = step["action"]
+        session = self.envs["text"].unwrapped.session
+        available = step.get("available")
+        if available is not None:
+            mine = {"has_search_bar": session.state.page == "index",
+                    "clickables": session.clickables()}  # fmt: skip
+            self.compare("clickables", mine, available, record, action)
+        answers = {mode: env.step(action) for mode, env in self.envs.items()}
+        text, reward, done, _, info = answers["text"]
+        self.compare("text", text, step.get("obs"), record, action)
+        self.compare("text_rich", answers["text_rich"][0], step.get("obs_rich"), record, action)
+        self.compare("done", done, step.get("done"), record, action)
+        self.count["purchases"] += done
+        if abs(reward - step.get("reward", reward)) > TOLERANCE:
+            self.compare("reward", reward, step["reward"], record, action)
+        parts = step.get("reward_info") or {}
+        wanted = {name: parts[name] for name in CHECKED_PARTS if name in parts}
+        if done and wanted:
+            mine = {name: info["details"][name] for name in wanted}
+            self.compare("reward_parts", mine, wanted, record, action)
+        return not done
+
+    def compare(self, what: str, mine: Any, theirs: Any, record: Any, action: str) -> None:
+        """Count a difference; a value that was not recorded agrees with everything."""
+        if theirs is None or mine == theirs:
+            return
+        self.count[what] += 1
+        if len(self.examples) < SHOWN:
+            if isinstance(mine, str) and isinstance(theirs, str):
+                place = next((i for i, (a, b) in enumerate(zip(mine, theirs, strict=False))
+                              if a != b), min(len(mine), len(theirs)))  # fmt: skip
+                mine, theirs = mine[place : place + 80], theirs[place : place + 80]
+            self.examples.append(
+                {
+                    "what": what,
+                    "goal": record.get("goal_index"),
+                    "action": action[:80],
+                    "ours": mine,
+                    "recorded": theirs,
+                }
+            )
+
+
+def build(catalogue: Path, pack: Path, prices: dict[str, float], missing: list[str]) -> World:
+    """Build the shop of one recording."""
+    files = official.locate(catalogue)
+    instructions = official.read_instructions(files)
+    paths = found(pack, "nouns_by_asin.json")
+    if paths:
+        data = official.load_json(paths[0])
+        table = data.get("nouns", data)
+    else:
+        missing.append("nouns_by_asin.json (the built-in extractor is used)")
+        table = {}
+
+    def nouns(item: Any) -> tuple[str, ...]:
+        known = table.get(item["asin"])
+        return noun_extractors.builtin(item["name"]) if known is None else tuple(known)
+
+    return World.build(official.read_items(files), instructions, nouns, prices=prices)
+
+
+def replay(catalogue: Path, pack: Path, missing: list[str]) -> tuple[dict[str, Any], World | None]:
+    """Replay every recording of a pack."""
+    results: dict[str, Any] = {}
+    world = None
+    for path in found(pack, "*episodes*.jsonl"):
+        tag = path.name.split(".")[0]
+        goals_path = goals_of(pack, path)
+        if goals_path is None:
+            missing.append(f"goals of {path.name} (its episodes are skipped)")
+            continue
+        side = official.load_json(goals_path)
+        world = build(catalogue, pack, side.get("product_prices", {}), missing)
+        goals = [Goal.from_content(goal) for goal in side["goals"]]
+        run = Replay(world, goals)
+        for record in lines(path):
+            run.episode(record)
+        results[tag] = {
+            **run.count,
+            "goals": len(goals),
+            "goals_that_we_make_differ": goals_differ(catalogue, world, goals),
+            "examples": run.examples,
+        }
+    if not results:
+        missing.append("*episodes*.jsonl")
+    return results, world
+
+
+def goals_differ(catalogue: Path, world: World, recorded: list[Goal]) -> int | None:
+    """Count recorded goals that our official goals do not hold in the same place, bounds aside."""
+    files = official.locate(catalogue)
+    human = None
+    if recorded and not isinstance(recorded[0].goal_options, dict):
+        if files.human is None:
+            return None
+        human = official.read_human(files)
+    ours = official_goals(official.read_instructions(files), human)(world.products.items)
+    if len(ours) != len(recorded):
+        return max(len(ours), len(recorded))
+    return sum(
+        (a.asin, a.attributes, a.goal_options, a.weight)
+        != (b.asin, b.attributes, b.goal_options, b.weight)
+        or a.instruction_text.split(", and price lower")[0]
+        != b.instruction_text.split(", and price lower")[0]
+        for a, b in zip(ours, recorded, strict=True)
+    )
+
+
+def rankings(world: World, pack: Path, missing: list[str]) -> dict[str, Any]:
+    """Compare search results with the recorded rankings."""
+    paths = found(pack, "*rankings*.jsonl")
+    if not paths:
+        missing.append("*rankings*.jsonl")
+        return {}
+    total = at_10 = at_50 = overlap = size = 0
+    examples: list[str] = []
+    for path in paths:
+        for record in lines(path):
+            query = record.get("q", record.get("query", ""))
+            hits = record.get("hits", record.get("ranking", []))
+            theirs = [hit if isinstance(hit, str) else hit[0] for hit in hits][:50]
+            mine = world.index.search(query, 50)[0] if query else []
+            total += 1
+            at_10 += mine[:10] == theirs[:10]
+            at_50 += mine == theirs
+            overlap += len(set(mine) & set(theirs))
+            size += max(len(theirs), len(mine))
+            if mine != theirs and len(examples) < SHOWN:
+                examples.append(query[:80])
+    return {"queries": total, "identical_at_10": at_10, "identical_at_50": at_50,
+            "overlap_at_50": overlap / max(size, 1), "examples": examples}  # fmt: skip
+
+
+def tokens(world: World, pack: Path, missing: list[str]) -> dict[str, Any]:
+    """Compare index terms with the recorded token streams."""
+    paths = found(pack, "*tokens*.json")
+    if not paths:
+        missing.append("*tokens*.json")
+        return {}
+    streams = official.load_json(paths[0])
+    if isinstance(streams, dict):
+        pairs = [(world.products[a], t) for a, t in streams.items() if a in world.products]
+    else:
+        pairs = list(zip(world.products.items, streams, strict=False))
+    wrong = [item.asin for item, stream in pairs if tokenize(item.document()) != stream]
+    return {"documents": len(pairs), "differ": len(wrong), "examples": wrong[:SHOWN]}
+
+
+def main() -> int:
+    """Run the comparison and print its result."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--catalogue", type=Path, required=True)
+    parser.add_argument("--pack", type=Path, required=True)
+    args = parser.parse_args()
+    started = time.perf_counter()
+    missing, result = list[str](), dict[str, Any]()
+    try:
+        recordings, world = replay(args.catalogue, args.pack, missing)
+        result["recordings"] = recordings
+        world = world or build(args.catalogue, args.pack, {}, missing)
+        result["rankings"] = rankings(world, args.pack, missing)
+        result["tokens"] = tokens(world, args.pack, missing)
+    except (AgentGymError, OSError, KeyError) as error:
+        result["error"] = f"{type(error).__name__}: {error}"
+    runs = result.get("recordings", {}).values()
+    result["total"] = {name: sum(run[name] for run in runs) for name in COUNTS}
+    result["missing"] = sorted(set(missing))
+    result["seconds"] = round(time.perf_counter() - started, 2)
+    print(json.dumps(result, indent=2))
+    return int("error" in result)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

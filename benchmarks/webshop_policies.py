@@ -1,0 +1,174 @@
+"""How hard a shop is: fixed policies in the real environment, as JSON.
+
+For each shop: the score and success (with 95 % intervals) of the oracle, of buying the first hit
+for the raw instruction with and without the asked options, of uniformly random admissible actions,
+and how often the target is not among the 50 hits for the raw instruction.
+
+Usage:
+    python benchmarks/webshop_policies.py [--difficulty easy medium hard] [--size 1000] [--seed 0]
+    python benchmarks/webshop_policies.py --data-dir DIR [--all-goals]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from agentgym.envs.webshop import engine as e
+from agentgym.envs.webshop.env import WebShopEnv
+from agentgym.envs.webshop.world import plain_query
+
+BARS = {
+    "easy": {"oracle": (0.99, 1.0)},
+    "medium": {
+        "oracle": (0.99, 1.0),
+        "first_hit_with_options": (0.45, 0.55),
+        "first_hit_without_options": (0.0, 0.05),
+        "random": (0.0, 0.02),
+    },
+    "hard": {"oracle": (0.99, 1.0), "first_hit_with_options": (0.0, 0.30)},
+}
+BARRED_SIZE = 1000
+Policy = Callable[[WebShopEnv, Mapping[str, Any], random.Random], str]
+
+
+def oracle(env: WebShopEnv, info: Mapping[str, Any], rng: random.Random) -> str:
+    """Follow the expert's plan."""
+    return str(env.oracle_action())
+
+
+def first_hit(options: bool) -> Policy:
+    """Return the policy that searches the raw instruction and buys the first hit."""
+
+    def act(env: WebShopEnv, info: Mapping[str, Any], rng: random.Random) -> str:
+        session = env.session
+        if session.state.page == e.INDEX:
+            return f"search[{plain_query(session.goal.instruction_text)}]"
+        if session.state.page == e.RESULTS:
+            return f"click[{session.hits()[0].lower() if session.hits() else e.BACK}]"
+        asked = session.goal.goal_options
+        values = asked.values() if isinstance(asked, Mapping) else asked
+        for value in values if options else ():
+            group = session.product.group_of.get(value)
+            if group and session.options.get(group) != value:
+                return f"click[{value}]"
+        return f"click[{e.BUY}]"
+
+    return act
+
+
+def uniform(env: WebShopEnv, info: Mapping[str, Any], rng: random.Random) -> str:
+    """Draw an admissible action; on the first page that is the search of the instruction."""
+    return str(rng.choice(info["admissible_actions"]))
+
+
+POLICIES: dict[str, Policy] = {
+    "oracle": oracle,
+    "first_hit_with_options": first_hit(True),
+    "first_hit_without_options": first_hit(False),
+    "random": uniform,
+}
+
+
+def measure(env: WebShopEnv, places: Sequence[tuple[str, int]]) -> dict[str, Any]:
+    """Play every policy on the same tasks."""
+    result: dict[str, Any] = {"goals": len(places)}
+    for name, policy in POLICIES.items():
+        played = [play(env, policy, place, number) for number, place in enumerate(places)]
+        result[name] = summary(played)
+    goals = [env.tasks.task(*place).content for place in places]
+    found = (env.world.search(plain_query(goal["instruction_text"])) for goal in goals)
+    missed = sum(goal["asin"] not in hits for goal, hits in zip(goals, found, strict=True))
+    result["target_not_in_50_hits"] = round(missed / len(goals), 4)
+    return result
+
+
+def play(
+    env: WebShopEnv, policy: Policy, place: tuple[str, int], number: int
+) -> tuple[float, bool, int]:
+    """Play one episode and return score, success and turns."""
+    split, index = place
+    _, info = env.reset(seed=number, options={"split": split, "index": index})
+    rng, done = random.Random(number), False
+    while not done:
+        _, _, terminated, truncated, info = env.step(policy(env, info, rng))
+        done = terminated or truncated
+    return info["score"], info["success"], info["turn"]
+
+
+def summary(played: Sequence[tuple[float, bool, int]]) -> dict[str, float]:
+    """Return mean score, success rate with the half width of its 95 % interval, and mean turns."""
+    n = len(played)
+    score, success, turns = (sum(column) / n for column in zip(*played, strict=True))
+    return {
+        "score": round(score, 4),
+        "success": round(success, 4),
+        "success_ci95": round(1.96 * (success * (1 - success) / n) ** 0.5, 4),
+        "turns": round(turns, 2),
+    }
+
+
+def sample(env: WebShopEnv, args: argparse.Namespace) -> list[tuple[str, int]]:
+    """Draw tasks of one split, or of all splits in proportion to their sizes."""
+    tasks = env.tasks
+    splits = tasks.splits if args.split == "all" else (args.split,)
+    places = [(split, index) for split in splits for index in range(tasks.len(split))]
+    return random.Random(args.seed).sample(places, min(args.episodes, len(places)))
+
+
+def shops(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Return the environments' settings by name."""
+    if args.data_dir is None:
+        return {
+            f"{difficulty}-{args.size}-{args.seed}": {
+                "size": args.size, "difficulty": difficulty, "catalogue_seed": args.seed,
+            }
+            for difficulty in args.difficulty
+        }  # fmt: skip
+    settings = {"data_dir": args.data_dir}
+    if args.all_goals:
+        settings |= {"goal_mode": "official", "split_mode": "official-index"}
+    return {"official, all goals" if args.all_goals else "official, solvable goals": settings}
+
+
+def report(settings: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
+    """Measure one shop and compare it with the bars."""
+    start = time.perf_counter()
+    env = WebShopEnv(reward=args.reward, **settings)
+    made = time.perf_counter() - start
+    result = measure(env, sample(env, args))
+    result["make_seconds"] = round(made, 3)
+    result["sizes"] = {split: env.tasks.len(split) for split in env.tasks.splits}
+    if settings.get("size") == BARRED_SIZE and args.reward == "official":
+        result["bars_met"] = {
+            name: low <= result[name]["success"] <= high
+            for name, (low, high) in BARS[settings["difficulty"]].items()
+        }
+    return result
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--difficulty", nargs="+", default=list(BARS), choices=list(BARS))
+    parser.add_argument("--size", type=int, default=BARRED_SIZE)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--episodes", type=int, default=1000)
+    parser.add_argument("--split", default="all", choices=["all", "train", "valid", "test"])
+    parser.add_argument("--reward", default="official", choices=["official", "strict"])
+    parser.add_argument("--data-dir", help="folder with official files")
+    parser.add_argument("--all-goals", action="store_true", help="official goals, unfiltered")
+    args = parser.parse_args()
+    print(json.dumps({k: report(v, args) for k, v in shops(args).items()}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

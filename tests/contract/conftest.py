@@ -1,0 +1,73 @@
+"""Every test of this folder runs over every registered id, with the network cut off."""
+
+from __future__ import annotations
+
+import importlib.util
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.core import TextEnv
+from agentgym.registration import FAMILIES
+from tests.toy import TOY_ID
+
+PACKAGES = {family.id: family.packages for family in FAMILIES}
+IDS = (TOY_ID, *PACKAGES)
+
+Make = Callable[..., TextEnv]
+
+
+@pytest.fixture(params=IDS)
+def env_id(request: pytest.FixtureRequest) -> str:
+    """An id whose optional packages are installed."""
+    env_id = str(request.param)
+    for package in PACKAGES.get(env_id, ()):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{env_id} needs the package {package}")
+    return env_id
+
+
+@pytest.fixture
+def make(env_id: str) -> Iterator[Make]:
+    """Make the environment without wrappers; all are closed after the test."""
+    made: list[TextEnv] = []
+
+    def make_one(**kwargs: Any) -> TextEnv:
+        env = gymnasium.make(env_id, **kwargs).unwrapped
+        assert isinstance(env, TextEnv)
+        made.append(env)
+        return env
+
+    yield make_one
+    for env in made:
+        env.close()
+
+
+@pytest.fixture
+def env(make: Make) -> TextEnv:
+    """One environment without wrappers."""
+    return make()
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every attempt to reach another machine fail; local (UNIX) sockets stay."""
+
+    def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
+        def connect(self: socket.socket, address: Any, *rest: Any) -> Any:
+            if self.family != getattr(socket, "AF_UNIX", None):
+                raise AssertionError(f"the environment tried to reach {address!r}")
+            return method(self, address, *rest)
+
+        return connect
+
+    def resolve(host: Any, *rest: Any, **more: Any) -> Any:
+        raise AssertionError(f"the environment tried to look up {host!r}")
+
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, name, guarded(getattr(socket.socket, name)))
+    for name in ("getaddrinfo", "gethostbyname", "create_connection"):
+        monkeypatch.setattr(socket, name, resolve)

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import random
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+
+from agentgym.core import TextEnv
+from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.spaces import UnicodeText
+from tests.contract.conftest import Make
+from tests.contract.playing import admissible_action, finish, play, random_action
+
+KEYS = {
+    "task_id": str,
+    "split": str,
+    "turn": int,
+    "horizon": int,
+    "action_valid": bool,
+    "admissible_actions": list,
+    "success": bool,
+    "score": float,
+    "reward_terms": dict,
+    "state_key": str,
+    "stop_reason": str,
+    "oracle_turns": (int, type(None)),
+    "details": dict,
+    "trailing_text": str,
+}
+RESET_ONLY = {"goal": str, "tools": list}
+REASONS = ("", "success", "failure", "answer", "horizon", "error")
+
+
+def test_gymnasiums_checker_has_no_complaint(make: Make) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(make(render_mode="ansi"))
+
+
+def test_spaces(env: TextEnv) -> None:
+    assert env.observation_space == UnicodeText(32768)
+    assert env.action_space == UnicodeText(4096)
+    assert env.spec is not None and env.spec.max_episode_steps is None
+
+
+@pytest.mark.parametrize("choose", [random_action, admissible_action])
+def test_info_has_the_same_keys_at_every_step(env: TextEnv, choose: Any) -> None:
+    for entry in play(env, choose, 30):
+        observation, info = entry[0], entry[-1]
+        expected = {**KEYS, **RESET_ONLY} if len(entry) == 2 else KEYS
+        assert set(info) == set(expected)
+        for key, kind in expected.items():
+            assert isinstance(info[key], kind), key
+            assert kind is not int or type(info[key]) is int, key
+        assert observation in env.observation_space
+        assert 0.0 <= info["score"] <= 1.0 and info["stop_reason"] in REASONS
+        assert 0 <= info["turn"] <= info["horizon"]
+        assert all(isinstance(action, str) for action in info["admissible_actions"])
+        assert json.loads(json.dumps(info, allow_nan=False)) == info
+
+
+@pytest.mark.parametrize("choose", [random_action, admissible_action])
+def test_flags_and_rewards(env: TextEnv, choose: Any) -> None:
+    for entry in play(env, choose, 40):
+        if len(entry) == 2:
+            assert entry[1]["turn"] == 0 and sum(entry[1]["reward_terms"].values()) == 0.0
+            continue
+        _, reward, terminated, truncated, info = entry
+        assert type(reward) is float and type(terminated) is bool and type(truncated) is bool
+        assert not (terminated and truncated)
+        assert (info["stop_reason"] != "") == (terminated or truncated)
+        assert (info["stop_reason"] == "horizon") == truncated
+        assert sum(info["reward_terms"].values()) == pytest.approx(reward)
+
+
+def test_infos_are_fresh(env: TextEnv) -> None:
+    def spoil(info: dict[str, Any]) -> None:
+        for value in info.values():
+            if isinstance(value, list):
+                value.append("spoiled")
+                for item in value:
+                    if isinstance(item, dict):
+                        item["spoiled"] = {}
+            if isinstance(value, dict):
+                value["spoiled"] = 1.0
+
+    spoil(env.reset(seed=3)[1])
+    for _ in range(2):
+        result = env.step("look")
+        assert "spoiled" not in json.dumps(result[4])
+        spoil(result[4])
+    assert "spoiled" not in json.dumps(env.reset(seed=3)[1])
+
+
+def test_the_horizon_is_a_reset_option(env: TextEnv) -> None:
+    for horizon in (1, 3):
+        _, info = env.reset(seed=0, options={"horizon": horizon})
+        assert info["horizon"] == horizon
+        for turn in range(horizon):
+            _, _, terminated, truncated, info = env.step("no such action")
+            assert (terminated, truncated) == (False, turn + 1 == horizon)
+        assert info["stop_reason"] == "horizon" and info["turn"] == horizon
+    _, info = env.reset(seed=0)
+    assert info["horizon"] == env.max_turns
+
+
+def test_wrong_reset_options(env: TextEnv) -> None:
+    for options in ({"horizn": 3}, {"horizon": 0}, {"horizon": 2.5}, {"horizon": True}):
+        with pytest.raises(ConfigurationError):
+            env.reset(options=options)
+    for options in (
+        {"split": "nowhere"},
+        {"split": "test", "index": env.tasks.len("test")},
+        {"split": "test", "index": -1},
+        {"task_id": "no such task"},
+    ):
+        with pytest.raises(TaskNotFound):
+            env.reset(options=options)
+
+
+def test_a_step_needs_a_running_episode(env: TextEnv) -> None:
+    with pytest.raises(ResetNeeded):
+        env.step("look")
+    env.reset(seed=0, options={"horizon": 1})
+    env.step("no such action")
+    with pytest.raises(ResetNeeded):
+        env.step("look")
+
+
+def test_an_action_must_be_text(env: TextEnv) -> None:
+    env.reset(seed=0)
+    for action in (None, 3, b"look", ["look"]):
+        with pytest.raises(ConfigurationError, match="str"):
+            env.step(action)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "",
+        " \n\t\r ",
+        "żółć 🙂 — «look»",
+        "\ud800 \udfff",
+        "".join(map(chr, range(32))) + "\x7f\x85\u2028\ufeff\u202e",
+        "look" * 250_000,
+        "[" * 2000 + "]" * 2000,
+        "search[" + "a" * 4000,
+        "<think>" * 50 + "look",
+        "no such action",
+    ],
+    ids=lambda action: f"{action[:6]!a}*{len(action)}",
+)
+def test_any_text_is_a_legal_action(make: Make, action: str) -> None:
+    env, twin = make(render_mode="ansi"), make()
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    observation, _, terminated, _, info = result = env.step(action)
+    assert observation in env.observation_space and observation
+    assert not terminated and json.dumps(info)
+    observation.encode("utf-8")  # no lone surrogates come back out
+    str(env.render()).encode("utf-8", "surrogatepass")
+    assert twin.step(action) == result
+
+
+def test_nonsense_is_called_invalid_and_changes_nothing(env: TextEnv) -> None:
+    _, before = env.reset(seed=0)
+    observation, _, _, _, info = env.step("qqq no such action qqq")
+    assert info["action_valid"] is False and observation
+    assert info["state_key"] == before["state_key"]
+    assert info["admissible_actions"] == before["admissible_actions"]
+
+
+def test_close_twice(make: Make) -> None:
+    env = make()
+    env.close()
+    env = make()
+    env.reset(seed=0)
+    env.close()
+    env.close()
+
+
+def test_render(make: Make) -> None:
+    env = make(render_mode="ansi")
+    observation, _ = env.reset(seed=0)
+    assert observation in str(env.render())
+    observation = env.step("look")[0]
+    assert observation in str(env.render()) and "look" in str(env.render())
+    silent = make()
+    silent.reset(seed=0)
+    assert silent.render() is None
+
+
+def test_the_spec_survives_copies(env_id: str) -> None:
+    spec = gymnasium.spec(env_id)
+    for other in (
+        pickle.loads(pickle.dumps(spec)),
+        copy.deepcopy(spec),
+        gymnasium.envs.registration.EnvSpec.from_json(spec.to_json()),
+    ):
+        env = gymnasium.make(other)
+        env.reset(seed=0)
+        env.close()
+
+
+def test_the_global_generators_are_left_alone(make: Make) -> None:
+    random.seed(5)
+    np.random.seed(5)
+    before = random.getstate(), np.random.get_state()
+    play(make(), admissible_action, 20)
+    assert random.getstate() == before[0]
+    for ours, theirs in zip(np.random.get_state(), before[1], strict=True):
+        assert np.array_equal(ours, theirs)
+
+
+def test_the_expert_is_shown_only_on_request(make: Make) -> None:
+    env = make(expose_oracle=True)
+    observation, info = env.reset(seed=1)
+    assert info["oracle_action"] == env.oracle().act(observation, info)
+    _, _, terminated, truncated, info = env.step(info["oracle_action"])
+    assert terminated or truncated or isinstance(info["oracle_action"], str)
+
+
+@pytest.mark.parametrize("grammar", ["xml", "react", "tool_call"])
+def test_the_expert_speaks_every_grammar(make: Make, grammar: str) -> None:
+    plain, env = make(), make(grammar=grammar)
+    for index in range(3):
+        options = {"split": "test", "index": index}
+        expected = finish(plain, plain.oracle(), *plain.reset(options=options))
+        observation, info = env.reset(options=options)
+        assert len(info["admissible_actions"]) == len(
+            plain.reset(options=options)[1]["admissible_actions"]
+        )
+        info = finish(env, env.oracle(), observation, info)
+        assert (info["success"], info["turn"]) == (expected["success"], expected["turn"])

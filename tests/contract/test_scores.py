@@ -1,0 +1,58 @@
+"""The scale of every score: the expert is 1, the random policy is the floor."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from agentgym.core import TextEnv
+from tests.contract.playing import admissible_action, finish
+
+ORACLE_TASKS = 100
+RANDOM_TASKS = 40
+
+
+class RandomPolicy:
+    """Draws from what is on offer."""
+
+    def __init__(self, env: TextEnv) -> None:
+        self._env = env
+        self._rng = random.Random(0)
+
+    def act(self, observation: str, info: dict[str, Any]) -> str:
+        return admissible_action(self._rng, self._env, info)
+
+
+def success(env: TextEnv, policy: Any, n: int) -> tuple[float, list[dict[str, Any]]]:
+    """Return the success rate on a panel of the test split, and the infos of failed episodes."""
+    panel = env.tasks.panel("test", min(n, env.tasks.len("test")))
+    infos = []
+    for task_id in panel.ids:
+        observation, info = env.reset(seed=0, options={"task_id": task_id})
+        infos.append(finish(env, policy, observation, info))
+    failed = [info for info in infos if not info["success"]]
+    return 1 - len(failed) / len(panel), failed
+
+
+def test_the_expert_solves_the_test_split(env: TextEnv) -> None:
+    rate, failed = success(env, env.oracle(), ORACLE_TASKS)
+    assert rate >= 0.99, failed
+
+
+def test_the_expert_knows_how_long_it_takes(env: TextEnv) -> None:
+    for index in range(10):
+        observation, info = env.reset(options={"split": "test", "index": index})
+        expected = env.tasks.oracle_turns(env.tasks.task("test", index))
+        remaining = info["oracle_turns"]
+        assert expected in (None, remaining)
+        if remaining is None:
+            continue
+        assert remaining <= info["horizon"]
+        last = finish(env, env.oracle(), observation, info)
+        assert last["turn"] == remaining and last["stop_reason"] in ("success", "answer")
+        assert last["score"] == 1.0
+
+
+def test_the_random_policy_is_well_below(env: TextEnv) -> None:
+    rate, _ = success(env, RandomPolicy(env), RANDOM_TASKS)
+    assert rate <= 0.5

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentgym.core import TextEnv
+from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.tasks import SPLITS, canonical_json
+
+ROOT = Path(__file__).resolve().parents[2]
+MANY = 300
+
+PANEL = """
+import json, gymnasium, agentgym, tests.toy
+tasks = gymnasium.make({env_id!r}).unwrapped.tasks
+panels = [tasks.panel(split, min(20, tasks.len(split)), seed=3) for split in tasks.splits]
+print(json.dumps([[panel.sha256, list(panel.ids)] for panel in panels]))
+"""
+
+
+def indices(size: int) -> range:
+    """Return up to ``MANY`` indices, spread over the split."""
+    return range(0, size, max(1, size // MANY))
+
+
+def test_splits(env: TextEnv) -> None:
+    assert set(env.tasks.splits) == set(SPLITS)
+    for split in env.tasks.splits:
+        assert env.tasks.len(split) > 0
+        task = env.tasks.task(split, env.tasks.len(split) - 1)
+        assert (task.split, task.index) == (split, env.tasks.len(split) - 1)
+    for split, index in (("nowhere", 0), ("test", -1), ("test", env.tasks.len("test"))):
+        with pytest.raises(TaskNotFound):
+            env.tasks.task(split, index)
+    with pytest.raises(TaskNotFound):
+        env.tasks.find("no such task")
+
+
+def test_splits_are_disjoint(env: TextEnv) -> None:
+    ids: dict[str, str] = {}
+    contents: dict[str, str] = {}
+    for split in env.tasks.splits:
+        for index in indices(env.tasks.len(split)):
+            task = env.tasks.task(split, index)
+            assert ids.setdefault(task.id, f"{split}/{index}") == f"{split}/{index}"
+            content = canonical_json([task.goal, dict(task.content)])
+            assert contents.setdefault(content, split) == split
+
+
+def test_tasks_are_found_by_their_id(env: TextEnv) -> None:
+    for split in env.tasks.splits:
+        for index in list(indices(env.tasks.len(split)))[:50]:
+            task = env.tasks.task(split, index)
+            assert env.tasks.find(task.id) == task
+            assert env.tasks.find(task.id).digest() == task.digest()
+
+
+def test_a_task_is_chosen_by_index_or_id(env: TextEnv) -> None:
+    task = env.tasks.task("valid", 1)
+    observation, info = env.reset(seed=4, options={"split": "valid", "index": 1})
+    assert (info["task_id"], info["split"], info["goal"]) == (task.id, "valid", task.goal)
+    assert env.reset(seed=4, options={"task_id": task.id}) == (observation, info)
+    for split in env.tasks.splits:
+        assert env.reset(seed=4, options={"split": split})[1]["split"] == split
+
+
+def test_panels(env: TextEnv) -> None:
+    tasks = env.tasks
+    size = min(30, tasks.len("test"))
+    panel = tasks.panel("test", size, seed=1)
+    assert len(panel) == size == len(set(panel.ids))
+    assert all(tasks.find(task_id).split == "test" for task_id in panel.ids)
+    assert tasks.panel("test", size, seed=1) == panel
+    assert tasks.panel("test", size - 1, seed=1).ids == panel.ids[:-1]
+    assert tasks.panel("test", size - 1, seed=1).sha256 != panel.sha256
+    with pytest.raises(ConfigurationError):
+        tasks.panel("test", tasks.len("test") + 1)
+
+
+def test_panels_are_the_same_in_every_process(env: TextEnv, env_id: str) -> None:
+    results = [
+        subprocess.run(
+            [sys.executable, "-c", PANEL.format(env_id=env_id)],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT), "LC_ALL": "C"},
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd="/",
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    panels = [env.tasks.panel(s, min(20, env.tasks.len(s)), seed=3) for s in env.tasks.splits]
+    expected = [[panel.sha256, list(panel.ids)] for panel in panels]
+    assert [json.loads(result) for result in results] == [expected, expected]

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import CustomSpaceError
+from gymnasium.vector import AutoresetMode
+
+from agentgym.registration import FAMILIES
+from agentgym.vector import TextVectorEnv
+from tests.contract.playing import WORDS
+
+REGISTERED = [family.id for family in FAMILIES]
+
+
+def actions(turn: int, num_envs: int = 2) -> tuple[str, ...]:
+    return tuple(WORDS[(turn + 3 * slot) % len(WORDS)] for slot in range(num_envs))
+
+
+def plain(value: Any) -> Any:
+    """Turn arrays into lists, so that results can be compared."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.tolist()
+    return [plain(item) for item in value] if isinstance(value, tuple | list) else value
+
+
+def run(envs: Any, turns: int = 8) -> list[Any]:
+    log = [plain(envs.reset(seed=[3, 4], options={"horizon": 3}))]
+    log += [plain(envs.step(actions(turn))) for turn in range(turns)]
+    envs.close()
+    return log
+
+
+@pytest.fixture
+def expected(env_id: str) -> list[Any]:
+    return run(gymnasium.make_vec(env_id, num_envs=2, vectorization_mode="sync"))
+
+
+def test_gymnasiums_pipes_equal_its_loop(env_id: str, expected: list[Any]) -> None:
+    kwargs = {"vector_kwargs": {"shared_memory": False}}
+    envs = gymnasium.make_vec(env_id, num_envs=2, vectorization_mode="async", **kwargs)
+    assert run(envs) == expected
+
+
+@pytest.mark.parametrize("backend", ["inprocess", "thread", "process"])
+def test_our_vector_env_equals_gymnasiums(env_id: str, expected: list[Any], backend: str) -> None:
+    if env_id in REGISTERED:
+        envs = gymnasium.make_vec(
+            env_id, num_envs=2, backend=backend, workers=1, autoreset_mode="NextStep"
+        )
+    else:
+        envs = TextVectorEnv.make(env_id, 2, backend=backend, workers=1, autoreset_mode="NextStep")
+    assert isinstance(envs, TextVectorEnv)
+    assert run(envs) == expected
+
+
+def test_same_step_autoreset_equals_gymnasiums(env_id: str) -> None:
+    mode = AutoresetMode.SAME_STEP
+    peer = gymnasium.make_vec(
+        env_id, num_envs=2, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}
+    )
+    log = run(peer)
+    assert run(TextVectorEnv.make(env_id, 2, autoreset_mode=mode)) == log
+
+
+def test_disabled_autoreset(env_id: str) -> None:
+    envs = TextVectorEnv.make(env_id, 2)
+    assert envs.metadata["autoreset_mode"] is AutoresetMode.DISABLED
+    envs.reset(seed=0, options={"horizon": 2})
+    mask = np.array([True, False])
+    envs.step(actions(0))
+    observations, _ = envs.reset(seed=[9, 9], options={"reset_mask": mask, "horizon": 2})
+    again = envs.step(("no such action", "no such action"))
+    assert again[3].tolist() == [False, True]
+    envs.reset(seed=[9, 9], options={"reset_mask": ~mask, "horizon": 2})
+    assert envs.reset(seed=[9, 9])[0][1] == observations[0]
+    envs.close()
+
+
+def test_shared_memory_is_refused_loudly(env_id: str) -> None:
+    with pytest.raises(ValueError, match="shared_memory") as caught:
+        gymnasium.make_vec(env_id, num_envs=2, vectorization_mode="async")
+    cause = caught.value.__cause__
+    assert isinstance(cause, CustomSpaceError) and "shared_memory" in str(cause)
+
+
+def test_groups_start_alike(env_id: str) -> None:
+    envs = TextVectorEnv.make(env_id, 4)
+    results = envs.reset_groups([{"split": "train", "index": 2}, {"split": "test"}], 2, seed=1)
+    assert results[0] == results[1] and results[2] == results[3]
+    assert results[0][1]["task_id"] != results[2][1]["task_id"]
+    envs.close()

@@ -1,0 +1,195 @@
+"""The environment: configurations, grammars, copies, caches."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+import agentgym  # noqa: F401
+from agentgym.envs.webshop import cache, official
+from agentgym.envs.webshop.env import WebShopEnv
+from agentgym.envs.webshop.tasks import listed_tasks
+from agentgym.envs.webshop.world import World
+from agentgym.errors import ConfigurationError, DataError
+from tests.envs.webshop.conftest import INSTRUCTIONS, ITEMS
+
+SMALL = {"size": 60, "difficulty": "easy"}
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    (tmp_path / "items_shuffle_1000.json").write_text(json.dumps(ITEMS))
+    (tmp_path / "items_ins_v2_1000.json").write_text(json.dumps(INSTRUCTIONS))
+    return tmp_path
+
+
+@pytest.mark.parametrize("mode", ["text", "text_rich", "compact"])
+@pytest.mark.parametrize("grammar", ["native", "xml", "react", "tool_call"])
+def test_the_expert_solves_every_mode_and_grammar(mode: str, grammar: str) -> None:
+    env: Any = gymnasium.make(
+        "agentgym/WebShop-v0", observation_mode=mode, grammar=grammar, **SMALL
+    )
+    for index in range(3):
+        _, info = env.reset(options={"split": "test", "index": index})
+        left, done = info["oracle_turns"], False
+        assert left == env.unwrapped.tasks.oracle_turns(env.unwrapped.task)
+        while not done:
+            assert info["oracle_turns"] == left
+            _, reward, done, _, info = env.step(env.unwrapped.oracle().act("", info))
+            left -= 1
+        assert reward == 1.0 and info["success"] and info["oracle_turns"] == 0 == left
+        assert info["details"]["reward"] == 1.0
+
+
+@pytest.mark.parametrize("mode", ["text", "text_rich"])
+def test_the_original_grammar_is_kept(mode: str) -> None:
+    env = WebShopEnv(observation_mode=mode, max_turns=99, **SMALL)
+    first, _ = env.reset(seed=0)
+    for action in (" search[shirt]", "Search[shirt]", "search[]", "search [x]", "think[x]", "",
+                   "search[a [b]]", "\nsearch[x]", "click[search]", "b\u00fcy [x]"):  # fmt: skip
+        observation, _, _, _, info = env.step(action)
+        assert observation == first and not info["action_valid"], action
+    observation, _, _, _, info = env.step("search[shirt]] x")
+    assert observation != first and info["action_valid"]
+
+
+def test_admissible_actions_are_valid() -> None:
+    for mode in ("text", "compact"):
+        env = WebShopEnv(observation_mode=mode, max_turns=200, **SMALL)
+        _, info = env.reset(seed=1)
+        for turn in range(60):
+            if not info["admissible_actions"]:
+                break
+            actions = info["admissible_actions"]
+            action = actions[(7 * turn + 1) % len(actions)]
+            if action == "click[buy now]":
+                action = actions[0]
+            _, _, _, _, info = env.step(action)
+            assert info["action_valid"], action
+
+
+def test_copies_go_on_where_the_original_stands() -> None:
+    env = WebShopEnv(observation_mode="compact", **SMALL)
+    _, info = env.reset(seed=2)
+    info = env.step(env.oracle().act("", info))[4]
+    for clone in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        assert clone.world is env.world and clone.session is not env.session
+        assert clone.session.state == env.session.state
+        assert clone.step("click[1]")[0] == copy.deepcopy(env).step("click[1]")[0]
+    assert len(pickle.dumps(env)) < 8000
+
+
+def test_snapshots_restore_options_and_rewards() -> None:
+    env = WebShopEnv(**SMALL)
+    env.reset(seed=3)
+    while env._oracle_turns() != 1:
+        action = env.oracle_action()
+        assert action is not None
+        env.step(action)
+    saved = pickle.loads(pickle.dumps(env.snapshot()))
+    first = env.step("click[buy now]")
+    env.restore(saved)
+    again = env.step("click[buy now]")
+    assert first[:4] == again[:4] and first[4]["state_key"] == again[4]["state_key"]
+
+
+def test_the_potential_is_the_reward_if_bought_now() -> None:
+    env = WebShopEnv(**SMALL)
+    env.reset(seed=4)
+    assert env._potential() == 0.0
+    while env._oracle_turns() != 1:
+        action = env.oracle_action()
+        assert action is not None
+        env.step(action)
+    assert env._potential() == env.step("click[buy now]")[1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"observation_mode": "html"}, "text, text_rich, compact"),
+        ({"results_per_page": 5}, "results_per_page"),
+        ({"observation_mode": "compact", "results_per_page": 0}, "from 1 to 50"),
+        ({"reward": "sparse"}, "official, strict"),
+        ({"goal_mode": "x"}, "goal_mode"),
+        ({"split_mode": "official-index"}, "goal_mode='official'"),
+        ({"human_goals": True}, "data_dir"),
+        ({"num_products": 0}, "num_products"),
+        ({"world": object()}, "world and tasks together"),
+        ({"size": 1}, "size"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        WebShopEnv(**arguments)
+
+
+def test_official_files(data_dir: Path) -> None:
+    env = WebShopEnv(data_dir=str(data_dir), observation_mode="compact")
+    assert len(env.world.products) == 24
+    _, info = env.reset(seed=0)
+    done = False
+    while not done:
+        _, reward, done, _, info = env.step(env.oracle().act("", info))
+    assert reward == 1.0
+    full = WebShopEnv(data_dir=str(data_dir), goal_mode="official", num_products=20)
+    assert len(full.world.products) == 20 and len(full.world.goals) == 77
+    with pytest.raises(DataError, match="items_human_ins"):
+        WebShopEnv(data_dir=str(data_dir), goal_mode="official", human_goals=True)
+    with pytest.raises(DataError, match="items_shuffle"):
+        official.locate(data_dir / "nowhere")
+
+
+def test_given_worlds_travel_whole(world: World) -> None:
+    env = WebShopEnv(world=world, tasks=listed_tasks("tiny", world.goals))
+    env.reset(seed=0)
+    env.step("search[lamps]")
+    clone = pickle.loads(pickle.dumps(env))
+    assert clone.step("click[next >]")[:4] == env.step("click[next >]")[:4]
+
+
+def test_a_stored_world_is_the_built_world(world: World, tmp_path: Path) -> None:
+    world.save(tmp_path)
+    opened = World.open(tmp_path)
+    assert list(opened.goals) == list(world.goals)
+    assert [vars(a).keys() and a.to_record() for a in opened.products.items] == [
+        a.to_record() for a in world.products.items
+    ]
+    assert opened.search("running lamps") == world.search("running lamps")
+    assert [opened.plan(a) for a in world.products.asins] == [
+        world.plan(a) for a in world.products.asins
+    ]
+
+
+def test_the_cache_stands_concurrent_writers_and_damage(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: cache.cached("key", lambda: world), range(8)))
+    assert {len(one.products) for one in made} == {24}
+    (folder,) = (tmp_path / "webshop").iterdir()
+    assert not folder.name.startswith(".")
+    (folder / "products.npy").write_bytes(b"broken")
+    assert len(cache.cached("key", lambda: world).products) == 24
+    assert len(World.open(folder).products) == 24
+
+
+def test_without_a_writable_cache_the_world_stays_in_memory(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("AGENTGYM_CACHE", str(blocked))
+    assert cache.cached("key", lambda: world) is world
+    monkeypatch.delenv("AGENTGYM_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path))
+    assert cache.cache_folder() == tmp_path / "agentgym"

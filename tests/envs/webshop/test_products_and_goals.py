@@ -1,0 +1,138 @@
+"""Products and goals as the original derives them."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentgym.envs.webshop.goals import (
+    Goal,
+    generated_goals,
+    human_goals,
+    price_bound,
+    shuffled,
+    synthetic_goals,
+)
+from agentgym.envs.webshop.nouns import builtin, extractor
+from agentgym.envs.webshop.products import Instruction, Product, parse_prices, parse_product, usable
+from agentgym.envs.webshop.world import World
+from agentgym.errors import ConfigurationError, DataError
+from tests.envs.webshop.conftest import INSTRUCTIONS, ITEMS, make_item
+
+
+def product(number: int = 0, **changes: Any) -> Product:
+    return parse_product(make_item(number, **changes), Instruction(("soft",)), ("shoe",))
+
+
+@pytest.mark.parametrize(
+    ("pricing", "expected"),
+    [(None, (100.0,)), ("", (100.0,)), ("$1,234.50", (1234.5,)), ("$12.9$20", (12.9, 20.0)),
+     ("$1$2$3", (1.0, 2.0))],
+)  # fmt: skip
+def test_prices(pricing: str | None, expected: tuple[float, ...]) -> None:
+    assert parse_prices(pricing) == expected
+
+
+def test_derived_fields() -> None:
+    item = product()
+    assert dict(item.options) == {"color": ("navy", "olive | tan"), "size": ("small", "large")}
+    assert item.price_tag == "$10.5" and item.price == 10.5
+    assert item.clickables[:6] == ("back to search", "< prev", "description", "features",
+                                   "reviews", "buy now")  # fmt: skip
+    assert item.clickables[6:] == ("navy", "olive | tan", "small", "large")
+    assert item.document().endswith("color: navy, olive | tan, and size: small, large")
+
+
+def test_a_range_hides_its_price_and_never_changes() -> None:
+    item = product(pricing="$20$40")
+    assert item.price_tag == "$20.0 to $40.0" and 20 <= item.price < 40
+    assert item.price == product(pricing="$20$40").price != product(1, pricing="$20$40").price
+
+
+def test_a_value_in_two_groups_sets_the_last() -> None:
+    options = {"A": [{"value": "x"}], "B": [{"value": "x"}, {"value": "y"}]}
+    item = product(customization_options=options)
+    assert item.group_of == {"x": "b", "y": "b"} and item.clickables[6:] == ("x", "y")
+
+
+def test_duplicates_and_misfits_are_dropped() -> None:
+    assert [item["asin"] for item in usable(ITEMS)] == [f"B0{i:08d}" for i in range(24)]
+
+
+def test_broken_items_are_named() -> None:
+    with pytest.raises(DataError, match="'asin'"):
+        list(usable([{"name": "x"}]))
+    with pytest.raises(DataError, match="official schema"):
+        parse_product({"asin": "B1", "name": "x"}, Instruction(), ())
+
+
+def test_records_round_trip(world: World) -> None:
+    item = product(pricing="$20$40")
+    again = Product.from_record(json.loads(json.dumps(item.to_record())))
+    assert vars(again) == {k: v for k, v in vars(item).items() if k in vars(again)}
+
+
+def test_synthetic_goals_cross_all_options(world: World) -> None:
+    products = list(world.products.items)
+    parsed = {asin: Instruction.parse(entry) for asin, entry in INSTRUCTIONS.items()}
+    goals = synthetic_goals(products, parsed)
+    assert len(goals) == 19 * 4 + 1  # product 5 has no options
+    assert goals[1].instruction_text.startswith(
+        "Find me breathable running shoes with color: navy, and size: large, and price lower than "
+    )
+    assert goals[0].price_upper in (30.0, 40.0, 50.0) and goals[0].weight == 1 / len(goals)
+    assert shuffled(goals) != goals and sorted(map(repr, shuffled(goals))) == sorted(
+        map(repr, goals)
+    )
+    legacy = synthetic_goals(products, parsed, random.Random(0))
+    assert [goal.goal_options for goal in legacy] == [goal.goal_options for goal in goals]
+
+
+def test_human_goals(world: World) -> None:
+    entries = [
+        {"instruction": text, "instruction_attributes": wanted, "instruction_options": ["x"]}
+        for text, wanted in (("a lamp.", ["soft"]), ("skipped", []))
+    ]
+    goals = human_goals(list(world.products.items), {"B000000001": entries})
+    assert len(goals) == 1 and goals[0].goal_options == ("x",)
+    assert goals[0].instruction_text.startswith("a lamp, and price lower than ")
+
+
+def test_generated_goals_are_few_distinct_solvable_and_stable(world: World) -> None:
+    item = world.products["B000000002"]
+    entry = Instruction.parse(INSTRUCTIONS[item.asin])
+
+    def make(limit: int) -> list[Goal]:
+        return list(generated_goals(item, entry, seed=1, limit=limit, solvable=world.solvable))
+
+    assert make(3) == make(3) and len({goal.instruction_text for goal in make(3)}) == 3
+    # "olive | tan" turns into "olive" for the official reward, as both sides do: all are solvable
+    assert len(make(99)) == 4
+    assert all(world.solvable(item, goal) for goal in make(99))
+    assert not list(generated_goals(item, Instruction(), seed=1, limit=3, solvable=world.solvable))
+
+
+@given(st.floats(0, 2000), st.integers(0, 50))
+def test_bounds_are_above_the_price(price: float, key: int) -> None:
+    bound = price_bound(price, (key,), None)
+    assert bound == price_bound(price, (key,), None)
+    assert (bound is None) == (price >= 980)
+    assert bound is None or (price < bound <= price + 40.0 + 1e-9 and bound % 10 == 0)
+
+
+def test_goals_survive_json(world: World) -> None:
+    for goal in world.goals[:5]:
+        assert Goal.from_content(json.loads(json.dumps(goal.to_content()))) == goal
+
+
+def test_nouns() -> None:
+    assert builtin("The Soft Navy Running Shoes, 2 Pack for Men's Feet") == (
+        "running", "shoes", "pack", "men's", "feet",
+    )  # fmt: skip
+    with pytest.raises(ConfigurationError, match="builtin"):
+        extractor("other")

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+
+from agentgym.errors import ConfigurationError, NotSupported
+from agentgym.policies import CallablePolicy, OraclePolicy, Policy, RandomPolicy, begin
+from tests.toy import TOY_ID
+
+
+def episode(env: gymnasium.Env, policy: Policy, seed: int = 0) -> tuple[list[str], dict]:
+    observation, info = env.reset(seed=seed)
+    begin(policy, observation, info)
+    actions: list[str] = []
+    over = False
+    while not over:
+        actions.append(policy.act(observation, info))
+        observation, _, terminated, truncated, info = env.step(actions[-1])
+        over = terminated or truncated
+    return actions, info
+
+
+def test_random_draws_admissible_actions_and_leaves_the_global_generator_alone():
+    np.random.seed(3)
+    before = np.random.get_state()[1].tolist()
+    env = gymnasium.make(TOY_ID)
+    first, info = episode(env, RandomPolicy(7))
+    assert info["action_valid"]
+    assert first == episode(env, RandomPolicy(7))[0] != episode(env, RandomPolicy(8))[0]
+    assert np.random.get_state()[1].tolist() == before
+    assert RandomPolicy(fallback="look").act("", {"admissible_actions": []}) == "look"
+
+
+@pytest.mark.parametrize("grammar", ["native", "xml", "react", "tool_call"])
+def test_the_oracle_wins_in_every_grammar(grammar):
+    env = gymnasium.make(TOY_ID, grammar=grammar)
+    _, info = episode(env, OraclePolicy(env))
+    assert info["success"] and info["score"] == 1.0
+
+
+def test_the_oracle_says_when_it_has_no_plan():
+    env = gymnasium.make(TOY_ID)
+    policy = OraclePolicy(env)
+    episode(env, policy)
+    with pytest.raises(NotSupported):
+        policy.act("", {})
+
+
+def test_a_function_is_a_policy():
+    env = gymnasium.make(TOY_ID)
+    policy = CallablePolicy(lambda observation, info: f"press {observation.split()[-1]}")
+    assert isinstance(policy, Policy)
+    assert episode(env, policy)[1]["success"]
+    with pytest.raises(ConfigurationError, match="return a str"):
+        CallablePolicy(lambda observation, info: None).act("", {})  # type: ignore[arg-type,return-value]
+    with pytest.raises(ConfigurationError, match="function of"):
+        CallablePolicy("look")  # type: ignore[arg-type]

@@ -1,0 +1,138 @@
+"""The index: equal to a brute-force scorer, and stable on disk."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.retrieval import BM25Index
+
+WORDS = [f"word{i}" for i in range(12)]
+DOCUMENTS = st.lists(
+    st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join), min_size=1, max_size=12
+)
+
+
+def stored_length(length: int) -> int:
+    """Lucene's one-byte length: exact below 24, then four significant bits."""
+    if length < 24:
+        return length
+    above = length - 24
+    shift = max(above.bit_length() - 4, 0)
+    return 24 + (above >> shift << shift)
+
+
+def brute_force(
+    documents: list[str], ids: list[str], query: str, k: int, k1: float, b: float
+) -> list[str]:
+    """Score every document with float32 arithmetic, one number at a time."""
+    f = np.float32
+    bags = [Counter(text.split()) for text in documents]
+    lengths = [sum(bag.values()) for bag in bags]
+    filled = sum(length > 0 for length in lengths)
+    average = f(sum(lengths) / max(filled, 1))
+    ranked = []
+    for name, bag, length in zip(ids, bags, lengths, strict=True):
+        total = 0.0
+        for word, n in Counter(query.split()).items():
+            if not bag[word]:
+                continue
+            df = sum(word in other for other in bags)
+            weight = f(n) * f(math.log(1 + (filled - df + 0.5) / (df + 0.5)))
+            norm = f(k1) * ((f(1) - f(b)) + f(b) * f(stored_length(length)) / average)
+            total += float(weight - weight / (f(1) + f(bag[word]) * (f(1) / norm)))
+        if total:
+            ranked.append((-f(total), name))
+    return [name for _, name in sorted(ranked)[:k]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    documents=DOCUMENTS,
+    query=st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join),
+    k=st.integers(1, 8),
+    parameters=st.sampled_from([(0.9, 0.4), (1.2, 0.75), (0.5, 0.0), (2.0, 1.0)]),
+)
+def test_equals_brute_force(
+    documents: list[str], query: str, k: int, parameters: tuple[float, float]
+) -> None:
+    k1, b = parameters
+    ids = [f"id{(7 * i) % len(documents):02d}" for i in range(len(documents))]
+    ids = [f"{name}-{i}" for i, name in enumerate(ids)]
+    index = BM25Index.build(documents, ids, k1=k1, b=b)
+    assert index.search(query, k)[0] == brute_force(documents, ids, query, k, k1, b)
+
+
+def test_ties_go_to_the_smaller_id() -> None:
+    index = BM25Index.build(["same text"] * 4, ["c", "a", "d", "b"])
+    assert index.search("text", 3)[0] == ["a", "b", "c"]
+
+
+def test_repeated_words_add_up() -> None:
+    index = BM25Index.build(["red shoe", "blue hat"])
+    once, thrice = (index.search(query)[1][0] for query in ("red", "red red red"))
+    assert thrice == pytest.approx(3 * once, rel=1e-6)
+
+
+@pytest.mark.parametrize("query", ["", "the", "unknown", "\u7425"])
+def test_a_query_without_known_words_finds_nothing(query: str) -> None:
+    ids, scores = BM25Index.build(["red shoe"]).search(query)
+    assert ids == [] and len(scores) == 0
+
+
+@pytest.mark.parametrize("documents", [[], [""], ["", "red shoe", "the"]])
+def test_empty_documents(documents: list[str], tmp_path: Path) -> None:
+    BM25Index.build(documents).save(tmp_path)
+    index = BM25Index.open(tmp_path)
+    assert len(index) == len(documents)
+    assert index.search("red")[0] == (["1"] if len(documents) == 3 else [])
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+def test_saved_opened_and_pickled_indexes_agree(tmp_path: Path, mmap: bool) -> None:
+    documents = ["red shoe \u00e9", "red red hat", "blue hat " * 40]
+    built = BM25Index.build(documents, ["x", "y", "z"])
+    built.save(tmp_path / "index")
+    opened = BM25Index.open(tmp_path / "index", mmap=mmap)
+    copies = [opened, pickle.loads(pickle.dumps(opened)), pickle.loads(pickle.dumps(built))]
+    for query in ("red hat", "blue blue blue", "\u00e9"):
+        expected = built.search(query)
+        for copy in copies:
+            ids, scores = copy.search(query)
+            assert ids == expected[0] and scores.tolist() == expected[1].tolist()
+    assert len(pickle.dumps(opened)) < 400
+    assert built.nbytes > 0
+
+
+@pytest.mark.parametrize("arguments", [{"k1": 0}, {"k1": math.nan}, {"b": -0.1}, {"b": 1.5}])
+def test_bad_parameters_are_refused(arguments: dict[str, float]) -> None:
+    with pytest.raises(ConfigurationError, match="expected k1 > 0"):
+        BM25Index.build(["a"], **arguments)
+
+
+@pytest.mark.parametrize("ids", [["a"], ["a", "a"], ["a", "b\0"]])
+def test_bad_ids_are_refused(ids: list[str]) -> None:
+    with pytest.raises(ConfigurationError, match="expected"):
+        BM25Index.build(["one", "two"], ids)
+
+
+def test_a_bad_k_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="at least 1"):
+        BM25Index.build(["a"]).search("a", 0)
+
+
+def test_a_folder_without_index_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="expected a BM25 index"):
+        BM25Index.open(tmp_path)
+    BM25Index.build(["a"]).save(tmp_path)
+    (tmp_path / "index.json").write_text('{"format": "other"}')
+    with pytest.raises(DataError, match="format"):
+        BM25Index.open(tmp_path)

@@ -1,0 +1,399 @@
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentgym.actions import (
+    GRAMMARS,
+    ActionCall,
+    ActionSpec,
+    Param,
+    mcp_tools,
+    openai_tools,
+    parse,
+    prompt,
+    render,
+    strip_think,
+    translate,
+)
+from agentgym.errors import ConfigurationError
+
+SHOP = (
+    ActionSpec("search", "Search the shop.", (Param("query", description="key words"),)),
+    ActionSpec("click", "Click.", (Param("element"),), examples=("click[buy now]",)),
+)
+HOUSE = (
+    ActionSpec("go", "Walk.", (Param("place"),), native="go to {place}"),
+    ActionSpec(
+        "take", "Take.", (Param("object"), Param("place")), native="take {object} from {place}"
+    ),
+    ActionSpec("look", "Look around."),
+)
+BARE = (ActionSpec("command", "A command.", (Param("command"),), native="{command}"),)
+CODE = (
+    ActionSpec(
+        "bash",
+        "Run a shell command.",
+        (Param("command", verbatim=True),),
+        native=("```bash\n{command}\n```", "````bash\n{command}\n````"),
+    ),
+    ActionSpec(
+        "edit",
+        "Replace text in a file.",
+        (Param("path"), Param("old", verbatim=True), Param("new", verbatim=True)),
+        native="```edit {path}\n<<<<\n{old}\n====\n{new}\n>>>>\n```",
+    ),
+    ActionSpec(
+        "view",
+        "Show a file.",
+        (Param("path"), Param("line", "integer", required=False)),
+        native=("```view\n{path}\n```", "```view\n{path} @ {line}\n```"),
+    ),
+    ActionSpec("submit", "Hand in.", terminal=True, native="```submit\n```"),
+)
+TYPED = (
+    ActionSpec(
+        "set",
+        "Set a dial.",
+        (
+            Param("level", "integer"),
+            Param("ratio", "number"),
+            Param("on", "boolean"),
+            Param("mode", enum=("Eco", "Full power")),
+        ),
+        native="set {level}, {ratio}, {on}, {mode};",
+    ),
+)
+SETS = {"shop": SHOP, "house": HOUSE, "bare": BARE, "code": CODE, "typed": TYPED}
+
+ODDITIES = st.sampled_from(
+    ["</search>", "]", "[", "</tool_call>", "<think>", "</think>", "```", "\n```", '"', "\\", "{",
+     "}", "Action:", "\nAction: ", "click[x]", "\ud800", "\ud83d\ude00", "\u2028", "é", "\x00", " "]
+)  # fmt: skip
+SIGNS = '<>/[]{}`:"\\ \nsearchgotakebashAction'
+TEXT = st.lists(st.one_of(st.text(max_size=8), ODDITIES), max_size=6).map("".join)
+WORDS = st.lists(st.text(string.ascii_lowercase, min_size=1, max_size=6), min_size=1, max_size=3)
+
+
+def value_of(param: Param, text: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    if param.enum:
+        return st.sampled_from(param.enum)
+    if param.type == "integer":
+        return st.integers(-(10**17), 10**17).map(str)
+    if param.type == "number":
+        return st.sampled_from(["0", "-1.5", "2e3", "10.25", "1E-7"])
+    if param.type == "boolean":
+        return st.sampled_from(["true", "false"])
+    return text if param.verbatim else text.map(lambda s: " ".join(s.split()))
+
+
+def calls(specs: tuple[ActionSpec, ...], text: st.SearchStrategy[str] = TEXT):
+    def build(spec: ActionSpec) -> st.SearchStrategy[ActionCall]:
+        required = {p.name: value_of(p, text) for p in spec.params if p.required}
+        optional = {p.name: value_of(p, text) for p in spec.params if not p.required}
+        return st.fixed_dictionaries(required, optional=optional).map(
+            lambda arguments: ActionCall(spec.name, arguments)
+        )
+
+    return st.one_of([build(spec) for spec in specs])
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS)
+@pytest.mark.parametrize("name", SETS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_what_renders_parses_back(name, grammar, data):
+    specs = SETS[name]
+    call = data.draw(calls(specs))
+    try:
+        text = render(call, specs, grammar)
+    except ConfigurationError:
+        return
+    found = parse(text, specs, grammar)
+    assert (found.call, found.trailing, found.error) == (call, "", "")
+    if strip_think(found.native) == found.native:
+        assert parse(found.native, specs, "native").call == call
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS)
+@pytest.mark.parametrize("name", SETS)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_plain_words_can_always_be_expressed_behind_decoys(name, grammar, data):
+    specs = SETS[name]
+    call = data.draw(calls(specs, WORDS.map(" ".join)))
+    decoy = data.draw(calls(specs, WORDS.map(" ".join)))
+    try:
+        text, quoted = render(call, specs, grammar), render(decoy, specs, grammar)
+    except ConfigurationError:
+        assert name == "house"
+        assert "from" in " ".join(call.arguments.values()) + " ".join(decoy.arguments.values())
+        return
+    assert parse(f"<think>perhaps {quoted}\n{quoted}</think>\n{text}", specs, grammar).call == call
+    assert parse(f"so {quoted} it is</think>\n{text}", specs, grammar).call == call
+    assert parse(f"<think>never ends {quoted}\n{text}", specs, grammar).call is None
+    after = parse(f"{text}\n{quoted}", specs, grammar)
+    assert (after.call, after.trailing) == (call, quoted)
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS)
+@pytest.mark.parametrize("name", SETS)
+@settings(max_examples=60, deadline=None)
+@given(
+    text=st.one_of(st.text(), TEXT, st.text('<>/[]{}`:"\\ \nsearchgotakebashAction', max_size=60))
+)
+def test_arbitrary_text_never_raises(name, grammar, text):
+    found = parse(text, SETS[name], grammar)
+    assert found.error or found.native
+    assert prompt(SETS[name], grammar)
+
+
+HOSTILE = (
+    "search[", "[", "]", "<search>", "<search", "<search ", "<tool_call>", "<tool_call>{", "[" * 9,
+    "Action:", "\nAction: search[", "<think>", "</think>", "<think></think>", "```bash\n", "`",
+    "take a from ", " ", "\n", "a", '{"name":', '{"a":[', "<edit><path>", "set 1, ", "9",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_megabyte_of_anything_is_parsed_in_linear_time(unit):
+    text = unit * (1_000_000 // len(unit))
+    for specs in SETS.values():
+        for grammar in GRAMMARS:
+            found = parse(text, specs, grammar)
+            assert len(found.native) <= 32_768
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("look", "look"),
+        ("<think>a</think>look", "look"),
+        ("go<THINK>a</think> on", "go on"),
+        ("<think>a<think>b</think>c</think>d", "d"),
+        ("a</think>\n\nb\n", "b"),
+        ("a<think>b", "a"),
+        ("<think>a</think>b<think>c", "b"),
+        ("a < b <thin> c", "a < b <thin> c"),
+    ],
+)
+def test_strip_think(text, kept):
+    assert strip_think(text) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "trailing"),
+    [
+        ("search[red shoes]", "red shoes", ""),
+        ("I will search [ red   shoes ] now", "red shoes", "now"),
+        ("Search[a [b] c] click[d]", "a [b] c", "click[d]"),
+        ("search[unclosed click[x]", "unclosed click[x", ""),
+        ("search[interval [0,1)]", "interval [0,1)", ""),
+        ("search[smile :]]", "smile :]", ""),
+        ("research[no] search[yes]", "yes", ""),
+        ("search[]", "", ""),
+    ],
+)
+def test_native_brackets(text, query, trailing):
+    found = parse(text, SHOP, "native")
+    assert found.call == ActionCall("search", {"query": query})
+    assert found.trailing == trailing
+
+
+def test_native_text_that_matches_nothing_is_left_to_the_environment():
+    found = parse("  dance  ", SHOP, "native")
+    assert (found.call, found.native, found.error) == (None, "  dance  ", "")
+    assert parse("<think>x</think> ", SHOP, "native").error
+
+
+def test_line_templates_need_a_whole_line_and_ignore_case():
+    text = "I would like to go to bed\n  Take  mug 1 from  desk 2 \nlook"
+    found = parse(text, HOUSE, "native")
+    assert found.call == ActionCall("take", {"object": "mug 1", "place": "desk 2"})
+    assert found.trailing == "look"
+
+
+def test_verbatim_values_keep_every_character():
+    call = ActionCall("edit", {"path": "a.py", "old": "    x = 1\n\n", "new": "\ty = '<b>'\n"})
+    for grammar in GRAMMARS:
+        assert parse(render(call, CODE, grammar), CODE, grammar).call == call
+
+
+def test_a_second_template_takes_what_the_first_cannot_hold():
+    call = ActionCall("bash", {"command": "cat <<E\n```\nx\n```\nE"})
+    assert render(call, CODE, "native").startswith("````bash\n")
+    found = parse(render(call, CODE, "tool_call"), CODE, "tool_call")
+    assert found.call == call and found.native == render(call, CODE, "native")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name": "search", "arguments": {"query": "a"}}</tool_call>',
+        '<tool_call>\n{"name": "search", "arguments": "{\\"query\\": \\"a\\"}"}\n</tool_call>',
+        'Sure.<tool_call>{"name": "SEARCH", "parameters": {"query": " a\n"}}',
+        '{"name": "search", "arguments": {"query": "a"}}',
+    ],
+)
+def test_tool_call_forms(text):
+    assert parse(text, SHOP, "tool_call").call == ActionCall("search", {"query": "a"})
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text", "reason"),
+    [
+        ("tool_call", "search[a]", "no action found"),
+        ("tool_call", "<tool_call>{'name'}</tool_call>", "not valid JSON"),
+        ("tool_call", '<tool_call>{"name": "search", "arguments": {', "not valid JSON"),
+        ("tool_call", "<tool_call>" + "[" * 20_000, "not valid JSON"),
+        ("tool_call", '<tool_call>{"name": "fly", "arguments": {}}</tool_call>', "no action 'fly'"),
+        ("tool_call", '<tool_call>{"name": "search"}</tool_call>', "needs the argument 'query'"),
+        ("tool_call", '{"name": "search", "arguments": {"query": [1]}}', "must be a string"),
+        ("tool_call", '{"name": "search", "arguments": [1]}', "must be a JSON object"),
+        ("tool_call", '{"name": "search", "arguments": {"query": "a", "n": 1}}', "no argument 'n'"),
+        ("tool_call", '{"name": "search", "arguments": {"query": "a]b["}}', "cannot be written"),
+        ("tool_call", '<tool_call>{"name": "search"} and more', "end with </tool_call>"),
+        ("xml", "search[a]", "no action found"),
+        ("xml", "<search>a", "not closed"),
+        ("react", "search[a]", "starts with 'Action:'"),
+        ("react", "Action: I shall search[a]", "after 'Action:'"),
+    ],
+)
+def test_errors_say_what_is_wrong(grammar, text, reason):
+    found = parse(text, SHOP, grammar)
+    assert found.call is None and found.native == ""
+    assert reason in found.error
+
+
+def test_xml_of_several_parameters():
+    text = "<edit>\n <path>a</path>\n<old>\nx\n</old><new></new>\n</edit> done"
+    found = parse(text, CODE, "xml")
+    assert found.call == ActionCall("edit", {"path": "a", "old": "x", "new": ""})
+    assert found.trailing == "done"
+    assert "must hold" in parse("<edit>a</edit>", CODE, "xml").error
+    assert parse("<submit/>", CODE, "xml").call == ActionCall("submit")
+    assert parse("<view>\n<path>a</path></view>", CODE, "xml").native == "```view\na\n```"
+
+
+def test_react_takes_the_first_action_line():
+    text = "Thought: the Action: is to search\nAction 1: search[a]\nObservation: made up"
+    found = parse(text, SHOP, "react")
+    assert found.call == ActionCall("search", {"query": "a"})
+    assert found.native == "search[a]" and found.trailing == "Observation: made up"
+
+
+def test_typed_values_are_brought_to_canonical_text():
+    arguments = '{"level": 3.0, "ratio": 0.50, "on": true, "mode": "full POWER"}'
+    found = parse(f'{{"name": "set", "arguments": {arguments}}}', TYPED, "tool_call")
+    assert found.call is not None
+    assert found.call.arguments == {
+        "level": "3",
+        "ratio": "0.50",
+        "on": "true",
+        "mode": "Full power",
+    }
+    for key, value in (("level", '"x"'), ("ratio", "NaN"), ("on", "2"), ("mode", '"off"')):
+        broken = json.dumps({**json.loads(arguments), key: "@"}).replace('"@"', value)
+        error = parse(f'{{"name": "set", "arguments": {broken}}}', TYPED, "tool_call").error
+        assert repr(key) in error
+
+
+@pytest.mark.parametrize(
+    ("call", "grammar"),
+    [
+        (ActionCall("fly"), "native"),
+        (ActionCall("search", {}), "xml"),
+        (ActionCall("search", {"query": "a", "b": "c"}), "xml"),
+        (ActionCall("search", {"query": " a"}), "tool_call"),
+        (ActionCall("search", {"query": "x</search>"}), "xml"),
+        (ActionCall("search", {"query": "<think>"}), "native"),
+        (ActionCall("SEARCH", {"query": "a"}), "native"),
+    ],
+)
+def test_render_refuses_what_would_change(call, grammar):
+    with pytest.raises(ConfigurationError):
+        render(call, SHOP, grammar)
+
+
+def test_schemas():
+    tool = openai_tools(CODE)[2]
+    assert tool["type"] == "function" and tool["function"]["name"] == "view"
+    assert tool["function"]["parameters"] == {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "line": {"type": "integer"}},
+        "required": ["path"],
+        "additionalProperties": False,
+    }
+    entry = mcp_tools(SHOP)[0]
+    assert set(entry) == {"name", "description", "inputSchema"}
+    assert entry["inputSchema"] == openai_tools(SHOP)[0]["function"]["parameters"]
+    assert openai_tools(()) == [] and mcp_tools(()) == []
+    assert openai_tools(SHOP)[0] is not openai_tools(SHOP)[0]
+    json.dumps(openai_tools(TYPED))
+
+
+def test_prompt_shows_forms_and_translated_examples():
+    assert "- search[query] : Search the shop." in prompt(SHOP)
+    assert "query: key words" in prompt(SHOP)
+    assert "example: <click>buy now</click>" in prompt(SHOP, "xml")
+    assert 'example: <tool_call>{"name": "click"' in prompt(SHOP, "tool_call")
+    assert "example: Action: click[buy now]" in prompt(SHOP, "react")
+    assert "- <command>" in prompt(BARE)
+    assert "mode: one of Eco, Full power" in prompt(TYPED)
+    assert "(ends the episode)" in prompt(CODE)
+    assert "line (integer) (optional)" in prompt(CODE)
+
+
+def test_translate():
+    assert translate("look", HOUSE, "xml") == "<look></look>"
+    assert translate("dance", HOUSE, "native") == "dance"
+    with pytest.raises(ConfigurationError, match="expected native text"):
+        translate("dance", HOUSE, "xml")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Param("1st"),
+        lambda: Param("think"),
+        lambda: Param("x", "list"),
+        lambda: Param("x", "integer", verbatim=True),
+        lambda: Param("x", enum=("a  b",)),
+        lambda: ActionSpec("a b", ""),
+        lambda: ActionSpec("tool_call", ""),
+        lambda: ActionSpec("a", "", (Param("x"), Param("x")), native="{x}"),
+        lambda: ActionSpec("a", "", (Param("x"), Param("y"))),
+        lambda: ActionSpec("a", "", (Param("x"), Param("y")), native="{x}{y}"),
+        lambda: ActionSpec("a", "", (Param("x"),), native="a"),
+        lambda: ActionSpec("a", "", (Param("x"),), native="{x} {x}"),
+        lambda: ActionSpec("a", "", (), native=" "),
+        lambda: parse("a", (ActionSpec("a", ""), ActionSpec("A", "")), "native"),
+        lambda: parse("a", (), "native"),
+        lambda: parse("a", SHOP, "yaml"),
+        lambda: render(ActionCall("a"), SHOP, "yaml"),
+        lambda: prompt(SHOP, "yaml"),
+    ],
+)
+def test_bad_declarations_are_refused(make):
+    with pytest.raises(ConfigurationError):
+        make()
+
+
+def test_specs_are_values():
+    assert pickle.loads(pickle.dumps(CODE)) == CODE == copy.deepcopy(CODE)
+    assert hash(pickle.loads(pickle.dumps(CODE))) == hash(CODE)
+    assert "_hash" in vars(CODE[0]) and "_hash" not in CODE[0].__getstate__()
+
+
+def test_a_caller_cannot_spoil_the_cache():
+    first = parse("search[a]", SHOP).call
+    assert first is not None
+    first.arguments["query"] = "b"
+    again = parse("search[a]", SHOP).call
+    assert again is not None and again.arguments == {"query": "a"}

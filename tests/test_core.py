@@ -1,0 +1,346 @@
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+
+from agentgym.actions import ActionSpec, Param, openai_tools
+from agentgym.core import ACTION_LENGTH, OBSERVATION_LENGTH, TextEnv
+from agentgym.errors import ConfigurationError, NotSupported, TaskNotFound
+from agentgym.hooks import TurnContext
+from agentgym.outcome import Outcome, StopReason, bounded, stop_reason
+from agentgym.tasks import Task, TaskList
+from tests.faulty import FaultyEnv
+from tests.toy import COLOURS, TOY_ID, ToyEnv
+
+PRESS_RED = {"split": "train", "index": 0}
+
+
+class Echo(TextEnv):
+    """Does what the test says: each action names an outcome; keeps every text it was given."""
+
+    action_specs = (
+        ActionSpec("say", "Say it.", (Param("text", description="What."),), native="say {text}"),
+    )
+    outcomes: dict[str, Outcome]
+
+    def __init__(self, outcomes: dict[str, Outcome] | None = None, **kwargs: Any) -> None:
+        tasks = TaskList("echo", {"train": [Task("echo/0", "train", 0, "talk", {})]})
+        super().__init__(tasks, **{"max_turns": 5, **kwargs})
+        self.outcomes = outcomes or {}
+        self.heard: list[str] = []
+
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        return "hello"
+
+    def _act(self, action: str) -> Outcome:
+        self.heard.append(action)
+        return self.outcomes.get(action, Outcome(f"heard {action}"))
+
+    def _admissible(self) -> Sequence[str]:
+        return ["say hello"]
+
+
+@dataclass
+class Spy:
+    """A hook that keeps what it sees."""
+
+    name: str = "spy"
+    weight: float = 0.5
+    seen: list[TurnContext] = field(default_factory=list)
+    resets: int = 0
+
+    def __call__(self, context: TurnContext) -> float:
+        self.seen.append(context)
+        return float(len(self.seen))
+
+    def reset(self) -> None:
+        self.resets += 1
+        self.seen = []
+
+
+def spy_of(env: TextEnv) -> Spy:
+    hook = env.hooks.snapshot()[0][0]
+    assert isinstance(hook, Spy)
+    return hook
+
+
+# -- outcomes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "outcome, truncated, expected",
+    [
+        (Outcome(""), False, StopReason.NONE),
+        (Outcome(""), True, StopReason.HORIZON),
+        (Outcome("", terminated=True), False, StopReason.FAILURE),
+        (Outcome("", terminated=True, success=True), False, StopReason.SUCCESS),
+        (Outcome("", terminated=True, stop_reason=StopReason.ANSWER), False, StopReason.ANSWER),
+    ],
+)
+def test_stop_reasons(outcome: Outcome, truncated: bool, expected: StopReason) -> None:
+    assert stop_reason(outcome, truncated) is expected
+
+
+def test_overlong_text_is_cut_with_a_visible_marker() -> None:
+    assert bounded("x" * 100, 100) == "x" * 100
+    cut = bounded("x" * 1000, 100)
+    assert len(cut) == 100 and cut.startswith("xxx") and "900 characters cut" in cut
+
+
+# -- one turn --------------------------------------------------------------------------------------
+
+
+def test_an_outcome_becomes_a_step() -> None:
+    details = {"parts": [1, 2]}
+    outcome = Outcome("done", 0.75, True, True, True, 0.9, StopReason.ANSWER, None, details)
+    env = Echo({"say it": outcome})
+    observation, info = env.reset(seed=0)
+    assert (observation, info["goal"], info["task_id"]) == ("hello", "talk", "echo/0")
+    assert info["tools"] == json.loads(json.dumps(openai_tools(Echo.action_specs)))
+    assert info["admissible_actions"] == ["say hello"]
+    observation, reward, terminated, truncated, info = env.step("say it")
+    assert (observation, reward, terminated, truncated) == ("done", 0.75, True, False)
+    assert info["reward_terms"] == {"task": 0.75} and info["details"] == details
+    assert info["details"] is not details
+    assert (info["success"], info["score"], info["stop_reason"]) == (True, 0.9, "answer")
+    assert info["admissible_actions"] == []
+
+
+def test_the_score_stays_until_it_is_set_again() -> None:
+    env = Echo({"a": Outcome("", score=0.5), "c": Outcome("", score=0.0)})
+    env.reset(seed=0)
+    assert [env.step(text)[4]["score"] for text in "abcd"] == [0.5, 0.5, 0.0, 0.0]
+    env.step("a")
+    assert env.reset()[1]["score"] == 0.0
+
+
+def test_named_terms_make_the_reward() -> None:
+    env = Echo({"a": Outcome("", 99.0, terms={"found": 0.25, "cost": -0.5})})
+    env.reset(seed=0)
+    _, reward, _, _, info = env.step("a")
+    assert reward == -0.25 and info["reward_terms"] == {"found": 0.25, "cost": -0.5}
+
+
+def test_termination_comes_before_the_horizon() -> None:
+    env = Echo({"win": Outcome("", terminated=True, success=True)})
+    env.reset(options={"horizon": 1})
+    assert env.step("win")[2:4] == (True, False)
+    env.reset(options={"horizon": np.int64(1)})
+    _, _, terminated, truncated, info = env.step("other")
+    assert (terminated, truncated, info["stop_reason"]) == (False, True, "horizon")
+    assert type(info["horizon"]) is int
+
+
+def test_the_family_never_sees_thoughts_or_endless_text() -> None:
+    env = Echo({"say long": Outcome("y" * (OBSERVATION_LENGTH + 5))}, max_turns=9)
+    env.reset(seed=0)
+    env.step("<think>say no</think>say yes")
+    env.step("x" * 1_000_000)
+    env.step("caf\u00e9 \ud800")
+    observation = env.step("say long")[0]
+    assert env.heard[0] == "say yes"
+    assert len(env.heard[1]) <= ACTION_LENGTH and "cut" in env.heard[1]
+    assert env.heard[2] == "café ?"
+    assert len(observation) == OBSERVATION_LENGTH and "cut" in observation[-60:]
+
+
+def test_rendering() -> None:
+    env = Echo(render_mode="ansi")
+    env.reset(seed=0)
+    assert env.render() == "hello"
+    env.step("say it")
+    assert env.render() == "> say it\nheard say it"
+    env.reset()
+    assert env.render() == "hello"
+
+
+# -- grammars --------------------------------------------------------------------------------------
+
+
+def test_an_action_that_cannot_be_parsed_never_reaches_the_family() -> None:
+    env = Echo(grammar="xml")
+    env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step("say it")
+    assert observation.startswith("invalid: ") and info["action_valid"] is False
+    assert (reward, terminated, truncated, info["turn"]) == (0.0, False, False, 1)
+    assert env.heard == []
+
+
+def test_what_follows_the_first_action_is_reported() -> None:
+    env = Echo(grammar="tool_call")
+    _, info = env.reset(seed=0)
+    (written,) = info["admissible_actions"]
+    assert "<tool_call>" in written
+    info = env.step(f"{written} and then some")[4]
+    assert env.heard == ["say hello"] and "and then some" in info["trailing_text"]
+    assert info["action_valid"] is True
+
+
+def test_the_prompt_names_the_actions() -> None:
+    assert "say" in Echo().action_prompt() and Echo(grammar="xml").action_prompt()
+    assert Echo().action_prompt() != Echo(grammar="react").action_prompt()
+
+
+# -- seeds and options -----------------------------------------------------------------------------
+
+
+def test_the_task_is_drawn_from_the_env_own_generator() -> None:
+    env, twin = ToyEnv(), ToyEnv()
+    assert env.reset(seed=3) == twin.reset(seed=3)
+    assert env.reset() == twin.reset()
+    assert {env.reset()[1]["split"] for _ in range(20)} == {"train"}
+    assert ToyEnv(split="valid").reset(seed=0)[1]["split"] == "valid"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"index": 3, "task_id": "toy/red-red"},
+        {"split": "test", "task_id": ToyEnv().tasks.task("train", 0).id},
+        {"indx": 3},
+        {"horizon": "3"},
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
+    with pytest.raises((ConfigurationError, TaskNotFound)):
+        ToyEnv().reset(options=options)
+
+
+@pytest.mark.parametrize(
+    "kwargs",
+    [
+        {"max_turns": 0},
+        {"max_turns": 1.5},
+        {"max_turns": True},
+        {"grammar": "python"},
+        {"split": "nowhere"},
+        {"reward_hooks": [Spy(), Spy()]},
+        {"reward_hooks": [Spy(name="task")]},
+        {"reward_hooks": ["not a hook"]},
+    ],
+)
+def test_arguments_that_make_no_sense(kwargs: dict[str, Any]) -> None:
+    with pytest.raises((ConfigurationError, TaskNotFound)):
+        ToyEnv(**kwargs)
+
+
+def test_a_failed_start_leaves_no_episode_running() -> None:
+    env = FaultyEnv(bad_reset="raise")
+    env.reset(options={"split": "train", "index": 0})
+    with pytest.raises(ZeroDivisionError):
+        env.reset(options={"split": "train", "index": 1})
+    with pytest.raises(ResetNeeded):
+        env.step("press red")
+
+
+def test_a_failed_reset_leaves_no_episode_running() -> None:
+    env = ToyEnv()
+    with pytest.raises(ResetNeeded):
+        _ = env.task
+    with pytest.raises(ConfigurationError):
+        env.reset(options={"horizon": 0})
+    with pytest.raises(ResetNeeded):
+        env.step("press red")
+
+
+# -- hooks -----------------------------------------------------------------------------------------
+
+
+def test_hooks_see_the_turn_and_add_their_terms() -> None:
+    env = ToyEnv(reward_hooks=[Spy()])
+    _, info = env.reset(options={**PRESS_RED, "training_step": 40})
+    wanted = info["goal"].removeprefix("press ").split(" then ")
+    wrong = next(colour for colour in COLOURS if colour != wanted[0])
+    steps = [env.step(text) for text in (f"press {wrong}", f"press {wrong}", "nonsense")]
+    rewards = [step[1] for step in steps]
+    assert rewards == [0.5, 1.0, 1.5]
+    assert steps[1][4]["reward_terms"] == {"task": 0.0, "spy": 1.0}
+    first, second, third = spy_of(env).seen
+    assert (first.repeats, second.repeats, third.repeats) == (0, 1, 0)
+    assert (first.valid, third.valid) == (True, False)
+    assert first.training_step == 40 and first.action == f"press {wrong}"
+    assert (first.before.turn, first.after.turn) == (0, 1) and second.before == first.after
+    assert first.before.state_key == first.after.state_key == info["state_key"]
+    assert first.before.oracle_turns == len(wanted) and not first.done
+
+
+def test_hooks_are_copied_and_start_anew_with_every_episode() -> None:
+    spy = Spy()
+    env, twin = ToyEnv(reward_hooks=[spy]), ToyEnv(reward_hooks=[spy])
+    for member in (env, twin):
+        member.reset(options=PRESS_RED)
+        assert member.step("x")[1] == 0.5
+    env.reset(options=PRESS_RED)
+    assert env.step("x")[1] == 0.5
+    assert spy.resets == 0 and spy_of(env).resets == 2 and spy_of(twin).resets == 1
+
+
+def test_hooks_know_the_end() -> None:
+    env = ToyEnv(reward_hooks=[Spy()])
+    observation, info = env.reset(options=PRESS_RED)
+    done = False
+    while not done:
+        observation, reward, terminated, truncated, info = env.step(
+            env.oracle().act(observation, info)
+        )
+        done = terminated or truncated
+    last = spy_of(env).seen[-1]
+    assert last.done and last.success and last.terms["task"] == 1.0
+    assert last.after.potential == 1.0 and reward == 1.0 + info["reward_terms"]["spy"]
+
+
+# -- forks and experts -----------------------------------------------------------------------------
+
+
+def test_a_snapshot_keeps_hooks_turn_score_and_generator() -> None:
+    env = ToyEnv(reward_hooks=[Spy()])
+    observation, info = env.reset(seed=5, options={"horizon": 6})
+    env.step(env.oracle().act(observation, info))
+    snapshot = pickle.loads(pickle.dumps(env.snapshot()))
+    expected = [env.step("press red"), env.step("press gold")], env.reset()
+    for other in (env, ToyEnv(reward_hooks=[Spy()])):
+        if other is not env:
+            other.reset(seed=0)
+        other.restore(snapshot)
+        assert ([other.step("press red"), other.step("press gold")], other.reset()) == expected
+
+
+def test_a_snapshot_of_an_ended_episode_stays_ended() -> None:
+    env = ToyEnv()
+    env.reset(seed=0, options={"horizon": 1})
+    env.step("x")
+    snapshot = env.snapshot()
+    env.reset()
+    env.restore(snapshot)
+    with pytest.raises(ResetNeeded):
+        env.step("x")
+
+
+def test_what_a_family_cannot_do_is_said() -> None:
+    env = Echo()
+    observation, info = env.reset(seed=0)
+    for ask in (env.snapshot, lambda: env.oracle().act(observation, info)):
+        with pytest.raises(NotSupported, match="Echo"):
+            ask()
+    assert env.oracle_action() is None and info["oracle_turns"] is None
+
+
+def test_the_expert_through_wrappers() -> None:
+    env = gymnasium.make(TOY_ID, expose_oracle=True, grammar="react")
+    observation, info = env.reset(seed=2)
+    unwrapped = env.unwrapped
+    assert isinstance(unwrapped, TextEnv)
+    assert unwrapped.oracle().act(observation, info) == info["oracle_action"]
+    assert "Action" in info["oracle_action"]
+    while info["oracle_turns"]:
+        assert info["oracle_turns"] + info["turn"] <= info["horizon"]
+        observation, _, terminated, _, info = env.step(info["oracle_action"])
+    assert terminated and info["success"] and info["oracle_action"] is None

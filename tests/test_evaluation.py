@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import io
+import json
+import math
+
+import gymnasium
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
+from agentgym.evaluation import (
+    evaluate,
+    mean_ci95,
+    paired_difference,
+    scaled,
+    wilson_ci95,
+)
+from agentgym.outcome import Outcome
+from agentgym.policies import CallablePolicy
+from tests.toy import TOY_ID, ToyEnv
+
+
+def test_mean_interval_against_tables():
+    assert mean_ci95([1.0, 3.0]) == pytest.approx((2.0, 2 - 12.7062, 2 + 12.7062), abs=1e-3)
+    for n, quantile in ((6, 2.5706), (11, 2.2281), (31, 2.0423), (1001, 1.9623)):
+        values = [0.0, 1.0] * (n // 2) + [0.5] * (n % 2)
+        half = quantile * np.std(values, ddof=1) / math.sqrt(n)
+        assert mean_ci95(values).high == pytest.approx(0.5 + half, rel=1e-3)
+    assert mean_ci95([0.3], (0.0, 1.0)) == (0.3, 0.0, 1.0)
+    assert mean_ci95([0.0, 1.0], (0.0, 1.0)) == (0.5, 0.0, 1.0)
+
+
+def test_wilson_against_published_values():
+    assert wilson_ci95(0, 10) == pytest.approx((0.0, 0.0, 0.2775), abs=1e-4)
+    assert wilson_ci95(10, 10) == pytest.approx((1.0, 0.7225, 1.0), abs=1e-4)
+    assert wilson_ci95(81, 263) == pytest.approx((0.3080, 0.2553, 0.3662), abs=1e-4)
+
+
+@given(n=st.integers(1, 5000), share=st.floats(0, 1))
+def test_wilson_holds_the_rate(n, share):
+    rate, low, high = wilson_ci95(round(share * n), n)
+    assert 0.0 <= low <= rate <= high <= 1.0 and low < high
+
+
+def test_paired_difference_is_tighter_than_two_samples():
+    rng = np.random.default_rng(0)
+    base = rng.uniform(size=200)
+    worse = base - 0.05 + rng.normal(0, 0.01, 200)
+    found = paired_difference(base, worse)
+    assert found.low < 0.05 < found.high and found.high - found.low < 0.01
+    assert paired_difference([1, 2], [1, 2]) == (0.0, 0.0, 0.0)
+
+
+def test_scaled():
+    assert scaled(0.1, 0.1, 0.9) == 0.0
+    assert scaled(0.9, 0.1, 0.9) == 100.0
+    assert scaled(0.5, 0.1, 0.9) == pytest.approx(50.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: mean_ci95([]),
+        lambda: mean_ci95([1.0, float("nan")]),
+        lambda: wilson_ci95(2, 1),
+        lambda: wilson_ci95(0, 0),
+        lambda: paired_difference([1.0], [1.0, 2.0]),
+        lambda: scaled(0.5, 0.9, 0.9),
+        lambda: evaluate("genius", TOY_ID),
+        lambda: evaluate(lambda o, i: "", TOY_ID),  # type: ignore[arg-type]
+        lambda: evaluate("random", TOY_ID, n=0),
+    ],
+)
+def test_bad_arguments_are_refused(make):
+    with pytest.raises(ConfigurationError):
+        make()
+
+
+def test_oracle_and_random_on_a_fixed_panel():
+    oracle = evaluate("oracle", TOY_ID, "test", 40)
+    random = evaluate("random", TOY_ID, "test", 40)
+    assert oracle.panel_sha256 == random.panel_sha256
+    assert (oracle.score_mean, oracle.success, oracle.n) == (1.0, 1.0, 40)
+    assert oracle.success_ci95[0] > 0.9
+    assert random.score_mean < 0.9 and random.turns_mean > oracle.turns_mean
+    assert random == evaluate("random", gymnasium.make(TOY_ID), "test", 40)
+    assert random != evaluate("random", TOY_ID, "test", 40, seed=1)
+    assert len(evaluate("oracle", TOY_ID, "valid", None).rows) == 160
+    with pytest.raises(TaskNotFound):
+        evaluate("random", TOY_ID, "exam")
+
+
+def test_horizon_and_progress():
+    seen: list[str] = []
+    report = evaluate(
+        CallablePolicy(lambda observation, info: "press pink"),
+        TOY_ID,
+        n=3,
+        horizon=2,
+        on_episode=lambda row: seen.append(row.task_id),
+    )
+    assert [row.turns for row in report.rows] == [2, 2, 2]
+    assert report.rows[0].stop_reason == "horizon" and report.policy == "CallablePolicy"
+    assert seen == [row.task_id for row in report.rows]
+
+
+class FragileEnv(ToyEnv):
+    """Fails on long tasks."""
+
+    def _act(self, action: str) -> Outcome:
+        if len(self._wanted) == 5 or self.task.split == "valid":
+            raise EnvFailure("the machine is down")
+        return super()._act(action)
+
+
+def test_failed_episodes_are_listed_but_not_averaged():
+    report = evaluate("oracle", FragileEnv(), n=40)
+    assert 0 < report.errors < 40 and report.n + report.errors == 40
+    assert report.score_mean == 1.0
+    assert {row.error for row in report.rows} == {"", "the machine is down"}
+    with pytest.raises(EnvFailure, match="all 5 failed"):
+        evaluate("oracle", FragileEnv(), "valid", 5)
+
+
+def test_report_is_json_and_prints():
+    report = evaluate("random", TOY_ID, n=5)
+    data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert data["n"] == 5 and len(data["rows"]) == 5 and len(data["panel_sha256"]) == 64
+    text = io.StringIO()
+    Console(file=text, width=100).print(report.table())
+    assert f"{report.score_mean:.3f}  [" in text.getvalue()
+    assert "random on agentgym-test/Toy-v0" in text.getvalue()

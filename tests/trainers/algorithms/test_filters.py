@@ -1,0 +1,118 @@
+"""Which trajectories train and which serve as baseline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from tests.trainers.algorithms.helpers import batches, pack
+from trainers.algorithms import (
+    Batch,
+    EndReason,
+    FlaggedTurns,
+    HarnessEndings,
+    RewardToGo,
+    Stale,
+    Term,
+    TopVariance,
+    ZeroVariance,
+    advantage,
+    apply_filters,
+    repair_groups,
+)
+
+
+def test_without_filters_every_trajectory_with_a_turn_trains() -> None:
+    masks = apply_filters(pack([[1.0], []], [0, 0]), [])
+    assert masks.train.tolist() == [True, False]
+    assert masks.baseline.tolist() == [True, True]
+
+
+def test_zero_variance_drops_groups_of_equal_outcome() -> None:
+    batch = pack([[1.0], [0.5, 0.5], [1.0], [0.0], [3.0]], [0, 0, 1, 1, 2])
+    masks = apply_filters(batch, [ZeroVariance()])
+    assert masks.train.tolist() == [False, False, True, True, False]
+    assert masks.baseline.all()
+
+
+def test_zero_variance_at_turn_level_keeps_groups_that_differ_in_time() -> None:
+    batch = pack([[1.0], [0.0, 1.0], [0.0], [0.0, 0.0], [1.0], [1.0]], [0, 0, 1, 1, 2, 2])
+    masks = apply_filters(batch, [ZeroVariance(level="turn")])
+    assert masks.train.tolist() == [True, True, False, False, False, False]
+
+
+@given(batches(min_turns=0))
+def test_zero_variance_at_turn_level_is_free(batch: Batch) -> None:
+    term = Term(RewardToGo(), center="turn_index_padded", leave_one_out=True)
+    dropped = ~apply_filters(batch, [ZeroVariance(level="turn")]).train[batch.token_traj]
+    assert np.abs(advantage(batch, [term])[dropped]).max(initial=0.0) < 1e-6
+
+
+def test_top_variance_keeps_the_floor_of_the_share() -> None:
+    rewards = [[float(x)] for g in range(8) for x in (0, g)]
+    batch = pack(rewards, np.repeat(np.arange(8), 2).tolist())
+    train = apply_filters(batch, [TopVariance(0.25)]).train
+    assert np.flatnonzero(train).tolist() == [12, 13, 14, 15]
+    assert apply_filters(batch, [TopVariance(0.01)]).train.sum() == 2
+    assert apply_filters(batch, [TopVariance(1.0)]).train.all()
+
+
+def test_harness_endings_leave_the_loss_and_stay_in_the_baseline() -> None:
+    batch = pack([[1.0]] * 5, [0] * 5, ends=list(EndReason))
+    masks = apply_filters(batch, [HarnessEndings()])
+    assert masks.train.tolist() == [True, False, False, True, False]
+    assert masks.baseline.tolist() == [True, True, True, True, False]
+
+
+def test_void_turns_drop_their_trajectory() -> None:
+    batch = pack([[0, 1.0], [1.0]], [0, 0], aux={"void_turn": [[0, 1], [0]]})
+    masks = apply_filters(batch, [FlaggedTurns()])
+    assert (masks.train.tolist(), masks.baseline.tolist()) == ([False, True], [True, True])
+    masks = apply_filters(batch, [FlaggedTurns(in_baseline=False)])
+    assert masks.baseline.tolist() == [False, True]
+    with pytest.raises(ValueError, match=r"expected aux\['judge'\]"):
+        apply_filters(batch, [FlaggedTurns("judge")])
+
+
+def test_stale_trajectories_leave_both() -> None:
+    batch = pack([[0, 0], [0], [0]], [0, 0, 0], versions=[[5, 2], [4], [3]])
+    assert apply_filters(batch, [Stale(1)]).train.tolist() == [False, True, False]
+    masks = apply_filters(batch, [Stale(1, current=4)])
+    assert (masks.train == masks.baseline).all()
+    assert masks.train.tolist() == [False, True, True]
+
+
+def test_filters_compose_from_left_to_right() -> None:
+    """The failed environment's reward must not make its group look informative."""
+    ends = [EndReason.DONE, EndReason.DONE, EndReason.ENV_ERROR]
+    batch = pack([[0.0], [0.0], [9.0]], [0, 0, 0], ends=ends)
+    masks = apply_filters(batch, [HarnessEndings(), ZeroVariance()])
+    assert not masks.train.any()
+
+
+@given(batches())
+def test_filters_only_narrow(batch: Batch) -> None:
+    parts: list[Any] = [HarnessEndings(), Stale(1), TopVariance(0.5), ZeroVariance("turn")]
+    before = apply_filters(batch, [])
+    for i in range(1, len(parts) + 1):
+        after = apply_filters(batch, parts[:i])
+        assert not (after.train & ~before.train).any()
+        assert not (after.baseline & ~before.baseline).any()
+        before = after
+
+
+def test_repair_refills_groups_that_more_than_half_survive() -> None:
+    batch = pack([[0.0]] * 8, [0] * 4 + [1] * 4)
+    train = np.array([True, False, True, True, True, False, True, False])
+    assert repair_groups(batch, train).tolist() == [0, 2, 3, 0]
+    assert repair_groups(batch, train, min_fraction=0.4).tolist() == [0, 2, 3, 0, 4, 6, 4, 6]
+    assert repair_groups(batch, np.zeros(8, dtype=bool)).tolist() == []
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.5])
+def test_top_variance_refuses_a_bad_share(fraction: float) -> None:
+    with pytest.raises(ValueError, match=r"fraction in \(0, 1\]"):
+        TopVariance(fraction)

@@ -1,0 +1,146 @@
+"""Loss coefficients against finite differences of losses written down independently."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.trainers.algorithms.helpers import pack
+from trainers.algorithms import Batch, Loss, kl_coef, loss_coefficients, pg_coef, ratio_segments
+
+
+def derivative(loss: Callable[[np.ndarray], float], logp: np.ndarray) -> np.ndarray:
+    """Minus the central difference of a loss in each log-probability."""
+    out, h = np.zeros_like(logp), 1e-6
+    for k in range(len(logp)):
+        step = h * (np.arange(len(logp)) == k)
+        out[k] = -(loss(logp + step) - loss(logp - step)) / (2 * h)
+    return out
+
+
+def ppo_loss(
+    logp: np.ndarray, old: np.ndarray, a: np.ndarray, low: float, high: float, dual: float | None
+) -> float:
+    """Token by token: the pessimistic surrogate, with dual clip."""
+    total = 0.0
+    for new, before, adv in zip(logp, old, a, strict=True):
+        ratio = np.exp(new - before)
+        value = min(ratio * adv, min(max(ratio, 1 - low), 1 + high) * adv)
+        if dual is not None and adv < 0:
+            value = max(value, dual * adv)
+        total -= value
+    return total
+
+
+@pytest.mark.parametrize("dual", [None, 1.5])
+@pytest.mark.parametrize(("low", "high"), [(0.2, 0.2), (0.2, 0.28)])
+def test_ppo_coefficients_are_the_gradient(low: float, high: float, dual: float | None) -> None:
+    rng = np.random.default_rng(0)
+    logp, old, a = -rng.random(50), -rng.random(50), rng.normal(size=50)
+    actual = pg_coef(logp, old, a, low=low, high=high, dual=dual)
+    expected = derivative(lambda x: ppo_loss(x, old, a, low, high, dual), logp)
+    np.testing.assert_allclose(actual, expected, atol=1e-8)
+
+
+def test_gspo_coefficients_are_the_gradient_of_the_sequence_ratio() -> None:
+    rng = np.random.default_rng(1)
+    batch = Batch.from_trajectories([[3, 2], [4], [1]], [[0, 0], [0], [0]], [0, 0, 0])
+    logp, seq = 0.2 * rng.normal(size=10), batch.token_traj
+    a = np.array([1.0, -1.0, 0.5])
+
+    def loss(x: np.ndarray) -> float:
+        total = 0.0
+        for i in range(3):
+            s = np.exp(np.mean(x[seq == i]))
+            total -= min(s * a[i], np.clip(s, 0.95, 1.04) * a[i]) / 3
+        return total
+
+    kind = Loss("sequence", low=0.05, high=0.04, aggregation="seq-mean-token-mean")
+    actual = loss_coefficients(batch, logp, a[seq], kind)
+    np.testing.assert_allclose(actual, derivative(loss, logp), atol=1e-8)
+
+
+def test_cispo_keeps_a_gradient_on_clipped_tokens() -> None:
+    logp, a = np.log([0.1, 1.0, 3.0]), np.array([1.0, -1.0, 1.0])
+    assert pg_coef(logp, np.zeros(3), a, clip="cispo", low=1.0, high=1.0) == pytest.approx(
+        [0.1, -1.0, 2.0]
+    )
+    assert pg_coef(logp, np.zeros(3), a).tolist() == pytest.approx([0.1, -1.0, 0.0])
+
+
+def test_on_policy_every_clip_is_the_plain_policy_gradient() -> None:
+    a = np.array([1.0, -2.0, 0.0])
+    for clip in ("ppo", "cispo", "none"):
+        np.testing.assert_allclose(pg_coef(np.zeros(3), np.zeros(3), a, clip=clip), a)
+
+
+def test_a_huge_ratio_does_not_overflow() -> None:
+    with np.errstate(over="raise"):
+        pg_coef(np.array([0.0]), np.array([-1e4]), np.array([-1.0]))
+
+
+def test_ratio_segments_follow_turns_and_rows() -> None:
+    batch = replace(pack([[0, 0, 0]], [0], tokens=2), sequence=np.array([3, 3, 8]))
+    assert ratio_segments(batch, "token") is None
+    assert ratio_segments(batch, "turn").tolist() == [0, 0, 1, 1, 2, 2]  # type: ignore[union-attr]
+    assert ratio_segments(batch, "sequence").tolist() == [0, 0, 0, 0, 1, 1]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k3"])
+def test_kl_coefficients_are_the_gradient(estimator: Any) -> None:
+    rng = np.random.default_rng(2)
+    logp, ref = -rng.random(9), -rng.random(9)
+
+    def penalty(x: np.ndarray) -> float:
+        log_ratio = ref - x
+        k3 = np.exp(log_ratio) - log_ratio - 1
+        return float((-log_ratio if estimator == "k1" else k3).sum())
+
+    np.testing.assert_allclose(-kl_coef(logp, ref, estimator), derivative(penalty, logp), atol=1e-8)
+
+
+def test_kl_enters_the_coefficients() -> None:
+    batch = pack([[0.0], [0.0]], [0, 0], aux={"logp_ref": [[0.0], [np.log(2)]]})
+    u = loss_coefficients(batch, np.zeros(2), np.zeros(2), Loss(kl_beta=0.1))
+    np.testing.assert_allclose(u, [0, 0.05])
+
+
+def test_masked_trajectories_and_the_dead_zone_get_nothing() -> None:
+    batch = pack([[0.0], [0.0], [0.0]], [0, 0, 0])
+    a = np.array([1.0, 0.005, 1.0])
+    train = np.array([True, True, False])
+    u = loss_coefficients(batch, np.zeros(3), a, Loss(dead_zone=0.01), train=train)
+    assert u.tolist() == [0.5, 0.0, 0.0]
+
+
+def test_soft_arpo_on_a_shared_prefix_equals_hard_times_its_copies() -> None:
+    """Of d branches, soft sums the gradients and hard weighs the mean advantage by d."""
+    a = np.array([1.5, -0.5, 0.25])
+    soft = pg_coef(np.zeros(3), np.zeros(3), a).sum()
+    hard = 3 * pg_coef(np.zeros(1), np.zeros(1), a.mean(keepdims=True)).sum()
+    assert soft == pytest.approx(hard)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"clip": "trpo"}, "expected one of"),
+        ({"ratio": "word"}, "expected one of"),
+        ({"aggregation": "sum"}, "expected one of"),
+        ({"low": 1.5}, "0 <= low <= 1"),
+        ({"behave_cap": 0.0}, "behave_cap > 0"),
+        ({"dual": 0.5}, "dual > 1"),
+    ],
+)
+def test_bad_losses_are_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Loss(**fields)
+
+
+def test_missing_reference_is_refused() -> None:
+    with pytest.raises(ValueError, match="logp_ref"):
+        loss_coefficients(pack([[0.0]], [0]), np.zeros(1), np.zeros(1), Loss(kl_beta=0.1))

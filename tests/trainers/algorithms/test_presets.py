@@ -1,0 +1,129 @@
+"""Presets are complete, honest about their needs, and run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trainers.algorithms import (
+    DEFAULT,
+    GAE,
+    NEEDS,
+    PRESETS,
+    Batch,
+    EndReason,
+    Implicit,
+    KLToGo,
+    Preset,
+    advantage,
+    apply_filters,
+    get_preset,
+    loss_coefficients,
+    shape_rewards,
+)
+
+EXPECTED = {
+    "turn-loo",
+    "scalinginter",
+    "agentrl",
+    "meowtea-ppo",
+    "starpo-s",
+    "grpo",
+    "dr_grpo",
+    "rloo",
+    "dapo",
+    "grpo-tcr",
+    "reinforce++",
+    "reinforce++-baseline",
+    "gspo",
+    "cispo",
+    "gigpo",
+    "mt-grpo",
+    "mt-ppo",
+    "istar",
+    "arpo",
+    "vspo",
+    "erpo",
+    "loop",
+}
+every_preset = pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda p: p.name)
+
+
+def full_batch() -> Batch:
+    """Two groups of four ragged trajectories with everything a preset may ask for."""
+    rng = np.random.default_rng(0)
+    tokens = [rng.integers(1, 4, t).tolist() for t in (2, 3, 1, 4, 2, 2, 3, 1)]
+
+    def per_token() -> list[Any]:
+        return [(-rng.random(sum(t))).tolist() for t in tokens]
+
+    return Batch.from_trajectories(
+        tokens,
+        [rng.integers(0, 2, len(t)).astype(float).tolist() for t in tokens],
+        [0] * 4 + [1] * 4,
+        tasks=[0] * 4 + [1] * 4,
+        ends=[EndReason.DONE] * 7 + [EndReason.HORIZON],
+        logp_behave=per_token(),
+        values=per_token(),
+        aux={
+            "logp_ref": per_token(),
+            "logp_prm": per_token(),
+            "invalid_action": [[0.0] * len(t) for t in tokens],
+        },
+    )
+
+
+def test_all_the_promised_presets_are_there() -> None:
+    assert set(PRESETS) == EXPECTED
+    assert get_preset("default") is PRESETS[DEFAULT]
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"agentrl, arpo, cispo.*got 'grop'"):
+        get_preset("grop")
+
+
+@every_preset
+def test_presets_cite_their_paper(preset: Preset) -> None:
+    assert preset.title
+    if preset.name != DEFAULT:
+        assert re.fullmatch(r"\d{4}\.\d{5}", preset.arxiv or "")
+
+
+@every_preset
+def test_needs_follow_from_the_parts(preset: Preset) -> None:
+    signals = [type(term.signal) for term in preset.terms]
+    needs = {
+        "critic": GAE in signals,
+        "prm": Implicit in signals,
+        "reference": KLToGo in signals or preset.loss.kl_beta > 0,
+        "policy_pool": preset.pool is not None,
+        "branching": preset.brancher is not None,
+    }
+    assert set(preset.needs) == {name for name, needed in needs.items() if needed}
+    assert set(preset.needs) <= set(NEEDS)
+
+
+def test_a_trainer_refuses_what_it_cannot_serve() -> None:
+    preset = get_preset("agentrl")
+    preset.require(["reference", "policy_pool", "critic"])
+    with pytest.raises(ValueError, match=r"'agentrl' needs policy_pool \(an engine that can also"):
+        preset.require(["reference"])
+
+
+@every_preset
+def test_presets_run_from_batch_to_coefficients(preset: Preset) -> None:
+    batch = shape_rewards(full_batch(), preset.shapers)
+    masks = apply_filters(batch, preset.filters)
+    a = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
+    loss = replace(preset.loss, const=100.0)
+    u = loss_coefficients(batch, batch.logp_old, a, loss, train=masks.train)
+    assert a.shape == u.shape == (batch.n_tokens,)
+    assert a.dtype == np.float64
+    assert np.isfinite(u).all()
+    assert u.any()
+    assert not u[~masks.train[batch.token_traj]].any()

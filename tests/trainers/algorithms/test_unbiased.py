@@ -1,0 +1,98 @@
+"""The default credit is an unbiased policy gradient; its tempting neighbours are not.
+
+A policy decides after each turn whether to take another (probability p). The gradient of the return
+is known in closed form, so the mean over many groups shows the bias (research: verl issue 7244).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trainers.algorithms import (
+    Batch,
+    Outcome,
+    RewardToGo,
+    StepReward,
+    Term,
+    ZeroVariance,
+    advantage,
+    apply_filters,
+)
+
+TURNS, SIZE, GROUPS = 6, 8, 5000
+PADDED = Term(RewardToGo(), center="turn_index_padded", leave_one_out=True)
+
+
+def simulate(logit: float, reward: str) -> tuple[Batch, np.ndarray]:
+    """A batch of one-token turns and d log pi / d logit of each token.
+
+    With "turn" every turn pays 1 and p is the chance of going on; with "success" p is the chance
+    that a turn solves the task, which pays 1 and ends the episode.
+    """
+    rng = np.random.default_rng(0)
+    p = 1 / (1 + np.exp(-logit))
+    n = GROUPS * SIZE
+    coin = rng.random((n, TURNS)) < p
+    leaves = ~coin if reward == "turn" else coin
+    alive = np.ones((n, TURNS), dtype=bool)
+    alive[:, 1:] = ~np.maximum.accumulate(leaves, axis=1)[:, :-1]
+    score = np.where(coin, 1 - p, -p)
+    if reward == "turn":
+        score[:, -1] = 0.0  # nothing is decided after the last turn
+    traj = np.nonzero(alive)[0]
+    pay = np.ones(len(traj)) if reward == "turn" else coin[alive].astype(float)
+    m, zeros = len(traj), np.zeros(len(traj))
+    group = np.arange(n) // SIZE
+    ints = np.zeros(m, dtype=int)
+    batch = Batch(
+        np.arange(m), traj, group, 0 * group, pay, 0 * group, np.arange(m), ints, ints, zeros, zeros
+    )
+    return batch, score[alive]
+
+
+def gradient(batch: Batch, weights: np.ndarray) -> tuple[float, float]:
+    """Mean over groups of the group's gradient, and its standard error."""
+    of_group = np.bincount(batch.group[batch.token_traj], weights, GROUPS) / SIZE
+    return float(of_group.mean()), float(of_group.std() / GROUPS**0.5)
+
+
+def test_turn_loo_is_unbiased_when_turns_pay() -> None:
+    batch, score = simulate(0.3, "turn")
+    p = 1 / (1 + np.exp(-0.3))
+    truth = sum(k * p ** (k - 1) for k in range(1, TURNS)) * p * (1 - p)
+    assert truth == pytest.approx(1.0858, abs=1e-4)
+    mean, error = gradient(batch, score * advantage(batch, [PADDED]))
+    assert abs(mean - truth) < 4 * error < 0.05
+    centred = Term(RewardToGo(), center="turn_index_padded")
+    mean, error = gradient(batch, score * advantage(batch, [centred]))
+    assert abs(mean - truth * (SIZE - 1) / SIZE) < 4 * error
+
+
+def test_the_mean_over_living_members_learns_nothing_about_another_turn() -> None:
+    batch, score = simulate(0.3, "turn")
+    a = advantage(batch, [Term(StepReward(), center="turn_index")])
+    assert gradient(batch, score * a) == (0.0, 0.0)
+
+
+def test_turn_loo_has_less_variance_than_trajectory_credit() -> None:
+    batch, score = simulate(0.3, "turn")
+    rloo = Term(Outcome(), center="group", leave_one_out=True)
+    padded_error = gradient(batch, score * advantage(batch, [PADDED]))[1]
+    assert padded_error < 0.9 * gradient(batch, score * advantage(batch, [rloo]))[1]
+
+
+def test_dropping_groups_of_equal_outcome_biases_turn_credit_but_not_at_turn_level() -> None:
+    batch, score = simulate(-1.0, "success")
+    p = 1 / (1 + np.exp(1.0))
+    truth = TURNS * (1 - p) ** (TURNS - 1) * p * (1 - p)
+    a = score * advantage(batch, [PADDED])
+
+    def estimate(level: str) -> tuple[float, float]:
+        train = apply_filters(batch, [ZeroVariance(level=level)]).train  # type: ignore[arg-type]
+        return gradient(batch, a * train[batch.token_traj])
+
+    mean, error = estimate("turn")
+    assert abs(mean - truth) < 4 * error
+    mean, error = estimate("outcome")
+    assert mean < truth - 10 * error

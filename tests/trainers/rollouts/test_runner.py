@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import pytest
+
+from agentgym.errors import ConfigurationError
+from tests.toy import COLOURS, ToyEnv
+from tests.trainers import tiny_policy
+from trainers.rollouts import (
+    Limits,
+    RolloutRunner,
+    TurnTokenizer,
+    check_rows,
+    system_opening,
+    to_batch,
+    to_rows,
+)
+from trainers.rollouts.engines.scripted import ScriptedEngine
+from trainers.rollouts.trajectory import LENGTH
+
+LIMITS = Limits(turn_tokens=6, episode_tokens=200, context=250)
+
+
+def varied(prompt):
+    """A different colour for every prompt length, never the same twice in a row."""
+    return f"press {COLOURS[len(prompt) % 4]}"
+
+
+def runner(script=varied, limits=LIMITS, count=8, chat=None, envs=None, **kwargs):
+    chat = chat or tiny_policy.chat()
+    engine = ScriptedEngine(chat, script)
+    return RolloutRunner(envs or tiny_policy.envs(count), chat, engine, limits, **kwargs)
+
+
+class Oracle:
+    """Reads the next button from the end of the prompt."""
+
+    def __init__(self, chat):
+        self.chat = chat
+
+    def __call__(self, prompt):
+        return "press " + self.chat.tokenizer.decode(prompt[-3:-2])
+
+
+@pytest.mark.parametrize("slots", [3, 12, 40])
+def test_rows_agree_with_episodes_for_any_number_of_slots(slots):
+    play = runner(count=slots)
+    episodes = play.run(tiny_policy.tasks(6), horizon=5, group_size=4)
+    rows = to_rows(episodes)
+    check_rows(episodes, rows, play.chat.action_text)
+    assert len(rows) == len(episodes) == 24
+    assert [e.group for e in episodes] == [g for g in range(6) for _ in range(4)]
+    assert len({e.task_id for e in episodes[:4]}) == 1
+    assert all(len(e.turns) <= 5 and e.horizon == 5 for e in episodes)
+    assert max(len(prompts) for prompts in play.engine.calls) <= slots
+
+
+def test_each_prompt_is_the_row_so_far():
+    play = runner(count=1)
+    (episode,) = play.run(tiny_policy.tasks(1), horizon=4)
+    (row,) = to_rows([episode])
+    for (prompt,) in play.engine.calls:
+        assert row.ids[: len(prompt)] == prompt
+        assert row.mask[len(prompt)] == 1
+
+
+def test_oracle_script_wins_and_collects_the_reward():
+    chat = tiny_policy.chat()
+    episodes = runner(Oracle(chat)).run(tiny_policy.tasks(10), horizon=8)
+    assert all(e.success and e.stop_reason == "success" for e in episodes)
+    assert all(e.episode_return == 1.0 and len(e.turns) == e.oracle_turns for e in episodes)
+    assert to_batch(episodes).returns.tolist() == [1.0] * 10
+    assert all(sum(t.reward_terms.values()) == t.reward for e in episodes for t in e.turns)
+
+
+def test_horizon_of_a_task_goes_before_that_of_the_run():
+    options = [{**tiny_policy.tasks(1)[0], "horizon": 2}, tiny_policy.tasks(1)[0]]
+    first, second = runner(lambda p: "press pink").run(options, horizon=3)
+    assert (len(first.turns), len(second.turns)) == (2, 3)
+    assert first.stop_reason == second.stop_reason == "horizon"
+    assert not first.turns[0].valid
+
+
+def test_token_budget_is_checked_before_each_generation():
+    limits = Limits(turn_tokens=6, episode_tokens=30, context=250)
+    play = runner(lambda p: "press pink", limits)
+    (episode,) = play.run(tiny_policy.tasks(1), horizon=50)
+    assert episode.stop_reason == LENGTH
+    (row,) = to_rows([episode])
+    assert len(row.ids) - row.prompt_length <= 30
+    assert all(turn.stopped for turn in episode.turns)
+    (short,) = runner(limits=Limits(6, 200, context=8)).run(tiny_policy.tasks(1))
+    assert short.stop_reason == LENGTH
+    assert not short.turns
+    with pytest.raises(ConfigurationError, match="turn_tokens"):
+        Limits(turn_tokens=64, episode_tokens=32)
+
+
+def test_action_cut_by_the_turn_limit_is_closed_and_masked():
+    limits = Limits(turn_tokens=2, episode_tokens=100, context=250)
+    play = runner(limits=limits)
+    (episode,) = play.run(tiny_policy.tasks(1), horizon=3)
+    (row,) = to_rows([episode])
+    assert not any(turn.stopped for turn in episode.turns)
+    end = row.ids.index(play.chat.end_of_turn, row.prompt_length)
+    assert row.mask[end] == 0
+    assert sum(row.mask) == 2 * len(episode.turns)
+
+
+class Failing(ToyEnv):
+    """Fails at its start or on a button."""
+
+    def _start(self, task, rng):
+        if task.index == 1:
+            raise RuntimeError("no power")
+        return super()._start(task, rng)
+
+    def _act(self, action):
+        if self.task.index == 2 and self.turn == 1:
+            raise RuntimeError("short circuit")
+        return super()._act(action)
+
+
+def test_failed_environments_end_their_own_episode_only():
+    from agentgym.vector import TextVectorEnv
+
+    play = runner(envs=TextVectorEnv([Failing] * 2))
+    episodes = play.run(tiny_policy.tasks(4), horizon=4)
+    assert [e.stop_reason == "error" for e in episodes] == [False, True, True, False]
+    assert "no power" in episodes[1].error
+    assert not episodes[1].turns
+    assert "short circuit" in episodes[2].error
+    assert len(episodes[2].turns) == 2
+    assert play.stats.errors == 2
+    assert len(to_rows(episodes)) == 3
+
+
+def test_stripped_thinking_gives_several_rows():
+    words = ("<think>", "</think>", "go")
+    made = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE, words)
+    made.add_tokens(["<think>", "</think>"])
+    chat = TurnTokenizer(made, history="fork")
+    script = lambda p: "<think>go</think> press red"  # noqa: E731
+    play = runner(script, Limits(10, 300, 400), chat=chat)
+    (episode,) = play.run(tiny_policy.tasks(1), horizon=4)
+    rows = to_rows([episode])
+    check_rows([episode], rows, chat.action_text)
+    assert len(rows) == len(episode.turns) == 4
+    thinking = made.convert_tokens_to_ids("<think>")
+    assert all(row.ids.count(thinking) == 1 for row in rows)
+    assert all(row.mask[row.ids.index(thinking)] == 1 for row in rows)
+    plain = runner(varied, chat=chat).run(tiny_policy.tasks(1), horizon=4)
+    assert len(to_rows(plain)) == 1
+    kept = runner(script, Limits(10, 300, 400), chat=TurnTokenizer(made))
+    assert len(to_rows(kept.run(tiny_policy.tasks(1), horizon=4))) == 1
+
+
+def test_window_trains_exactly_the_prompt_sampled_from():
+    play = runner(limits=Limits(6, 200, 250, window=1), count=1)
+    (episode,) = play.run(tiny_policy.tasks(1), horizon=4)
+    rows = to_rows([episode])
+    check_rows([episode], rows, play.chat.action_text)
+    # The first two turns fit the window; each later one drops the turn before and is a new row.
+    assert [sum(row.mask) for row in rows] == [6, 3, 3]
+    for (prompt,), row in zip(play.engine.calls[2:], rows[1:], strict=True):
+        assert row.ids[: row.prompt_length] == prompt
+
+
+def test_system_message_and_mismatched_arguments():
+    play = runner(opening=system_opening("press red"))
+    (episode,) = play.run(tiny_policy.tasks(1), horizon=1)
+    assert play.chat.tokenizer.decode(episode.turns[0].context).startswith("<|system|> press red")
+    with pytest.raises(ConfigurationError, match="one group and one seed"):
+        play.run(tiny_policy.tasks(2), groups=[0])

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+
+from agentgym.errors import DataError
+from trainers.algorithms import EndReason
+from trainers.rollouts.trajectory import (
+    LENGTH,
+    Trajectory,
+    Turn,
+    action_ids,
+    check_rows,
+    to_batch,
+    to_rows,
+)
+
+
+def turn(context, ids, reward=0.0, fresh=False, text="", key="s"):
+    logprobs = [-0.1 * i for i in ids]
+    return Turn(
+        context, ids, logprobs, fresh=fresh, reward=reward, text=text, state_key=key, version=3
+    )
+
+
+def episode(stop="success", rewards=(0.5, 0.0, -0.25), fresh=(True, False, False), group=0):
+    turns = [
+        turn([10, 11], [1, 2], rewards[0], fresh[0], "1 2", "a"),
+        turn([12], [3], rewards[1], fresh[1], "3", "b"),
+        turn([13, 14], [4, 5, 6], rewards[2], fresh[2], "4 5 6", "a"),
+    ]
+    return Trajectory(group=group, task_id=f"t{group}", turns=turns, stop_reason=stop)
+
+
+def decode(ids):
+    return " ".join(map(str, ids))
+
+
+def test_row_of_an_append_only_episode():
+    (row,) = to_rows([episode()])
+    assert row.ids == [10, 11, 1, 2, 12, 3, 13, 14, 4, 5, 6]
+    assert row.mask == [0, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1]
+    assert row.turn == [-1, -1, 0, 0, -1, 1, -1, -1, 2, 2, 2]
+    assert row.prompt_length == 2
+    assert action_ids(row) == [[1, 2], [3], [4, 5, 6]]
+    check_rows([episode()], [row], decode)
+
+
+@pytest.mark.parametrize("stop", ["success", "failure", "answer", "horizon", LENGTH, "error"])
+def test_turn_reward_sits_on_its_last_action_token_for_every_end(stop):
+    trajectory = episode(stop)
+    (row,) = to_rows([trajectory])
+    assert [i for i, r in enumerate(row.rewards) if r] == [3, 10]
+    assert sum(row.rewards) == trajectory.episode_return == 0.25
+    batch = to_batch([trajectory])
+    assert batch.token_reward.tolist() == [0, 0.5, 0, 0, 0, -0.25]
+    assert batch.returns.tolist() == [0.25]
+
+
+def test_rewritten_history_starts_new_rows():
+    trajectory = episode(fresh=(True, False, True))
+    rows = to_rows([trajectory])
+    assert [row.ids for row in rows] == [[10, 11, 1, 2, 12, 3], [13, 14, 4, 5, 6]]
+    assert [row.prompt_length for row in rows] == [2, 2]
+    check_rows([trajectory], rows, decode)
+    assert to_batch([trajectory]).sequence.tolist() == [0, 0, 1]
+
+
+def test_batch_columns():
+    empty = Trajectory(group=1, task_id="t1", stop_reason="error")
+    invalid = episode("horizon", group=1)
+    invalid.turns[1].valid = False
+    batch = to_batch([episode(), empty, invalid])
+    assert (batch.n_tokens, batch.n_turns, batch.n_trajectories) == (12, 6, 3)
+    assert batch.end.tolist() == [EndReason.DONE, EndReason.ENV_ERROR, EndReason.HORIZON]
+    assert batch.group.tolist() == [0, 1, 1]
+    assert batch.state[0] == batch.state[2] != batch.state[1]
+    assert batch.version.tolist() == [3] * 6
+    assert batch.aux["invalid_action"].tolist() == [0, 0, 0, 0, 1, 0]
+    assert batch.logp_behave[:2].tolist() == [-0.1, -0.2]
+
+
+def test_tokens_stand_in_the_same_order_in_rows_and_batch():
+    episodes = [episode(), episode(fresh=(True, True, True), group=1)]
+    packed = [p for row in to_rows(episodes) for p, m in zip(row.logprobs, row.mask) if m]
+    assert packed == to_batch(episodes).logp_behave.tolist()
+
+
+def test_check_finds_lost_tokens_rewards_and_reencoded_text():
+    trajectory = episode()
+    rows = to_rows([trajectory])
+    rows[0].mask[2] = 0
+    with pytest.raises(DataError, match="6 masked tokens"):
+        check_rows([trajectory], rows)
+    rows = to_rows([trajectory])
+    rows[0].rewards[3] = 0.0
+    with pytest.raises(DataError, match="return"):
+        check_rows([trajectory], rows)
+    rows = to_rows([trajectory])
+    rows[0].ids[2] = 7
+    with pytest.raises(DataError, match="encoded again"):
+        check_rows([trajectory], rows, decode)

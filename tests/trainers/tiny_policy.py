@@ -1,0 +1,75 @@
+"""The smallest real policy: a tokenizer and a model of 8,000 weights for the toy environment."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from functools import cache
+from typing import Any
+
+import torch
+
+from agentgym.vector import TextVectorEnv
+from tests.toy import ToyEnv
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.sft import demonstrate
+from trainers.tiny import TinyConfig, build_model, build_tokenizer
+
+torch.set_num_threads(1)
+
+TEXTS = (
+    "press red then blue then green then gold . next is red",
+    "click . next is nothing happens . next is invalid: no such button the door opens",
+)
+SIZE = TinyConfig(hidden=16, layers=2, heads=2, intermediate=32, context=256)
+
+QWEN_LIKE = (
+    "{%- set ns = namespace(last=0) -%}"
+    "{%- for m in messages -%}{%- if m['role'] == 'user' -%}{%- set ns.last = loop.index0 -%}"
+    "{%- endif -%}{%- endfor -%}"
+    "{%- for m in messages -%}<|{{ m['role'] }}|>"
+    "{%- if m['role'] == 'assistant' and loop.index0 < ns.last and '</think>' in m['content'] -%}"
+    "{{ m['content'].split('</think>')[-1].lstrip() }}"
+    "{%- else -%}{{ m['content'] }}{%- endif -%}<|end|>{%- endfor -%}"
+    "{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}"
+)
+"""Strips the thinking of every assistant message before the last user message, as Qwen3 does."""
+
+
+def tokenizer(template: str | None = None, words: tuple[str, ...] = ()) -> Any:
+    """A fresh word-level tokenizer; ``template`` replaces the append-only one."""
+    made = build_tokenizer(TEXTS, words=words)
+    if template is not None:
+        made.chat_template = template
+    return made
+
+
+@cache
+def chat() -> TurnTokenizer:
+    """The turn tokenizer of the toy policy."""
+    return TurnTokenizer(tokenizer())
+
+
+def model(seed: int = 0, size: TinyConfig = SIZE) -> Any:
+    """A fresh model."""
+    from dataclasses import replace
+
+    return build_model(chat().tokenizer, replace(size, seed=seed))
+
+
+def envs(count: int = 8) -> TextVectorEnv:
+    """Toy environments."""
+    return TextVectorEnv([ToyEnv] * count)
+
+
+def tasks(count: int, split: str = "train") -> list[dict[str, Any]]:
+    """Reset options of the first tasks of a split."""
+    return [{"split": split, "index": i} for i in range(count)]
+
+
+@cache
+def demonstrations(count: int = 64) -> tuple[Any, ...]:
+    """Expert episodes."""
+    return tuple(demonstrate(ToyEnv(), tasks(count), chat()))

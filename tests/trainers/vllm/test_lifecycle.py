@@ -1,0 +1,151 @@
+"""Starting, refusing, closing and starting again; an untied model; a whole rollout."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agentgym.errors import NotSupported
+from tests.trainers.vllm.policy import CONTEXT, add_lora, disturb, make_model, prompts
+from trainers.rollouts.engines.base import Sampling
+from trainers.rollouts.engines.parity import FP32_TOLERANCE, probe_parity
+from trainers.rollouts.engines.weights import policy_weights
+
+SAMPLING = Sampling(max_tokens=12, seed=3)
+
+
+def start(model: Any, **options: Any) -> Any:
+    from trainers.rollouts.engines.vllm_colocate import VLLMColocateEngine
+
+    return VLLMColocateEngine(model, max_model_len=CONTEXT, kv_cache_gib=0.25, **options)
+
+
+def test_start_leaves_the_process_as_it_was() -> None:
+    import torch
+
+    setter, threads = torch.set_num_threads, torch.get_num_threads()
+    states = random.getstate(), np.random.get_state()[1].copy(), torch.get_rng_state()
+    cores = os.sched_getaffinity(0)
+    launcher = {name: os.environ.get(name) for name in ("RANK", "WORLD_SIZE", "MASTER_PORT")}
+    with start(make_model()) as engine:
+        assert torch.set_num_threads is setter
+        assert torch.get_num_threads() == threads
+        assert os.sched_getaffinity(0) == cores
+        assert random.getstate() == states[0]
+        assert (np.random.get_state()[1] == states[1]).all()
+        assert torch.equal(torch.get_rng_state(), states[2])
+        assert launcher == {name: os.environ.get(name) for name in launcher}
+        assert engine.version == -1
+        with pytest.raises(NotSupported, match="before generate"):
+            engine.generate(prompts(1), SAMPLING)
+    assert not torch.distributed.is_initialized()
+
+
+def test_close_twice_then_start_again_with_an_untied_model() -> None:
+    model = make_model(tied=False)
+    engine = start(model)
+    engine.close()
+    engine.close()
+    with pytest.raises(NotSupported, match="close"):
+        engine.generate(prompts(1), SAMPLING)
+    with start(model) as again:
+        for version, part in enumerate(("lm_head", "embed_tokens", "o_proj")):
+            disturb(model, part)
+            again.sync(policy_weights(model), version)
+            report = probe_parity(again, model, prompts(), SAMPLING)
+            assert report.max_abs < FP32_TOLERANCE
+        peft = add_lora(model, modules_to_save=["lm_head"])
+        disturb(peft, "lm_head.modules_to_save")
+        again.sync(policy_weights(peft), 3)
+        assert probe_parity(again, peft, prompts(), SAMPLING).version == 3
+
+
+def test_half_a_sync_is_never_sampled_from() -> None:
+    model = make_model()
+
+    def broken() -> Iterator[Any]:
+        yield from list(policy_weights(model))[:3]
+        raise OSError("link lost")
+
+    with start(model) as engine:
+        with pytest.raises(OSError, match="link lost"):
+            engine.sync(broken(), 5)
+        with pytest.raises(NotSupported, match="half way"):
+            engine.generate(prompts(), SAMPLING)
+        with pytest.raises(NotSupported, match="start a new one"):
+            engine.sync(policy_weights(model), 6)
+
+
+@pytest.fixture
+def process_group(tmp_path: Any) -> Iterator[None]:
+    import torch
+
+    url = f"file://{tmp_path / 'store'}"
+    torch.distributed.init_process_group("gloo", init_method=url, rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+@pytest.mark.usefixtures("process_group")
+def test_the_trainers_process_group_survives() -> None:
+    import torch
+
+    model = make_model()
+    for version in range(2):
+        with start(model) as engine:
+            engine.sync(policy_weights(model), version)
+            probe_parity(engine, model, prompts(), SAMPLING)
+        assert torch.distributed.is_initialized()
+        torch.distributed.barrier()
+
+
+class CountingEnvs:
+    """Two slots that answer each action with how many there were, and end after three."""
+
+    num_envs = 2
+
+    def __init__(self) -> None:
+        self.turns = [0, 0]
+        self.actions: list[str] = []
+
+    def reset_slots(self, slots: Any, seeds: Any, options: Any) -> list[tuple[str, dict[str, Any]]]:
+        for slot in slots:
+            self.turns[slot] = 0
+        return [("count to three", self._info()) for _ in slots]
+
+    def step_slots(self, slots: Any, actions: Any) -> list[Any]:
+        self.actions += actions
+        out = []
+        for slot in slots:
+            self.turns[slot] += 1
+            done = self.turns[slot] == 3
+            out.append((f"turn {self.turns[slot]}", 1.0, done, False, self._info()))
+        return out
+
+    @staticmethod
+    def _info() -> dict[str, Any]:
+        return {"task_id": "count/0", "stop_reason": "", "success": False, "score": 0.0}
+
+
+def test_rollouts_keep_the_sampled_tokens() -> None:
+    from trainers.rollouts.chat import TurnTokenizer
+    from trainers.rollouts.runner import Limits, RolloutRunner
+    from trainers.tiny import TinyConfig, build_model, build_tokenizer
+
+    texts = ["count to three", "turn 1", "turn 2", "turn 3", "one two three"]
+    chat = TurnTokenizer(build_tokenizer(texts))
+    model = build_model(chat.tokenizer, TinyConfig(hidden=64, heads=2, layers=2, context=CONTEXT))
+    with start(model) as engine:
+        engine.sync(policy_weights(model), 0)
+        runner = RolloutRunner(CountingEnvs(), chat, engine, Limits(turn_tokens=6))
+        episodes = runner.run([{"index": 0}], group_size=2, horizon=3, seed=1)
+    assert len(episodes) == 2
+    for episode in episodes:
+        assert len(episode.turns) == 3
+        for turn in episode.turns:
+            assert 1 <= len(turn.ids) == len(turn.logprobs) <= 6

@@ -1,0 +1,227 @@
+"""The one estimator: advantages as a weighted sum of centred and scaled signals.
+
+A `Term` names a signal, what to subtract and what to divide by. Because the two keys are separate,
+GRPO, Dr.GRPO, RLOO, REINFORCE++(-baseline), GiGPO, MT-GRPO, iStar, ERPO, AgentRL's task
+normalisation and masked GAE are the same few lines with other names in them (see `presets`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from trainers.algorithms.batch import Batch, Level
+from trainers.algorithms.segments import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Segments,
+    centred,
+    dense,
+    spread,
+    sums,
+)
+from trainers.algorithms.signals import SignalFn, TurnSelector, select_turns
+
+Key = Literal["group", "state", "turn_index", "turn_index_padded", "task", "batch"]
+"""Whom an element is compared with.
+
+- group: trajectories (turns, tokens) of the same task instance.
+- state: turns of the group that acted on the same observation (anchor states, GiGPO).
+- turn_index: turns of the group at the same position, among members still alive. Biased when the
+  policy decides when to stop: it takes away the reward for taking another turn.
+- turn_index_padded: the same, with 0 for members that have ended. Unbiased for a return-to-go with
+  leave-one-out, because a member's baseline then cannot depend on its own actions.
+- task: all of the task family. batch: everything.
+"""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One addend of the advantage: `weight * (x - mean_center) / (std_scale + eps)`.
+
+    An element with nobody to be compared with (a singleton group) gets 0, and so does one whose
+    scale is exactly 0.
+    """
+
+    signal: SignalFn
+    """The values x, from `signals`."""
+    center: Key | None = None
+    """Whose mean is subtracted; None subtracts nothing."""
+    scale: Key | None = None
+    """By whose standard deviation it is divided; None divides by nothing."""
+    leave_one_out: bool = False
+    """Whether the mean leaves out the element itself: n / (n - 1) times the centred value."""
+    weight: float = 1.0
+    """Factor of the term."""
+    where: TurnSelector | None = None
+    """Turns that receive the term; None means all. Others do not enter turn-level statistics."""
+    ddof: int = 1
+    """Delta degrees of freedom of the standard deviation."""
+    eps: float = 1e-6
+    """Added to the standard deviation."""
+
+    def __post_init__(self) -> None:
+        """Checks the fields.
+
+        Raises:
+            ValueError: A key is unknown, or `leave_one_out` has no mean to apply to.
+        """
+        _check_keys(self.center, self.scale)
+        if self.leave_one_out and self.center is None:
+            raise ValueError("expected a center for leave_one_out, got None; set center='group'")
+
+
+@dataclass(frozen=True)
+class Whiten:
+    """A second normalisation, over the action tokens of the summed advantage."""
+
+    center: Key | None = "batch"
+    """Whose token mean is subtracted."""
+    scale: Key | None = "batch"
+    """By whose token standard deviation it is divided."""
+    ddof: int = 1
+    """Delta degrees of freedom of the standard deviation."""
+    eps: float = 1e-6
+    """Added to the standard deviation."""
+
+    def __post_init__(self) -> None:
+        """Checks the keys.
+
+        Raises:
+            ValueError: A key is unknown.
+        """
+        _check_keys(self.center, self.scale)
+
+
+def advantage(
+    batch: Batch,
+    terms: Sequence[Term],
+    post: Whiten | None = None,
+    *,
+    train: BoolArray | None = None,
+    baseline: BoolArray | None = None,
+) -> FloatArray:
+    """Advantage of every action token: `A_k = post(sum_terms weight * y_k)`.
+
+    Without a mask, all trajectories count.
+
+    Args:
+        batch: The batch.
+        terms: Addends; turn and trajectory values are copied to their tokens.
+        post: Normalisation over tokens, as in REINFORCE++ (arXiv 2501.03262, key "batch") and
+            AgentRL (arXiv 2510.04206, key "task").
+        train: (N,) trajectories in the loss: their tokens enter the statistics of `post`.
+        baseline: (N,) trajectories that enter means and deviations of the terms. One that is left
+            out is still compared with the others, and is for the loss to mask.
+
+    Returns:
+        (K,) advantages.
+
+    Raises:
+        ValueError: There are no terms, a mask has the wrong length, or a key does not fit the level
+            of its signal.
+    """
+    if not terms:
+        raise ValueError("expected at least one term, got none; give Term(Outcome(), 'group')")
+    members = _mask_weights(batch, "baseline", baseline)
+    total = np.zeros(batch.n_tokens)
+    for term in terms:
+        total += term.weight * _term_values(batch, term, members)
+    if post is not None:
+        weight = _mask_weights(batch, "train", train)
+        total = _standardised(batch, total, "token", post, weight)
+    return total
+
+
+def _term_values(batch: Batch, term: Term, members: FloatArray) -> FloatArray:
+    """(K,) values of one term, before its weight."""
+    values, level = term.signal(batch)
+    if term.where is None:
+        return batch.to_tokens(_standardised(batch, values, level, term, members), level)
+    turns = select_turns(batch, term.where)
+    if level == "trajectory":
+        y = batch.to_tokens(_standardised(batch, values, level, term, members), level)
+        return np.where(turns[batch.turn], y, 0.0)
+    rows = np.flatnonzero(turns if level == "turn" else turns[batch.turn])
+    y = np.zeros(len(values))
+    y[rows] = _standardised(batch, values, level, term, members, rows)
+    return batch.to_tokens(y, level)
+
+
+def _standardised(
+    batch: Batch,
+    x: FloatArray,
+    level: Level,
+    how: Term | Whiten,
+    members: FloatArray,
+    rows: IntArray | None = None,
+) -> FloatArray:
+    """Centres and scales values of a level, or only the given rows of them."""
+    rows = np.arange(len(x)) if rows is None else rows
+    x = x[rows]
+    y = x
+    if how.center is not None:
+        seg = _segments(batch, how.center, level, members, rows)
+        loo = isinstance(how, Term) and how.leave_one_out
+        y = centred(x, seg, leave_one_out=loo)
+    if how.scale is not None:
+        seg = _segments(batch, how.scale, level, members, rows)
+        deviation = spread(x, seg, ddof=how.ddof)
+        y = np.where(deviation > 0, y / np.where(deviation > 0, deviation + how.eps, 1.0), 0.0)
+    return y
+
+
+def _segments(
+    batch: Batch, name: Key, level: Level, members: FloatArray, rows: IntArray
+) -> Segments:
+    """Comparison sets of the given rows of a level under a key."""
+    traj = batch.traj_at(level)[rows]
+    weight = members[traj]
+    key = _key(batch, name, level)[rows]
+    size = int(key.max(initial=-1)) + 1
+    zeros = np.zeros(size)
+    if name == "turn_index_padded":
+        group = dense(batch.group)
+        zeros[key] = sums(group, members, int(group.max()) + 1)[group[traj]]
+        zeros -= sums(key, weight, size)
+    return Segments(key, weight, zeros)
+
+
+def _key(batch: Batch, name: Key, level: Level) -> IntArray:
+    """Comparison set of each element of a level: (N,), (M,) or (K,) dense ids."""
+    traj = batch.traj_at(level)
+    if name == "batch":
+        return np.zeros(len(traj), dtype=np.int64)
+    if name in ("group", "task"):
+        return dense(batch.group if name == "group" else batch.task)[traj]
+    if level == "trajectory" or (name == "turn_index_padded" and level == "token"):
+        raise ValueError(
+            f"expected a turn-level signal for key {name!r}, got a {level}-level one; "
+            "use RewardToGo, StepReward or another key"
+        )
+    within = batch.state if name == "state" else batch.turn_index
+    key = dense(batch.group[batch.traj], within)
+    return key if level == "turn" else key[batch.turn]
+
+
+def _mask_weights(batch: Batch, name: str, mask: BoolArray | None) -> FloatArray:
+    """(N,) weights 0 or 1 of a trajectory mask."""
+    if mask is None:
+        return np.ones(batch.n_trajectories)
+    if np.shape(mask) != (batch.n_trajectories,):
+        raise ValueError(
+            f"expected {name} to have one entry for each of {batch.n_trajectories} trajectories, "
+            f"got shape {np.shape(mask)}; pass the mask a filter returned for this batch"
+        )
+    return np.asarray(mask, dtype=bool).astype(np.float64)
+
+
+def _check_keys(*keys: str | None) -> None:
+    """Raises ValueError for a key that does not exist."""
+    for key in keys:
+        if key is not None and key not in get_args(Key):
+            raise ValueError(f"expected a key of {get_args(Key)} or None, got {key!r}")

@@ -1,0 +1,205 @@
+"""Filters: which trajectories train, and which only serve as their group's baseline.
+
+A filter takes the batch and the masks so far and returns narrower masks; `apply_filters` folds a
+list of them. Nothing is removed from the batch, so rows stay aligned with the trainer's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from trainers.algorithms.batch import Batch, EndReason
+from trainers.algorithms.credit import Term, advantage
+from trainers.algorithms.segments import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Segments,
+    dense,
+    spread,
+    sums,
+)
+from trainers.algorithms.signals import RewardToGo, aux_column
+
+
+class Masks(NamedTuple):
+    """Two masks over trajectories."""
+
+    train: BoolArray
+    """(N,) trajectories in the loss."""
+    baseline: BoolArray
+    """(N,) trajectories in the means and deviations of their group."""
+
+
+Filter = Callable[[Batch, Masks], Masks]
+
+
+@dataclass(frozen=True)
+class ZeroVariance:
+    """Leaves groups without a learning signal out of the loss (DAPO, arXiv 2503.14476).
+
+    Level "outcome" drops groups whose returns are all equal. That is free for estimators that
+    compare returns, whose advantage is then exactly 0. It *biases* turn-level credit, where members
+    of equal return still differ turn by turn; level "turn" drops only groups whose return-to-go,
+    zero-padded after the end, is equal at every turn index, and is always free.
+    """
+
+    level: Literal["outcome", "turn"] = "outcome"
+    """What must be equal within the group."""
+    tolerance: float = 1e-8
+    """Deviations up to this count as equal, in units of reward."""
+
+    def __call__(self, batch: Batch, masks: Masks) -> Masks:
+        """Drops the groups from `train`; the baseline is unchanged."""
+        if self.level == "outcome":
+            varied = _outcome_spread(batch, masks) > self.tolerance
+            return Masks(masks.train & varied, masks.baseline)
+        term = Term(RewardToGo(), center="turn_index_padded")
+        credit = np.abs(advantage(batch, [term], baseline=masks.baseline))
+        group = dense(batch.group)
+        informative = (credit > self.tolerance) & masks.train[batch.token_traj]
+        live = sums(group[batch.token_traj], informative, int(group.max()) + 1) > 0
+        return Masks(masks.train & live[group], masks.baseline)
+
+
+@dataclass(frozen=True)
+class TopVariance:
+    """StarPO-S (arXiv 2504.20073): trains the floor(p * G) groups of largest return deviation."""
+
+    fraction: float = 0.25
+    """Share p of the groups that trains, in (0, 1]; at least one group does."""
+
+    def __post_init__(self) -> None:
+        """Checks the fraction.
+
+        Raises:
+            ValueError: It is not in (0, 1].
+        """
+        if not 0.0 < self.fraction <= 1.0:
+            raise ValueError(f"expected a fraction in (0, 1], got {self.fraction}; try 0.25")
+
+    def __call__(self, batch: Batch, masks: Masks) -> Masks:
+        """Drops the other groups from `train`; equal deviations rank by group id."""
+        group = dense(batch.group)
+        n_groups = int(group.max()) + 1
+        deviation = np.full(n_groups, -1.0)
+        deviation[group[masks.train]] = _outcome_spread(batch, masks)[masks.train]
+        n_kept = max(1, math.floor(self.fraction * n_groups + 1e-9))
+        kept = np.zeros(n_groups, dtype=bool)
+        kept[np.argsort(-deviation, kind="stable")[:n_kept]] = True
+        return Masks(masks.train & kept[group], masks.baseline)
+
+
+@dataclass(frozen=True)
+class HarnessEndings:
+    """Leaves episodes the harness ended out of the loss (compact filtering of DeepSWE and SkyRL).
+
+    Their reward is true, so they stay in the baseline; that of a failed environment is not.
+    """
+
+    masked: tuple[EndReason, ...] = (EndReason.HORIZON, EndReason.LENGTH)
+    """Endings that leave the loss and stay in the baseline."""
+    excluded: tuple[EndReason, ...] = (EndReason.ENV_ERROR,)
+    """Endings that leave both."""
+
+    def __call__(self, batch: Batch, masks: Masks) -> Masks:
+        """Drops the endings."""
+        excluded = np.isin(batch.end, [int(end) for end in self.excluded])
+        masked = excluded | np.isin(batch.end, [int(end) for end in self.masked])
+        return Masks(masks.train & ~masked, masks.baseline & ~excluded)
+
+
+@dataclass(frozen=True)
+class FlaggedTurns:
+    """Leaves trajectories with a flagged turn out of the loss.
+
+    The default is SimpleTIR's void-turn filter (arXiv 2509.02479): a turn with neither an action
+    nor an answer. Another name serves a judge's verdict, as in AutoForge (arXiv 2512.22857).
+    """
+
+    name: str = "void_turn"
+    """Entry of `Batch.aux`, (M,): non-zero for a flagged turn."""
+    in_baseline: bool = True
+    """Whether flagged trajectories stay in the baseline."""
+
+    def __call__(self, batch: Batch, masks: Masks) -> Masks:
+        """Drops the trajectories.
+
+        Raises:
+            ValueError: The batch lacks the flags.
+        """
+        flags = aux_column(batch, self.name, "turn") != 0
+        clean = sums(batch.traj, flags, batch.n_trajectories) == 0
+        baseline = masks.baseline if self.in_baseline else masks.baseline & clean
+        return Masks(masks.train & clean, baseline)
+
+
+@dataclass(frozen=True)
+class Stale:
+    """Drops trajectories with a turn sampled over eta weight versions ago (arXiv 2505.24298)."""
+
+    eta: int
+    """Largest allowed age, in versions."""
+    current: int | None = None
+    """Current version; None means the newest in the batch."""
+
+    def __call__(self, batch: Batch, masks: Masks) -> Masks:
+        """Drops the trajectories from both masks."""
+        current = int(batch.version.max()) if self.current is None else self.current
+        old = current - batch.version > self.eta
+        fresh = sums(batch.traj, old, batch.n_trajectories) == 0
+        return Masks(masks.train & fresh, masks.baseline & fresh)
+
+
+def apply_filters(batch: Batch, filters: Sequence[Filter]) -> Masks:
+    """Applies filters from left to right; each sees the masks the former left.
+
+    Put filters on endings before those on variance, so that deviations are over valid members.
+
+    Args:
+        batch: The batch.
+        filters: The filters; none keeps every trajectory that has a turn in the loss.
+
+    Returns:
+        The masks, each (N,). Trajectories without a turn never train.
+    """
+    masks = Masks(batch.turn_count > 0, np.ones(batch.n_trajectories, dtype=bool))
+    for part in filters:
+        masks = part(batch, masks)
+    return masks
+
+
+def repair_groups(batch: Batch, train: BoolArray, *, min_fraction: float = 0.5) -> IntArray:
+    """Refills thinned groups with copies of their own valid members (GLM-5).
+
+    A group of which more than `min_fraction` survives is refilled to its size by repeating its
+    survivors in turn; any other group is dropped.
+
+    Args:
+        batch: The batch.
+        train: (N,) valid trajectories.
+        min_fraction: Share of a group that must be exceeded, in [0, 1).
+
+    Returns:
+        (n,) trajectory indices for `Batch.take`, group by group.
+    """
+    group = dense(batch.group)
+    picked = [np.zeros(0, dtype=np.int64)]
+    for g in range(int(group.max()) + 1):
+        members = np.flatnonzero(group == g)
+        valid = members[train[members]]
+        if len(valid) > min_fraction * len(members):
+            picked.append(np.resize(valid, len(members)))
+    return np.concatenate(picked)
+
+
+def _outcome_spread(batch: Batch, masks: Masks) -> FloatArray:
+    """(N,) deviation of the returns of each trajectory's group, over its baseline members."""
+    group = dense(batch.group)
+    weight = masks.baseline.astype(np.float64)
+    return spread(batch.returns, Segments(group, weight, np.zeros(int(group.max()) + 1)))

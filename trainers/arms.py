@@ -1,0 +1,153 @@
+"""The policies that a run compares, on the same held-out tasks and at the full horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from agentgym.errors import EnvFailure
+from agentgym.evaluation import Report, Row, evaluate, paired_difference, scaled
+from agentgym.tasks import Panel
+from trainers.folder import RunFolder
+from trainers.plan import TEST, Plan
+from trainers.rollouts.trajectory import Trajectory
+
+BASELINES = ("random", "oracle")
+PANEL_SEED = 0
+
+
+def test_panel(plan: Plan) -> Panel:
+    """Return the held-out tasks of a run; they depend on neither seed nor settings of training."""
+    env = plan.make_env()
+    try:
+        return env.tasks.panel(TEST, plan.config.eval.tasks, PANEL_SEED)
+    finally:
+        env.close()
+
+
+def to_row(trajectory: Trajectory) -> Row:
+    """Return an episode of the trained policy as a row of a report."""
+    return Row(
+        trajectory.task_id,
+        trajectory.score,
+        trajectory.success,
+        len(trajectory.turns),
+        trajectory.episode_return,
+        trajectory.stop_reason,
+        trajectory.error,
+    )
+
+
+class Arms:
+    """Results of the compared policies, kept in the run's folder as they come in.
+
+    Args:
+        plan: The run.
+        folder: Its folder.
+    """
+
+    def __init__(self, plan: Plan, folder: RunFolder) -> None:
+        self._plan, self._folder = plan, folder
+        self.panel = test_panel(plan)
+        self._reports: dict[str, Report] = {}
+        for record in folder.metrics():
+            if record.get("phase") == "eval":
+                rows = tuple(Row(**row) for row in record["rows"])
+                self._reports[record["arm"]] = self._report(record["arm"], rows)
+
+    def __contains__(self, arm: str) -> bool:
+        """Return whether an arm has been evaluated."""
+        return arm in self._reports
+
+    @property
+    def tasks(self) -> list[dict[str, Any]]:
+        """Reset options of the panel's tasks."""
+        return [{"task_id": task_id} for task_id in self.panel.ids]
+
+    def add_baselines(self) -> None:
+        """Play the random policy and the expert."""
+        for arm in BASELINES:
+            if arm not in self:
+                report = evaluate(
+                    arm,
+                    self._plan.env_id,
+                    TEST,
+                    len(self.panel),
+                    PANEL_SEED,
+                    horizon=self._plan.full_horizon,
+                    env_kwargs=self._plan.env_kwargs,
+                )
+                self._store(arm, report.rows)
+
+    def add(self, arm: str, trajectories: Sequence[Trajectory]) -> Report:
+        """Record the episodes of a learned policy.
+
+        Args:
+            arm: ``"sft"`` or ``"rl"``.
+            trajectories: One episode per task of the panel, in its order.
+
+        Returns:
+            The report.
+
+        Raises:
+            EnvFailure: Every episode was lost to a failed environment.
+        """
+        report = self._store(arm, [to_row(trajectory) for trajectory in trajectories])
+        if report.errors == len(report.rows):
+            raise EnvFailure(
+                f"expected episodes of {self._plan.env_id} to evaluate, but all "
+                f"{len(report.rows)} failed; first: {report.rows[0].error}"
+            )
+        return report
+
+    def summary(self) -> dict[str, Any]:
+        """Return the ``eval`` and ``paired`` parts of ``summary.json``."""
+        floor = self._reports["random"].score_mean
+        ceiling = self._reports["oracle"].score_mean
+        arms = {
+            arm: {
+                "n": report.n,
+                "score_mean": report.score_mean,
+                "score_ci95": list(report.score_ci95),
+                "success": report.success,
+                "success_ci95": list(report.success_ci95),
+                "turns_mean": report.turns_mean,
+                "scaled": scaled(report.score_mean, floor, ceiling),
+            }
+            for arm, report in sorted(self._reports.items())
+        }
+        return {"eval": arms, "paired": {"rl_minus_sft": self.paired("rl", "sft")}}
+
+    def paired(self, arm: str, base: str) -> dict[str, Any]:
+        """Compare two arms task by task.
+
+        Args:
+            arm: The arm that is expected to be better.
+            base: The arm that it is compared with.
+
+        Returns:
+            Mean differences with 95 % intervals; tasks that failed in either arm are left out.
+        """
+        first = {row.task_id: row for row in self._reports[arm].valid}
+        second = {row.task_id: row for row in self._reports[base].valid}
+        ids = [task_id for task_id in first if task_id in second]
+        result: dict[str, Any] = {"n": len(ids)}
+        for name in ("score", "success"):
+            difference = paired_difference(
+                [float(getattr(first[i], name)) for i in ids],
+                [float(getattr(second[i], name)) for i in ids],
+            )
+            result[f"{name}_mean"] = difference.value
+            result[f"{name}_ci95"] = [difference.low, difference.high]
+        return result
+
+    def _store(self, arm: str, rows: Sequence[Row]) -> Report:
+        report = self._report(arm, tuple(rows))
+        self._reports[arm] = report
+        plain = [asdict(row) for row in rows]
+        self._folder.log(phase="eval", arm=arm, panel_sha256=self.panel.sha256, rows=plain)
+        return report
+
+    def _report(self, arm: str, rows: tuple[Row, ...]) -> Report:
+        return Report(self._plan.env_id, arm, TEST, PANEL_SEED, self.panel.sha256, rows)

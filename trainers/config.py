@@ -1,0 +1,242 @@
+"""Configuration of a training run: frozen dataclasses from which the command line is generated."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from agentgym.errors import ConfigurationError
+from trainers.tiny import TinyConfig
+
+
+@dataclass(frozen=True)
+class SftConfig:
+    """The warm start on demonstrations of the expert, which stops at a validation gate."""
+
+    demonstrations: int = 16000
+    """Distinct training tasks whose expert episodes are imitated."""
+    batch_size: int = 16
+    """Demonstrations per step."""
+    lr: float = 3e-3
+    """Peak learning rate (linear warm-up, then cosine)."""
+    max_steps: int | None = None
+    """Steps after which the warm start ends even if the gate was not reached; 0: no warm start.
+
+    None: 1,600 for ``--model tiny``, 0 for a pretrained model."""
+    observation_weight: float = 0.5
+    """Weight of the language-model loss on observation tokens."""
+    copy_steps: int = 150
+    """Steps that teach a fresh tiny model to copy, before the demonstrations."""
+    gate_success: float = 0.35
+    """Success of the sampled policy on validation tasks at which the warm start ends."""
+    gate_every: int = 50
+    """Steps between two validations."""
+    gate_tasks: int = 128
+    """Validation tasks per gate check."""
+    save_every: int = 200
+    """Steps between two checkpoints of the warm start."""
+
+
+@dataclass(frozen=True)
+class RlConfig:
+    """The reinforcement learning phase."""
+
+    groups: int = 16
+    """Tasks per step."""
+    group_size: int = 8
+    """Episodes per task and step, which share the task and the environment seed."""
+    lr: float = 3e-4
+    """Learning rate (constant after the warm-up)."""
+    warmup: int = 5
+    """Steps of linear warm-up."""
+    temperature: float = 1.0
+    """Sampling temperature of the behaviour policy."""
+    turn_tokens: int = 16
+    """Most tokens that the policy may write in one turn."""
+    episode_tokens: int = 512
+    """Most tokens of a whole episode, prompts and observations included."""
+    micro_batch: int = 32
+    """Episodes per forward and backward pass."""
+    max_grad_norm: float = 1.0
+    """Gradient norm at which gradients are clipped."""
+    success_bonus: float = 0.5
+    """Reward added to the turn that solves the task."""
+    invalid_penalty: float = 0.05
+    """Reward taken from a turn whose action was invalid."""
+    turn_budget: int = 0
+    """Environment turns after which training ends; 0: only ``steps`` counts."""
+    save_every: int = 25
+    """Steps between two checkpoints."""
+    keep_checkpoints: int = 2
+    """Checkpoints of this phase that are kept."""
+    log_groups: int = 1
+    """Groups per step whose episodes are written to ``episodes.jsonl``."""
+
+
+@dataclass(frozen=True)
+class LoraConfig:
+    """Low-rank adapters, used for pretrained models."""
+
+    r: int = 16
+    """Rank; 0 trains all weights."""
+    alpha: int = 32
+    """Scale of the update, relative to the rank."""
+    dropout: float = 0.0
+    """Dropout on the adapter's input; above 0 the sampled log-probabilities are inexact."""
+
+
+@dataclass(frozen=True)
+class EvalConfig:
+    """The comparison at the end, always at the full horizon."""
+
+    tasks: int = 500
+    """Held-out test tasks; the same for every policy."""
+    greedy: bool = False
+    """Take the likeliest token instead of sampling from the policy that is optimised."""
+    horizon: int | None = None
+    """Turns of an evaluation episode; None: the last round of ``--horizon``."""
+    every: int = 0
+    """Steps between evaluations on validation tasks during RL; 0 turns them off."""
+    valid_tasks: int = 128
+    """Validation tasks of such an evaluation."""
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Train an agent: warm start, reinforcement learning with a growing horizon, evaluation."""
+
+    env: str
+    """Environment: a short name such as ``webshop``, or a Gymnasium id."""
+    env_args: tuple[str, ...] = ()
+    """Keyword arguments of the environment as ``name=value`` (values are read as JSON)."""
+    model: str = "tiny"
+    """``tiny``, or a path or hub id of a pretrained chat model."""
+    engine: Literal["hf", "vllm"] = "hf"
+    """What generates: transformers in this process, or vLLM in this process."""
+    preset: str = "turn-loo"
+    """Credit assignment and loss, by name (see ``trainers.algorithms.presets``)."""
+    steps: int | None = None
+    """Reinforcement learning steps; None takes the family's default."""
+    horizon: str | None = None
+    """Turns that an agent may take, stage by stage: ``5,8,10``. None: the family's default."""
+    every: int | None = None
+    """Steps per stage; None takes the family's default."""
+    fit: bool | None = None
+    """Let a stage draw only tasks whose expert needs no more turns than its horizon.
+
+    None: on where expert lengths are known."""
+    seed: int = 0
+    """Seed of everything: data, weights, tasks, sampling."""
+    out: Path | None = None
+    """Folder of the run; None: ``runs/<env>-<model>-seed<seed>``."""
+    resume: bool = False
+    """Continue the run in ``out``."""
+    sft: SftConfig = field(default_factory=SftConfig)
+    """Warm start."""
+    rl: RlConfig = field(default_factory=RlConfig)
+    """Reinforcement learning."""
+    lora: LoraConfig = field(default_factory=LoraConfig)
+    """Adapters of pretrained models."""
+    eval: EvalConfig = field(default_factory=EvalConfig)
+    """Evaluation."""
+    tiny: TinyConfig = field(default_factory=TinyConfig)
+    """The tiny model."""
+
+
+def validate(config: TrainConfig) -> None:
+    """Check the numbers of a configuration.
+
+    Raises:
+        ConfigurationError: A number is out of its range; the message names the field.
+    """
+    positive = {
+        "--steps": config.steps,
+        "--every": config.every,
+        "--sft.batch-size": config.sft.batch_size,
+        "--sft.demonstrations": config.sft.demonstrations,
+        "--sft.gate-every": config.sft.gate_every,
+        "--sft.gate-tasks": config.sft.gate_tasks,
+        "--rl.groups": config.rl.groups,
+        "--rl.turn-tokens": config.rl.turn_tokens,
+        "--rl.micro-batch": config.rl.micro_batch,
+        "--rl.save-every": config.rl.save_every,
+        "--eval.tasks": config.eval.tasks,
+        "--eval.horizon": config.eval.horizon,
+        "--eval.valid-tasks": config.eval.valid_tasks,
+    }
+    for flag, value in positive.items():
+        if value is not None and value < 1:
+            raise ConfigurationError(f"expected {flag} to be at least 1, got {value}")
+    if config.rl.group_size < 2:
+        raise ConfigurationError(
+            "expected --rl.group-size to be at least 2, because a group's mean is the baseline; "
+            f"got {config.rl.group_size}"
+        )
+    if config.rl.temperature <= 0:
+        raise ConfigurationError(
+            f"expected --rl.temperature to be above 0, got {config.rl.temperature}"
+        )
+    rows = config.rl.groups * config.rl.group_size
+    if rows % config.rl.micro_batch:
+        raise ConfigurationError(
+            f"expected --rl.micro-batch to divide groups x group_size = {rows}, got "
+            f"{config.rl.micro_batch}"
+        )
+
+
+def parse_env_args(pairs: Sequence[str]) -> dict[str, Any]:
+    """Read ``name=value`` pairs; a value is JSON where it parses as JSON, else plain text.
+
+    Raises:
+        ConfigurationError: A pair has no ``=`` or no name.
+    """
+    result: dict[str, Any] = {}
+    for pair in pairs:
+        name, separator, text = pair.partition("=")
+        if not separator or not name.isidentifier():
+            raise ConfigurationError(
+                f"expected --env-args as name=value, such as difficulty=medium; got {pair!r}"
+            )
+        try:
+            result[name] = json.loads(text)
+        except json.JSONDecodeError:
+            result[name] = text
+    return result
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """Return a configuration as plain JSON types."""
+    plain = dataclasses.asdict(config)
+    return {
+        key: str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple)
+        else value
+        for key, value in plain.items()
+    }  # fmt: skip
+
+
+def override(config: Any, values: Mapping[str, Any]) -> Any:
+    """Return a copy of a dataclass with nested ``values`` replaced.
+
+    Args:
+        config: A (nested) frozen dataclass.
+        values: Field names to values; a mapping goes into a nested dataclass.
+
+    Raises:
+        ConfigurationError: A name is no field.
+    """
+    names = {item.name for item in dataclasses.fields(config)}
+    unknown = sorted(set(values) - names)
+    if unknown:
+        raise ConfigurationError(
+            f"expected fields of {type(config).__name__} ({', '.join(sorted(names))}); "
+            f"got {unknown}"
+        )
+    nested = {
+        name: override(getattr(config, name), value) if isinstance(value, Mapping) else value
+        for name, value in values.items()
+    }
+    return dataclasses.replace(config, **nested)

@@ -1,0 +1,297 @@
+"""Multi-turn reinforcement learning on ``trl.GRPOTrainer``.
+
+TRL provides the optimiser loop, the clipped losses, PEFT, the reference policy, checkpoints and
+distribution. This subclass replaces what it does once per batch: episodes instead of completions
+(``rollout_func``), and one advantage per sampled token instead of one per completion. It touches
+only what tests/trainers/test_trl_contract.py guards.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.utils import gather_object
+from datasets import Dataset
+from torch import Tensor
+from transformers import PrinterCallback
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from trl import GRPOTrainer
+
+from trainers.algorithms import Preset, Schedule, get_preset
+from trainers.arguments import check_arguments
+from trainers.collector import Collector, RolloutEvent, TaskSource
+from trainers.credit import Credit, assign, check_sampled
+from trainers.metrics import rollout_metrics
+from trainers.packing import (
+    filler,
+    gather_tokens,
+    row_tensors,
+    sampled_mask,
+    scatter_tokens,
+    trl_columns,
+)
+from trainers.rollouts.budget import Limits
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.engines.base import GenerationEngine, Sampling
+from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.runner import Envs, Opening, RolloutRunner
+from trainers.rollouts.trajectory import Row, Trajectory, to_rows
+
+__all__ = ["MultiTurnTrainer", "RolloutEvent"]
+
+STATE_FILE = "multi_turn_state.json"
+SERVES = ("reference",)
+"""Needs of presets this trainer can meet, see ``algorithms.NEEDS``."""
+
+
+class MultiTurnTrainer(GRPOTrainer):
+    """GRPO and its relatives over multi-turn episodes.
+
+    Attributes:
+        collector: Tasks, horizon and episodes of each step.
+        preset: Credit, filters and loss.
+        full_horizon: Turn budget of ``play``.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        args: Any,
+        *,
+        envs: Envs,
+        chat: TurnTokenizer,
+        tasks: TaskSource,
+        horizon: Schedule | int,
+        preset: Preset | str = "default",
+        limits: Limits | None = None,
+        full_horizon: int | None = None,
+        engine: GenerationEngine | Callable[[Any], GenerationEngine] | None = None,
+        opening: Opening | None = None,
+        family: str = "",
+        on_rollout: Callable[[RolloutEvent], None] | None = None,
+        probe_every: int = 50,
+        **kwargs: Any,
+    ) -> None:
+        """Put a run together.
+
+        Args:
+            model: The policy: a causal LM or a path.
+            args: From ``trainers.arguments.grpo_arguments``.
+            envs: A ``TextVectorEnv``; as many slots as episodes per step is fastest.
+            chat: Turn tokenizer of the policy.
+            tasks: Chooses the tasks of each step.
+            horizon: Turn budget, a schedule of the step (from 1) or a constant.
+            preset: Credit, filters and loss, or the name of a preset.
+            limits: Token budgets.
+            full_horizon: Turn budget of ``play``; None leaves it to the environment.
+            engine: What generates, or a function that makes it from the (PEFT-wrapped) model;
+                None generates with the model itself.
+            opening: Makes the first messages of an episode.
+            family: Name of the task family.
+            on_rollout: Told about every step's episodes.
+            probe_every: Generations between two checks of the engine's log-probabilities against
+                the model's; 0 turns them off.
+            **kwargs: ``callbacks``, ``optimizers``, ``peft_config`` of ``trl.GRPOTrainer``.
+
+        Raises:
+            ConfigurationError: The settings would generate twice in a step, or use TRL's vLLM.
+            ValueError: The preset needs something this trainer lacks.
+        """
+        self.preset = get_preset(preset) if isinstance(preset, str) else preset
+        self.preset.require(SERVES)
+        check_arguments(args)
+        self.full_horizon = full_horizon
+        self._on_rollout, self._probe_every = on_rollout, probe_every
+        self._played: list[Trajectory] = []
+        self._generations = 0
+        prompts = max(1, args.generation_batch_size // args.num_generations)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*'rollout_func'.*")
+            super().__init__(
+                model=model,
+                args=args,
+                reward_funcs=[episode_return],
+                rollout_func=_rollout_func,
+                train_dataset=Dataset.from_dict({"prompt": [""] * prompts}),
+                processing_class=chat.tokenizer,
+                **kwargs,
+            )
+        self.remove_callback(PrinterCallback)
+        policy = self.accelerator.unwrap_model(self.model)
+        if engine is None:
+            precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
+            engine = HFEngine(policy, chat.pad_id, args.seed, autocast=precision)
+        elif not isinstance(engine, GenerationEngine):
+            engine = engine(policy)
+        runner = RolloutRunner(envs, chat, engine, limits, opening=opening, family=family)
+        sampling = Sampling(temperature=args.temperature, top_p=args.top_p)
+        self.collector = Collector(
+            runner, policy, tasks, horizon, seed=args.seed, sampling=sampling
+        )
+
+    @property
+    def runner(self) -> RolloutRunner:
+        """What plays the episodes."""
+        return self.collector.runner
+
+    def play(
+        self,
+        tasks: Sequence[Mapping[str, Any]],
+        *,
+        greedy: bool = False,
+        group_size: int = 1,
+        seed: int = 0,
+    ) -> list[Trajectory]:
+        """Play episodes with the present policy at the full horizon, without learning from them.
+
+        Args:
+            tasks: Reset options, one per task.
+            greedy: Take the likeliest token instead of sampling.
+            group_size: Episodes per task.
+            seed: Seed of environments and sampling.
+
+        Returns:
+            The trajectories.
+        """
+        self.collector.sync(self.state.global_step)
+        sampling = Sampling(temperature=self.temperature, top_p=self.top_p, greedy=greedy)
+        return self.runner.run(
+            tasks, horizon=self.full_horizon, group_size=group_size, seed=seed, sampling=sampling
+        )
+
+    # ---- what TRL calls -----------------------------------------------------------------------
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        """Play episodes and replace the advantages by one per sampled token, (B, T)."""
+        world, rank = self.accelerator.num_processes, self.accelerator.process_index
+        step = self.state.global_step + 1
+        self._played = self.collector.collect(step, len(inputs), self.num_generations, rank, world)
+        everyone = self._gather(self._played)
+        check_sampled(everyone)
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        rows = to_rows(self._played)
+        if [row.trajectory for row in rows] != list(range(len(self._played))):
+            output = self._repack(output, rows)
+        if self._inexact and "old_per_token_logps" not in output:
+            output["old_per_token_logps"] = self._score(output, self.model)
+        mask = sampled_mask(output)
+        credit = self._credit(output, everyone, mask)
+        offset = sum(t.action_tokens for t in everyone[: rank * len(self._played)])
+        local = slice(offset, offset + int(mask.sum()))
+        output["advantages"] = scatter_tokens(credit.advantage[local], mask)
+        if credit.train.any():
+            # Without anything to train the masks stay, so that the loss is 0 and not 0 / 0.
+            train = scatter_tokens(credit.train[local], mask)
+            output["tool_mask"] = output["tool_mask"] * train.to(output["tool_mask"].dtype)
+            total = torch.tensor(int(credit.train.sum()), device=mask.device)
+            output["num_items_in_batch"] = total
+        self._report(step, everyone, credit)
+        return output
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """Add the state of stateful schedules and task sources to a checkpoint."""
+        super()._save_checkpoint(model, trial)
+        state = self.collector.state_dict()
+        if self.args.should_save and state:
+            folder = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
+            path = Path(self._get_output_dir(trial=trial)) / folder / STATE_FILE
+            path.write_text(json.dumps(state), encoding="utf-8")
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        """Restore that state with the optimiser's."""
+        super()._load_optimizer_and_scheduler(checkpoint)
+        path = None if checkpoint is None else Path(checkpoint) / STATE_FILE
+        if path is not None and path.exists():
+            self.collector.load_state_dict(json.loads(path.read_text(encoding="utf-8")))
+
+    # ---- parts --------------------------------------------------------------------------------
+    @property
+    def _inexact(self) -> bool:
+        """Whether sampled log-probabilities are not those of the trainer's policy."""
+        return not self.runner.engine.exact or self.top_p < 1.0
+
+    def _credit(
+        self, output: dict[str, Any], everyone: Sequence[Trajectory], mask: Tensor
+    ) -> Credit:
+        """Credit of the sampled tokens of all processes."""
+        packed = {}
+        for name in ("old_per_token_logps", "ref_per_token_logps"):
+            if name in output:
+                local = gather_tokens(output[name], mask).tolist()
+                packed[name] = torch.tensor(self._gather(local)).double().numpy()
+        reference = packed.get("ref_per_token_logps")
+        limits, turns = self.runner.limits, self.full_horizon
+        return assign(
+            everyone,
+            self.preset,
+            aux=None if reference is None else {"logp_ref": reference},
+            logp_old=packed.get("old_per_token_logps"),
+            correct=self._inexact,
+            const=limits.turn_tokens * turns if turns else limits.episode_tokens,
+        )
+
+    def _gather(self, items: list[Any]) -> list[Any]:
+        """The items of all processes, in rank order."""
+        return gather_object(items) if self.accelerator.num_processes > 1 else items
+
+    def _repack(self, output: dict[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
+        """Rebuild the batch where trajectories have no row or several.
+
+        The number of rows is rounded up to a multiple of ``steps_per_generation`` with rows that
+        train nothing, because TRL splits the batch into that many parts.
+        """
+        parts, pad = self.args.steps_per_generation, self.runner.chat.pad_id
+        missing = -len(rows) % parts or (0 if rows else parts)
+        tensors = row_tensors([*rows, *[filler(pad)] * missing], pad, self.accelerator.device)
+        rebuilt = {**output, **tensors}
+        if "old_per_token_logps" in output:
+            rebuilt["old_per_token_logps"] = self._score(rebuilt, self.model)
+        if "ref_per_token_logps" in output:
+            rebuilt["ref_per_token_logps"] = self._score_reference(rebuilt)
+        return rebuilt
+
+    def _score(self, output: dict[str, Any], model: Any) -> Tensor:
+        """(B, T) log-probabilities of the completions under a model, without gradients."""
+        ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
+        mask = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
+        width = output["completion_ids"].size(1)
+        size = self.args.per_device_train_batch_size
+        with torch.no_grad():
+            scored = self._get_per_token_logps_and_entropies(model, ids, mask, width, size)
+        logps: Tensor = scored[0]
+        return logps
+
+    def _score_reference(self, output: dict[str, Any]) -> Tensor:
+        """Log-probabilities under the reference policy: a copy, or the model without adapters."""
+        if self.ref_model is not None:
+            return self._score(output, self.ref_model)
+        with self.accelerator.unwrap_model(self.model).disable_adapter():
+            return self._score(output, self.model)
+
+    def _report(self, step: int, everyone: Sequence[Trajectory], credit: Credit) -> None:
+        """Log figures, tell the schedule and the listener, and probe the engine now and then."""
+        horizon = self.collector.horizon
+        metrics = {**rollout_metrics(everyone), **credit.metrics, "rollout/horizon": float(horizon)}
+        if self._probe_every and self._generations % self._probe_every == 0:
+            exact = self.runner.engine.exact and not (self.args.bf16 or self.args.fp16)
+            metrics["sampling/probe_gap"] = self.collector.probe(self._played, exact)
+        self._generations += 1
+        for name, value in metrics.items():
+            self._metrics["train"][name].append(float(value))
+        self.collector.observe(step, metrics["rollout/success"])
+        if self._on_rollout is not None:
+            self._on_rollout(RolloutEvent(step, horizon, self._played, metrics))
+
+
+def episode_return(episode_return: list[float], **_: Any) -> list[float]:
+    """Reward function for TRL's logs: the undiscounted return of each episode."""
+    return episode_return
+
+
+def _rollout_func(prompts: list[Any], trainer: MultiTurnTrainer) -> dict[str, list[Any]]:
+    """Hand TRL the first row of each episode; ``_repack`` adds the others."""
+    return trl_columns(trainer._played, trainer.runner.chat.pad_id)

@@ -1,0 +1,156 @@
+"""From a configuration to a checked plan: every choice made before anything expensive begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+import agentgym.registration as registration
+from agentgym.core import TextEnv
+from agentgym.errors import AgentGymError, ConfigurationError
+from trainers.algorithms.presets import get_preset
+from trainers.algorithms.recipe import Preset
+from trainers.algorithms.schedule import Stages, parse_horizon
+from trainers.config import TrainConfig, parse_env_args, validate
+from trainers.defaults import FamilyDefaults, defaults_for
+from trainers.feed import knows_oracle_lengths
+
+TRAIN, VALID, TEST = "train", "valid", "test"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run with every default filled in."""
+
+    config: TrainConfig
+    """The settings that were asked for."""
+    family: str
+    """Short name of the environment family."""
+    env_id: str
+    """Gymnasium id."""
+    env_kwargs: Mapping[str, Any]
+    """Keyword arguments of the environment."""
+    schedule: Stages
+    """Turns that an agent may take, by step."""
+    fit: bool
+    """Whether a stage draws only tasks whose expert plan fits its horizon."""
+    steps: int
+    """Reinforcement learning steps."""
+    preset: Preset
+    """Credit assignment and loss."""
+    out: Path
+    """Folder of the run."""
+
+    @property
+    def full_horizon(self) -> int:
+        """Turns of an evaluation episode."""
+        return self.config.eval.horizon or int(self.schedule.rounds[-1])
+
+    def make_env(self, **extra: Any) -> TextEnv:
+        """Make one environment of the run.
+
+        Args:
+            **extra: Further keyword arguments.
+
+        Raises:
+            ConfigurationError: The environment does not take these arguments.
+        """
+        return make_env(self.env_id, {**self.env_kwargs, **extra})
+
+
+def make_env(env_id: str, kwargs: Mapping[str, Any]) -> TextEnv:
+    """Make an environment, with wrong keyword arguments as a clear error.
+
+    Raises:
+        ConfigurationError: The environment does not take one of the arguments.
+    """
+    try:
+        env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
+    except AgentGymError:
+        raise
+    except TypeError as error:
+        raise ConfigurationError(
+            f"expected --env-args that {env_id} takes, got {dict(kwargs)}: {error}"
+        ) from error
+    unwrapped = env.unwrapped
+    if not isinstance(unwrapped, TextEnv):
+        raise ConfigurationError(
+            f"expected an environment of agentgym (a TextEnv), got {type(unwrapped).__name__}"
+        )
+    return unwrapped
+
+
+def make_plan(config: TrainConfig) -> Plan:
+    """Check a configuration and fill in what it leaves open.
+
+    Args:
+        config: The settings.
+
+    Returns:
+        The plan.
+
+    Raises:
+        AgentGymError: A setting names something that does not exist, or is out of range.
+    """
+    validate(config)
+    name, env_id = _resolve(config.env)
+    defaults = defaults_for(name)
+    kwargs = {**defaults.env, **parse_env_args(config.env_args)}
+    try:
+        preset = get_preset(config.preset)
+        preset.require(())
+        schedule = _schedule(config, defaults)
+    except (KeyError, ValueError) as error:
+        raise ConfigurationError(str(error.args[0])) from error
+    kwargs.setdefault("max_turns", config.eval.horizon or int(schedule.rounds[-1]))
+    env = make_env(env_id, kwargs)
+    try:
+        fit = _fit(config.fit, env)
+        _check_panel(config, env)
+    finally:
+        env.close()
+    model = Path(config.model).name
+    out = config.out or Path("runs") / f"{name}-{model}-seed{config.seed}"
+    steps = config.steps or defaults.steps
+    return Plan(config, name, env_id, kwargs, schedule, fit, steps, preset, out)
+
+
+def _resolve(name: str) -> tuple[str, str]:
+    """Return short name and id of an environment; ids registered elsewhere are accepted."""
+    if name in gymnasium.registry and not name.startswith("agentgym/"):
+        return name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower(), name
+    entry = registration.family(name)
+    return entry.name, entry.id
+
+
+def _schedule(config: TrainConfig, defaults: FamilyDefaults) -> Stages:
+    """Build the horizon schedule."""
+    every = config.every or defaults.every
+    text = config.horizon or ",".join(map(str, defaults.horizon))
+    schedule = parse_horizon(text, every)
+    return schedule if isinstance(schedule, Stages) else Stages((int(schedule(1)),), every)
+
+
+def _fit(asked: bool | None, env: TextEnv) -> bool:
+    """Decide on ``fit``; refuse it where nothing is known about the expert's plans."""
+    known = knows_oracle_lengths(env.tasks, TRAIN)
+    if asked and not known:
+        raise ConfigurationError(
+            f"expected --fit only where the expert's plan lengths are known, but {env.tasks.name} "
+            "does not know them; pass --no-fit"
+        )
+    return known if asked is None else asked
+
+
+def _check_panel(config: TrainConfig, env: TextEnv) -> None:
+    """Refuse an evaluation that is larger than the test split."""
+    size = env.tasks.len(TEST)
+    if config.eval.tasks > size:
+        raise ConfigurationError(
+            f"expected --eval.tasks of at most {size}, the size of the test split of "
+            f"{env.tasks.name}; got {config.eval.tasks}"
+        )

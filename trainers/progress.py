@@ -1,0 +1,104 @@
+"""What a person sees while a run goes on: phase, step, horizon, reward, speed and time left."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+PLAIN_INTERVAL = 10.0
+"""Seconds between two lines where the output is not a terminal."""
+
+
+def describe(values: dict[str, Any]) -> str:
+    """Write measurements as ``name value`` pairs."""
+    parts = []
+    for name, value in values.items():
+        if isinstance(value, float):
+            parts.append(f"{name} {value:.3f}" if abs(value) < 100 else f"{name} {value:,.0f}")
+        else:
+            parts.append(f"{name} {value}")
+    return "  ".join(parts)
+
+
+class Display:
+    """A progress bar per phase on a terminal, and a line now and then elsewhere.
+
+    Args:
+        console: Where to draw; None takes standard error.
+        quiet: Draw nothing.
+    """
+
+    def __init__(self, console: Console | None = None, quiet: bool = False) -> None:
+        self.console = console or Console(stderr=True)
+        self._quiet = quiet
+        self._live = self.console.is_terminal and not quiet
+        self._bar = Progress(
+            TextColumn("[bold]{task.description:<12}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[values]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self.console,
+            disable=not self._live,
+        )
+        self._task: TaskID | None = None
+        self._phase, self._total = "", 0
+        self._began, self._first_step, self._printed = 0.0, 0, 0.0
+
+    def __enter__(self) -> Display:
+        """Start drawing."""
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop drawing and leave the terminal as it was."""
+        self._bar.stop()
+
+    def phase(self, name: str, total: int, step: int = 0) -> None:
+        """Begin a phase of ``total`` steps, of which ``step`` are done."""
+        self._phase, self._total, self._first_step = name, total, step
+        self._began = self._printed = time.monotonic()
+        if self._live:
+            self._task = self._bar.add_task(name, total=total, completed=step, values="")
+        elif not self._quiet:
+            self.console.print(f"[{name}] {total} steps", highlight=False, markup=False)
+
+    def update(self, step: int, **values: Any) -> None:
+        """Show that ``step`` steps of the phase are done, with its measurements."""
+        if self._live and self._task is not None:
+            self._bar.update(self._task, completed=step, values=describe(values))
+        elif not self._quiet:
+            now = time.monotonic()
+            if now - self._printed >= PLAIN_INTERVAL or step >= self._total:
+                self._printed = now
+                self.console.print(self._line(step, now, values), highlight=False, markup=False)
+
+    def note(self, text: str) -> None:
+        """Show one line above the bar."""
+        if not self._quiet:
+            self.console.print(text, highlight=False, markup=False)
+
+    def _line(self, step: int, now: float, values: dict[str, Any]) -> str:
+        """Write a plain progress line with the time left."""
+        done = step - self._first_step
+        left = (now - self._began) / done * (self._total - step) if done > 0 else 0.0
+        return f"[{self._phase}] {step}/{self._total}  {describe(values)}  left {left:.0f} s"

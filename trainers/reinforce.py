@@ -1,0 +1,242 @@
+"""The second phase of a run: reinforcement learning with a growing horizon."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from transformers import PrinterCallback, ProgressCallback, TrainerCallback
+
+from agentgym.rewards import InvalidAction, SuccessBonus
+from agentgym.vector import TextVectorEnv
+from trainers.arguments import grpo_arguments
+from trainers.episode_log import EpisodeLog
+from trainers.feed import TaskFeed
+from trainers.folder import RunFolder
+from trainers.grpo import MultiTurnTrainer, RolloutEvent
+from trainers.metrics import rollout_metrics
+from trainers.plan import TRAIN, VALID, Plan
+from trainers.policy import TINY, PolicyModel
+from trainers.progress import Display
+from trainers.report import write_curve
+
+PHASE = "rl"
+VALIDATION = "valid"
+FINISHED = "trained"
+TRL_STATE = "trainer_state.json"
+
+
+class Recorder(TrainerCallback):
+    """Writes metrics and episodes of every step, and shows the progress."""
+
+    def __init__(self, plan: Plan, folder: RunFolder, display: Display) -> None:
+        self._plan, self._folder, self._display = plan, folder, display
+        self._turns = 0
+        self._tokens = 0
+        self._began = time.perf_counter()
+        self._record: dict[str, Any] = {}
+        self._trainer: MultiTurnTrainer | None = None
+        self._valid_tasks: list[dict[str, Any]] = []
+        self._episodes = EpisodeLog(plan, folder.episodes_path, reward_hooks(plan))
+
+    def attach(self, trainer: MultiTurnTrainer) -> None:
+        """Make the validation during training possible."""
+        self._trainer = trainer
+        env = self._plan.make_env()
+        count = min(self._plan.config.eval.valid_tasks, env.tasks.len(VALID))
+        self._valid_tasks = [{"task_id": i} for i in env.tasks.panel(VALID, count).ids]
+        env.close()
+
+    def resume(self, step: int) -> None:
+        """Continue after ``step``: later records are written again."""
+        self._folder.rewind(PHASE, step)
+        self._folder.rewind(VALIDATION, step)
+        self._folder.rewind_episodes(step)
+        records = [r for r in self._folder.metrics() if r.get("phase") == PHASE]
+        self._turns = sum(record["turns_total"] for record in records)
+
+    def on_rollout(self, event: RolloutEvent) -> None:
+        """Take down one step's episodes."""
+        metrics = event.metrics
+        turns = sum(len(trajectory.turns) for trajectory in event.trajectories)
+        self._turns += turns
+        self._tokens = sum(trajectory.action_tokens for trajectory in event.trajectories)
+        self._record = {
+            "phase": PHASE,
+            "step": event.step,
+            "horizon": event.horizon,
+            "stage": self._plan.schedule.stage(event.step),
+            "turns_total": turns,
+            **{name.split("/", 1)[1]: value for name, value in metrics.items()},
+        }
+        settings = self._plan.config.rl
+        self._episodes.write(
+            event.trajectories[: settings.log_groups * settings.group_size], event.step
+        )
+
+    def on_log(
+        self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any
+    ) -> None:
+        """Write the step's line, with the optimiser's figures."""
+        if not self._record or "loss" not in (logs or {}):
+            return
+        assert logs is not None
+        now = time.perf_counter()
+        seconds, self._began = now - self._began, now
+        for name in ("loss", "grad_norm", "entropy", "learning_rate"):
+            if name in logs:
+                self._record[name] = float(logs[name])
+        self._record["seconds"] = seconds
+        self._folder.log(**self._record)
+        self._display.update(
+            self._record["step"],
+            horizon=self._record["horizon"],
+            reward=self._record["return"],
+            success=self._record["success"],
+            tokens_s=self._tokens / max(seconds, 1e-9),
+        )
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Validate now and then, and end the training when the turn budget is spent."""
+        every = self._plan.config.eval.every
+        if every and state.global_step % every == 0:
+            self.validate(state.global_step)
+        budget = self._plan.config.rl.turn_budget
+        if budget and self._turns >= budget:
+            control.should_training_stop = True
+
+    def validate(self, step: int) -> None:
+        """Play the validation tasks at the full horizon and record the result."""
+        assert self._trainer is not None, "attach a trainer first"
+        played = self._trainer.play(self._valid_tasks, seed=self._plan.config.seed)
+        figures = rollout_metrics(played)
+        self._folder.log(
+            phase=VALIDATION,
+            step=step,
+            turns_total=self._turns,
+            score=figures["rollout/score"],
+            success=figures["rollout/success"],
+        )
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Draw the curve along with every checkpoint."""
+        write_curve(self._folder)
+
+
+def make_trainer(
+    plan: Plan, policy: PolicyModel, recorder: Recorder, output: Path
+) -> MultiTurnTrainer:
+    """Put the trainer of a run together; the caller closes ``runner.envs`` and the engine."""
+    settings = plan.config.rl
+    arguments = grpo_arguments(
+        output,
+        plan.preset,
+        groups=settings.groups,
+        group_size=settings.group_size,
+        steps=plan.steps,
+        lr=settings.lr,
+        limits=policy.limits,
+        micro_batch=settings.micro_batch,
+        warmup=settings.warmup,
+        temperature=settings.temperature,
+        max_grad_norm=settings.max_grad_norm,
+        save_every=settings.save_every,
+        keep_checkpoints=settings.keep_checkpoints,
+        seed=plan.config.seed,
+    )
+    slots = settings.groups * settings.group_size
+    kwargs = {**plan.env_kwargs, "reward_hooks": reward_hooks(plan)}
+    trainer = MultiTurnTrainer(
+        policy.model,
+        arguments,
+        envs=TextVectorEnv.make(plan.env_id, slots, kwargs),
+        chat=policy.chat,
+        tasks=make_feed(plan).draw,
+        horizon=plan.schedule,
+        preset=plan.preset,
+        limits=policy.limits,
+        full_horizon=plan.full_horizon,
+        engine=_engine(plan, policy),
+        opening=policy.opening,
+        family=plan.family,
+        on_rollout=recorder.on_rollout,
+        peft_config=_adapters(plan),
+        callbacks=[recorder],
+    )
+    for callback in (PrinterCallback, ProgressCallback):
+        trainer.remove_callback(callback)
+    return trainer
+
+
+def train(trainer: MultiTurnTrainer, recorder: Recorder, plan: Plan, display: Display) -> None:
+    """Run or continue the reinforcement learning phase."""
+    checkpoint = latest(Path(trainer.args.output_dir))
+    step = int(checkpoint.name.rsplit("-", 1)[1]) if checkpoint else 0
+    recorder.resume(step)
+    recorder.attach(trainer)
+    if plan.config.eval.every and not step:
+        recorder.validate(0)
+    display.phase("RL", plan.steps, step)
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+
+
+def latest(output: Path) -> Path | None:
+    """Return the newest complete checkpoint of TRL; its state file is written last."""
+    found = [path for path in output.glob("checkpoint-*") if (path / TRL_STATE).exists()]
+    return max(found, key=lambda path: int(path.name.rsplit("-", 1)[1]), default=None)
+
+
+def reward_hooks(plan: Plan) -> list[Any]:
+    """Return the turn-level rewards that training adds to the family's own."""
+    settings = plan.config.rl
+    hooks: list[Any] = []
+    if settings.success_bonus:
+        hooks.append(SuccessBonus(settings.success_bonus))
+    if settings.invalid_penalty:
+        hooks.append(InvalidAction(settings.invalid_penalty))
+    return hooks
+
+
+def make_feed(plan: Plan) -> TaskFeed:
+    """Return the source of training tasks."""
+    env = plan.make_env()
+    try:
+        return TaskFeed(env.tasks, TRAIN, plan.config.seed, plan.fit)
+    finally:
+        env.close()
+
+
+def _adapters(plan: Plan) -> Any:
+    """Return PEFT's configuration for a pretrained model, or None."""
+    settings = plan.config.lora
+    if plan.config.model == TINY or settings.r == 0:
+        return None
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=settings.r,
+        lora_alpha=settings.alpha,
+        lora_dropout=settings.dropout,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
+
+
+def _engine(plan: Plan, policy: PolicyModel) -> Any:
+    """Return what makes the generation engine from the wrapped model; None: transformers."""
+    if plan.config.engine == "hf":
+        return None
+    from trainers.rollouts.engines.vllm_colocate import VLLMColocateEngine
+
+    settings = plan.config.rl
+    return partial(
+        VLLMColocateEngine,
+        max_model_len=min(
+            policy.limits.context, policy.limits.episode_tokens + settings.turn_tokens + 512
+        ),
+        max_num_seqs=settings.groups * settings.group_size,
+        seed=plan.config.seed,
+    )

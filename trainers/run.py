@@ -1,0 +1,180 @@
+"""A run from configuration to summary: warm start, reinforcement learning, evaluation, report."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from agentgym.errors import require
+from trainers.arms import Arms
+from trainers.config import TrainConfig
+from trainers.folder import COMPLETE, RunFolder, write_atomically
+from trainers.plan import Plan, make_plan
+from trainers.progress import Display
+from trainers.report import ARM_NAMES, ARMS, write_curve, write_report
+
+logger = logging.getLogger(__name__)
+
+
+def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]:
+    """Carry out a run, or continue one.
+
+    Args:
+        config: The settings.
+        display: Shows the progress; None draws on standard error.
+
+    Returns:
+        The content of ``summary.json``.
+
+    Raises:
+        AgentGymError: A setting is wrong, a package is missing, or the environment cannot be
+            used; the folder stays fit for ``--resume``.
+    """
+    for module in ("torch", "transformers", "trl", "peft"):
+        require(module, "train")
+    plan = make_plan(config)
+    folder = RunFolder.open(plan.out, config)
+    with display or Display() as shown:
+        if folder.summary_path.exists():
+            shown.note(f"this run is complete: {folder.summary_path}")
+            return json.loads(folder.summary_path.read_text())
+        return _Run(plan, folder, shown).execute()
+
+
+class _Run:
+    """The phases of one run."""
+
+    def __init__(self, plan: Plan, folder: RunFolder, display: Display) -> None:
+        self._plan, self._folder, self._display = plan, folder, display
+        self._began = time.time() - folder.state().get("seconds", 0.0)
+
+    def execute(self) -> dict[str, Any]:
+        """Run all phases that are not done yet and write the summary."""
+        from trainers.policy import one_thread, seed_everything
+
+        _quiet_libraries()
+        one_thread()
+        seed_everything(self._plan.config.seed)
+        arms = Arms(self._plan, self._folder)
+        arms.add_baselines()
+        self._learn(arms)
+        summary = self._summarise(arms)
+        write_curve(self._folder)
+        report = write_report(self._folder, summary)
+        text = json.dumps(summary, indent=2) + "\n"
+        write_atomically(self._folder.summary_path, text.encode())
+        self._show(summary, report)
+        return summary
+
+    def _learn(self, arms: Arms) -> None:
+        """Warm start, then reinforcement learning, each evaluated on the panel."""
+        from trainers import reinforce
+        from trainers.warmstart import warm_start
+
+        policy = warm_start(self._plan, self._folder, self._display)
+        self._note_time()
+        recorder = reinforce.Recorder(self._plan, self._folder, self._display)
+        output = self._folder.checkpoints / reinforce.PHASE
+        trainer = reinforce.make_trainer(self._plan, policy, recorder, output)
+        try:
+            self._evaluate("sft", arms, trainer)
+            reinforce.train(trainer, recorder, self._plan, self._display)
+            self._note_time()
+            self._evaluate("rl", arms, trainer)
+            finished = self._folder.checkpoints / reinforce.FINISHED
+            trainer.save_model(str(finished))
+            (finished / COMPLETE).touch()
+        finally:
+            trainer.runner.engine.close()
+            trainer.runner.envs.close()
+
+    def _evaluate(self, arm: str, arms: Arms, trainer: Any) -> None:
+        """Play the panel with the present policy, unless that has been done."""
+        if arm in arms:
+            return
+        config = self._plan.config
+        self._display.phase(f"test {ARM_NAMES[arm]}", 1)
+        played = trainer.play(arms.tasks, greedy=config.eval.greedy, seed=config.seed)
+        report = arms.add(arm, played)
+        self._display.update(1, score=report.score_mean, success=report.success)
+
+    def _note_time(self) -> None:
+        """Remember the time spent so far, for the summary of a resumed run."""
+        self._folder.note(seconds=time.time() - self._began)
+
+    def _summarise(self, arms: Arms) -> dict[str, Any]:
+        """Assemble ``summary.json``."""
+        plan = self._plan
+        return {
+            "env": plan.env_id,
+            "preset": plan.preset.name,
+            "steps": self._steps(),
+            "horizon": {
+                "rounds": list(plan.schedule.rounds),
+                "every": plan.schedule.every,
+                "fit": plan.fit,
+            },
+            "seed": plan.config.seed,
+            "wall_s": round(time.time() - self._began, 1),
+            **arms.summary(),
+            "evaluation": {
+                "split": arms.panel.split,
+                "panel_sha256": arms.panel.sha256,
+                "decoding": "greedy" if plan.config.eval.greedy else "sampled",
+                "horizon": plan.full_horizon,
+            },
+            "warm_start": self._folder.state().get("sft"),
+        }
+
+    def _steps(self) -> int:
+        """Return the reinforcement learning steps that were taken."""
+        records = [r for r in self._folder.metrics() if r.get("phase") == "rl"]
+        return max((record["step"] for record in records), default=0)
+
+    def _show(self, summary: dict[str, Any], report: Path) -> None:
+        """Show the result as a table."""
+        panel = summary["evaluation"]
+        table = Table(
+            title=f"{summary['env']}: {summary['eval']['rl']['n']} held-out tasks, "
+            f"{panel['horizon']} turns, {panel['decoding']} actions"
+        )
+        for head in ("policy", "score", "95 %", "success", "95 %", "turns", "0 random, 100 oracle"):
+            table.add_column(head, justify="left" if head == "policy" else "right")
+        for arm in ARMS:
+            row = summary["eval"][arm]
+            score, success = row["score_ci95"], row["success_ci95"]
+            table.add_row(
+                ARM_NAMES[arm],
+                f"{row['score_mean']:.3f}",
+                f"{score[0]:.3f} to {score[1]:.3f}",
+                f"{row['success']:.3f}",
+                f"{success[0]:.3f} to {success[1]:.3f}",
+                f"{row['turns_mean']:.1f}",
+                f"{row['scaled']:.1f}",
+            )
+        self._display.console.print(table)
+        paired = summary["paired"]["rl_minus_sft"]
+        for name in ("score", "success"):
+            low, high = paired[f"{name}_ci95"]
+            self._display.note(
+                f"trained minus warm start, {name}: {paired[f'{name}_mean']:+.3f} "
+                f"(95 % {low:+.3f} to {high:+.3f}, paired over {paired['n']} tasks)"
+            )
+        self._display.note(f"{summary['wall_s']:.0f} s; open {report}")
+
+
+def _quiet_libraries() -> None:
+    """Keep the progress readable: libraries report errors only."""
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    import datasets
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    datasets.disable_progress_bars()

@@ -1,0 +1,217 @@
+"""The first phase of a run: imitate the expert until the policy is good enough to explore."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agentgym.core import TextEnv
+from agentgym.vector import TextVectorEnv
+from trainers.copying import CopySettings, teach_copying
+from trainers.folder import COMPLETE, RunFolder
+from trainers.plan import TRAIN, VALID, Plan
+from trainers.policy import TINY, PolicyModel, build_tiny, load_policy, task_prompt
+from trainers.progress import Display
+from trainers.rollouts.engines.base import Sampling
+from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.trajectory import to_rows
+from trainers.sft import Sft, SftSettings, demonstrate
+
+FINISHED = "warm-start"
+PREFIX = "sft"
+DEFAULT_STEPS = 1600
+VOCABULARY_EPISODES = 2000
+
+
+def warm_start(plan: Plan, folder: RunFolder, display: Display) -> PolicyModel:
+    """Return the policy that reinforcement learning starts from; continues where it was killed.
+
+    Args:
+        plan: The run.
+        folder: Its folder; the result is kept in ``checkpoints/warm-start``.
+        display: Shows the progress.
+    """
+    finished = folder.checkpoints / FINISHED
+    env = plan.make_env(expose_oracle=False)
+    try:
+        system = None if plan.config.model == TINY else task_prompt(env)
+        if (finished / COMPLETE).exists():
+            return load_policy(plan, finished, system)
+        policy = _fresh(plan, env, system)
+        steps = _steps(plan)
+        if steps:
+            _imitate(plan, folder, display, policy, env, steps)
+    finally:
+        env.close()
+    policy.save(finished)
+    (finished / COMPLETE).touch()
+    for checkpoint in folder.checkpoints.glob(f"{PREFIX}-*"):
+        shutil.rmtree(checkpoint)
+    return policy
+
+
+def demonstration_tasks(plan: Plan, env: TextEnv) -> list[dict[str, Any]]:
+    """Choose the training tasks whose expert episodes are imitated, each at most once."""
+    size = env.tasks.len(TRAIN)
+    rng = np.random.Generator(np.random.PCG64([plan.config.seed, 1]))
+    order = rng.permutation(size)[: plan.config.sft.demonstrations]
+    return [{"split": TRAIN, "index": int(index)} for index in order]
+
+
+def expert_texts(env: TextEnv, tasks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield every text of the expert's episodes: observations and actions."""
+    expert = env.oracle()
+    for options in tasks:
+        observation, info = env.reset(options=dict(options))
+        done = False
+        yield observation
+        while not done:
+            action = expert.act(observation, info)
+            observation, _, terminated, truncated, info = env.step(action)
+            done = terminated or truncated
+            yield action
+            yield observation
+
+
+def _steps(plan: Plan) -> int:
+    """Return the most steps of the warm start."""
+    asked = plan.config.sft.max_steps
+    if asked is not None:
+        return asked
+    return DEFAULT_STEPS if plan.config.model == TINY else 0
+
+
+def _fresh(plan: Plan, env: TextEnv, system: str | None) -> PolicyModel:
+    """Build the tiny policy, or load the pretrained one."""
+    if plan.config.model != TINY:
+        return load_policy(plan, plan.config.model, system)
+    tasks = demonstration_tasks(plan, env)[:VOCABULARY_EPISODES]
+    return build_tiny(plan, expert_texts(env, tasks))
+
+
+def _imitate(
+    plan: Plan, folder: RunFolder, display: Display, policy: PolicyModel, env: TextEnv, steps: int
+) -> None:
+    """Run the supervised phase from the latest checkpoint to the gate."""
+    config = plan.config.sft
+    tasks = demonstration_tasks(plan, env)
+    rows = to_rows([*demonstrate(env, tasks, policy.chat, opening=policy.opening)])
+    settings = SftSettings(
+        steps=steps,
+        batch_size=config.batch_size,
+        lr=config.lr,
+        observation_weight=config.observation_weight,
+        gate_every=config.gate_every,
+        seed=plan.config.seed,
+    )
+    sft = Sft(policy.model, rows, policy.chat.pad_id, settings)
+    checkpoint = folder.latest_checkpoint(PREFIX)
+    if checkpoint is not None:
+        _load(sft, checkpoint)
+    elif plan.config.model == TINY:
+        _teach_copying(plan, policy, display)
+    folder.rewind(PREFIX, sft.step)
+    display.phase("warm start", steps, sft.step)
+    gate = Gate(plan, folder, policy)
+
+    def progress(step: int, figures: Mapping[str, float]) -> None:
+        folder.log(phase=PREFIX, step=step, **figures)
+        display.update(
+            step, loss=figures["loss"], success=gate.success, tokens_s=figures["tokens_per_second"]
+        )
+        if step % config.save_every == 0:
+            _save(sft, folder, step)
+
+    try:
+        result = sft.run(gate, progress)
+    finally:
+        gate.close()
+    reached = "reached" if result.gated else "not reached"
+    display.note(
+        f"warm start: {result.steps} steps, validation success {gate.success:.3f} "
+        f"(gate {config.gate_success} {reached})"
+    )
+    folder.note(sft={"steps": result.steps, "gated": result.gated, "success": gate.success})
+
+
+def _teach_copying(plan: Plan, policy: PolicyModel, display: Display) -> None:
+    """Give a fresh model its induction heads before it sees demonstrations."""
+    steps = plan.config.sft.copy_steps
+    settings = CopySettings(steps=steps, seed=plan.config.seed)
+    special = len(policy.chat.tokenizer.all_special_ids)
+    display.phase("copying", steps)
+    teach_copying(
+        policy.model,
+        settings,
+        first_id=special,
+        progress=lambda step, loss: display.update(step, loss=loss),
+    )
+
+
+class Gate:
+    """Ends the warm start once the sampled policy solves enough validation tasks."""
+
+    def __init__(self, plan: Plan, folder: RunFolder, policy: PolicyModel) -> None:
+        config = plan.config.sft
+        self._threshold, self._folder, self._horizon = (
+            config.gate_success, folder, plan.full_horizon,
+        )  # fmt: skip
+        self._envs = TextVectorEnv.make(plan.env_id, config.gate_tasks, plan.env_kwargs)
+        env = plan.make_env()
+        count = min(config.gate_tasks, env.tasks.len(VALID))
+        self._tasks: Sequence[dict[str, Any]] = [
+            {"task_id": task_id} for task_id in env.tasks.panel(VALID, count).ids
+        ]
+        env.close()
+        engine = HFEngine(policy.model, policy.chat.pad_id, plan.config.seed)
+        self._engine, self._temperature = engine, plan.config.rl.temperature
+        self._runner = RolloutRunner(
+            self._envs, policy.chat, engine, policy.limits, opening=policy.opening
+        )
+        self.success = 0.0
+
+    def __call__(self, step: int) -> bool:
+        """Validate after ``step`` steps; True ends the warm start."""
+        self._engine.sync((), step)
+        played = self._runner.run(
+            self._tasks,
+            horizon=self._horizon,
+            seed=step,
+            sampling=Sampling(temperature=self._temperature),
+        )
+        self.success = sum(trajectory.success for trajectory in played) / len(played)
+        score = sum(trajectory.score for trajectory in played) / len(played)
+        self._folder.log(phase=PREFIX, step=step, success=self.success, score=score)
+        return self.success >= self._threshold
+
+    def close(self) -> None:
+        """Close the environments."""
+        self._envs.close()
+
+
+def _save(sft: Sft, folder: RunFolder, step: int) -> None:
+    """Write a checkpoint of the warm start and drop older ones."""
+    import torch
+
+    path = folder.checkpoints / f"{PREFIX}-{step}"
+    path.mkdir(exist_ok=True)
+    state = {"sft": sft.state_dict(), "model": sft.model.state_dict()}
+    torch.save(state, path / "state.pt")
+    (path / COMPLETE).touch()
+    for other in folder.checkpoints.glob(f"{PREFIX}-*"):
+        if other != path:
+            shutil.rmtree(other)
+
+
+def _load(sft: Sft, path: Path) -> None:
+    """Continue from a checkpoint of the warm start."""
+    import torch
+
+    state = torch.load(path / "state.pt", weights_only=True)
+    sft.model.load_state_dict(state["model"])
+    sft.load_state_dict(state["sft"])
