@@ -11,6 +11,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 import gymnasium
@@ -104,7 +105,6 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         self._observation = ""
         self._last_action: str | None = None
         self._score = 0.0
-        self._tools_json = json.dumps(openai_tools(self.action_specs))
 
     # -- what a family implements ---------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
             self.hooks.reset(state, int(options.get("training_step", 0)))
         info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, state_key, "")
         info["goal"] = task.goal
-        info["tools"] = json.loads(self._tools_json)
+        info["tools"] = json.loads(_tools_json(self.action_specs))
         return self._observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -203,6 +203,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         if not self._running:
             raise ResetNeeded("expected a running episode: call env.reset() before env.step()")
         text, trailing, problem = self._read(action)
+        self._running = False  # in case the engine fails
         outcome = Outcome(problem, valid=False) if problem else self._act(text)
         self.turn += 1
         self._last_action = text or action[:ACTION_LENGTH]
@@ -378,6 +379,12 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         if self.expose_oracle:
             info["oracle_action"] = self.oracle_action() if self._running else None
         return info
+
+
+@cache
+def _tools_json(specs: tuple[ActionSpec, ...]) -> str:
+    """Describe actions as OpenAI tools, once per set of actions."""
+    return json.dumps(openai_tools(specs))
 
 
 def _turns(value: Any, name: str) -> int:

@@ -72,18 +72,6 @@ def register_all() -> None:
             gymnasium.register(
                 entry.id,
                 entry_point=entry.entry_point,
-                vector_entry_point=f"agentgym.registration:{entry.name}_vector",
+                vector_entry_point=f"agentgym.vector.entry:{entry.name}",
                 kwargs=dict(entry.kwargs),
             )
-
-
-def __getattr__(name: str) -> Any:
-    """Resolve ``<family>_vector``: the vector entry point of a family, as a string for Gymnasium."""
-    if name.endswith("_vector") and not name.startswith("_"):
-        entry = family(name.removesuffix("_vector"))
-        from functools import partial
-
-        from agentgym.vector import TextVectorEnv
-
-        return partial(TextVectorEnv.make, entry.id)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,8 +4,9 @@ For each seed one warm start is trained, and three arms continue from it: ``scal
 ScalingInter rounds), ``short`` (its first round throughout) and ``long`` (its last). All take the
 same number of environment turns and are evaluated at the full horizon on the same held-out tasks.
 
-Usage: ``python benchmarks/learning_curve.py --turns 60000 --out runs/learning-curve``. Prints JSON and
-writes ``learning_curve.png`` and ``learning_curve.json`` to ``--out``. Finished runs are not repeated.
+Usage: ``python benchmarks/learning_curve.py --turns 60000 --out runs/learning-curve``. Prints JSON
+and writes ``learning_curve.png`` and ``learning_curve.json`` to ``--out``. Finished runs are not
+repeated.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
-from agentgym.vector import TextVectorEnv, entry_point
+from agentgym.registration import FAMILIES
+from agentgym.vector import TextVectorEnv
 from agentgym.vector.infos import batch
 from tests.faulty import FaultyEnv
 from tests.toy import COLOURS, TOY_ID, ToyEnv
@@ -533,18 +534,20 @@ def test_infos_with_gaps_and_mixed_types() -> None:
     assert batch([{"a": True}, {"a": 2}])["a"].tolist() == [True, 2]
 
 
-def test_make_vec_arrives_here() -> None:
-    vector_id = "agentgym-test/ToyVector-v0"
-    if vector_id not in gymnasium.registry:
-        gymnasium.register(
-            vector_id, entry_point="tests.toy:ToyEnv", vector_entry_point=entry_point(vector_id)
-        )
-    envs = gymnasium.make_vec(vector_id, num_envs=2, max_turns=3, backend="thread", workers=1)
+@pytest.mark.parametrize("env_id", [FAMILIES[0].id, "agentgym-test/ToyVector-v0"])
+def test_make_vec_arrives_here(env_id: str) -> None:
+    if env_id not in gymnasium.registry:
+        make = partial(TextVectorEnv.make, env_id)
+        gymnasium.register(env_id, entry_point="tests.toy:ToyEnv", vector_entry_point=make)
+    envs = gymnasium.make_vec(env_id, num_envs=2, max_turns=3, backend="thread", workers=1)
     assert isinstance(envs, TextVectorEnv) and envs.backend == "thread"
-    assert envs.spec is not None and envs.spec.id == vector_id
+    assert envs.spec is not None and envs.spec.id == env_id
     _, infos = envs.reset(seed=[7, 7])
     assert infos["horizon"].tolist() == [3, 3] and infos["goal"][0] == infos["goal"][1]
     envs.close()
+    short = TextVectorEnv.make(FAMILIES[0].name, 1)
+    assert short.reset_slots([0], [0])[0][0]
+    short.close()
 
 
 def test_render(backend: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,38 +148,46 @@ class TrainConfig:
     """The tiny model."""
 
 
+AT_LEAST_ONE = (
+    "--steps", "--every", "--sft.demonstrations", "--sft.batch-size", "--sft.gate-every",
+    "--sft.gate-tasks", "--sft.save-every", "--rl.groups", "--rl.turn-tokens",
+    "--rl.episode-tokens", "--rl.micro-batch", "--rl.save-every", "--rl.keep-checkpoints",
+    "--eval.tasks", "--eval.horizon", "--eval.valid-tasks", "--tiny.hidden", "--tiny.layers",
+    "--tiny.heads", "--tiny.intermediate", "--tiny.context",
+)  # fmt: skip
+AT_LEAST_ZERO = (
+    "--seed", "--sft.max-steps", "--sft.copy-steps", "--sft.observation-weight", "--rl.warmup",
+    "--rl.success-bonus", "--rl.invalid-penalty", "--rl.turn-budget", "--rl.log-groups",
+    "--lora.r", "--lora.dropout", "--eval.every",
+)  # fmt: skip
+ABOVE_ZERO = ("--sft.lr", "--rl.lr", "--rl.temperature", "--rl.max-grad-norm")
+
+
 def validate(config: TrainConfig) -> None:
     """Check the numbers of a configuration.
 
     Raises:
         ConfigurationError: A number is out of its range; the message names the field.
     """
-    positive = {
-        "--steps": config.steps,
-        "--every": config.every,
-        "--sft.batch-size": config.sft.batch_size,
-        "--sft.demonstrations": config.sft.demonstrations,
-        "--sft.gate-every": config.sft.gate_every,
-        "--sft.gate-tasks": config.sft.gate_tasks,
-        "--rl.groups": config.rl.groups,
-        "--rl.turn-tokens": config.rl.turn_tokens,
-        "--rl.micro-batch": config.rl.micro_batch,
-        "--rl.save-every": config.rl.save_every,
-        "--eval.tasks": config.eval.tasks,
-        "--eval.horizon": config.eval.horizon,
-        "--eval.valid-tasks": config.eval.valid_tasks,
-    }
-    for flag, value in positive.items():
-        if value is not None and value < 1:
-            raise ConfigurationError(f"expected {flag} to be at least 1, got {value}")
+    for flags, least in ((AT_LEAST_ONE, 1), (AT_LEAST_ZERO, 0)):
+        for flag in flags:
+            value = _value(config, flag)
+            if value is not None and not value >= least:
+                raise ConfigurationError(f"expected {flag} to be at least {least}, got {value}")
+    for flag in ABOVE_ZERO:
+        value = _value(config, flag)
+        if not 0 < value < math.inf:
+            raise ConfigurationError(f"expected {flag} to be a number above 0, got {value}")
     if config.rl.group_size < 2:
         raise ConfigurationError(
             "expected --rl.group-size to be at least 2, because a group's mean is the baseline; "
             f"got {config.rl.group_size}"
         )
-    if config.rl.temperature <= 0:
+    width = config.tiny.head_dim or config.tiny.hidden // config.tiny.heads
+    if width < 2 or width % 2:
         raise ConfigurationError(
-            f"expected --rl.temperature to be above 0, got {config.rl.temperature}"
+            "expected attention heads of an even width (--tiny.hidden / --tiny.heads, or "
+            f"--tiny.head-dim), which rotary positions need; got {width}"
         )
     rows = config.rl.groups * config.rl.group_size
     if rows % config.rl.micro_batch:
@@ -186,6 +195,14 @@ def validate(config: TrainConfig) -> None:
             f"expected --rl.micro-batch to divide groups x group_size = {rows}, got "
             f"{config.rl.micro_batch}"
         )
+
+
+def _value(config: TrainConfig, flag: str) -> Any:
+    """Return the value of a setting by its flag, such as ``--rl.group-size``."""
+    value: Any = config
+    for name in flag.removeprefix("--").replace("-", "_").split("."):
+        value = getattr(value, name)
+    return value
 
 
 def parse_env_args(pairs: Sequence[str]) -> dict[str, Any]:

@@ -24,10 +24,12 @@ from trl import GRPOTrainer
 
 from trainers.algorithms import Preset, Schedule, get_preset
 from trainers.arguments import check_arguments
+from trainers.batching import bucketed, trains, trimmed
 from trainers.collector import Collector, RolloutEvent, TaskSource
 from trainers.credit import Credit, assign, check_sampled
 from trainers.metrics import rollout_metrics
 from trainers.packing import (
+    episode_return,
     filler,
     gather_tokens,
     row_tensors,
@@ -116,7 +118,7 @@ class MultiTurnTrainer(GRPOTrainer):
                 model=model,
                 args=args,
                 reward_funcs=[episode_return],
-                rollout_func=_rollout_func,
+                rollout_func=lambda _, self: trl_columns(self._played, chat.pad_id),
                 train_dataset=Dataset.from_dict({"prompt": [""] * prompts}),
                 processing_class=chat.tokenizer,
                 **kwargs,
@@ -192,6 +194,25 @@ class MultiTurnTrainer(GRPOTrainer):
         self._report(step, everyone, credit)
         return output
 
+    def _prepare_inputs(self, generation_batch: Any) -> Any:
+        """Put rows of like length into the same micro-batch, where all of them make one update."""
+        before = self._buffered_inputs
+        inputs = super()._prepare_inputs(generation_batch)
+        whole = self.args.steps_per_generation == self.args.gradient_accumulation_steps
+        if whole and self._buffered_inputs is not None and self._buffered_inputs is not before:
+            self._buffered_inputs = bucketed(self._buffered_inputs)
+            inputs = self._buffered_inputs[self._step % self.args.steps_per_generation]
+        return inputs
+
+    def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
+        """TRL's loss without the columns, and without the micro-batches, that train nothing."""
+        inputs = trimmed(inputs)
+        if trains(inputs):
+            loss: Tensor = super()._compute_loss(model, inputs)
+            return loss
+        # A forward all the same: distributed wrappers expect every weight to take part.
+        return self._logps(inputs, model).sum() * 0.0
+
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """Add the state of stateful schedules and task sources to a checkpoint."""
         super()._save_checkpoint(model, trial)
@@ -254,16 +275,19 @@ class MultiTurnTrainer(GRPOTrainer):
             rebuilt["ref_per_token_logps"] = self._score_reference(rebuilt)
         return rebuilt
 
-    def _score(self, output: dict[str, Any], model: Any) -> Tensor:
-        """(B, T) log-probabilities of the completions under a model, without gradients."""
+    def _logps(self, output: dict[str, Any], model: Any) -> Tensor:
+        """(B, T) log-probabilities of the completions under a model."""
         ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
         mask = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
         width = output["completion_ids"].size(1)
         size = self.args.per_device_train_batch_size
-        with torch.no_grad():
-            scored = self._get_per_token_logps_and_entropies(model, ids, mask, width, size)
-        logps: Tensor = scored[0]
+        logps: Tensor = self._get_per_token_logps_and_entropies(model, ids, mask, width, size)[0]
         return logps
+
+    @torch.no_grad()
+    def _score(self, output: dict[str, Any], model: Any) -> Tensor:
+        """``_logps`` without gradients."""
+        return self._logps(output, model)
 
     def _score_reference(self, output: dict[str, Any]) -> Tensor:
         """Log-probabilities under the reference policy: a copy, or the model without adapters."""
@@ -285,13 +309,3 @@ class MultiTurnTrainer(GRPOTrainer):
         self.collector.observe(step, metrics["rollout/success"])
         if self._on_rollout is not None:
             self._on_rollout(RolloutEvent(step, horizon, self._played, metrics))
-
-
-def episode_return(episode_return: list[float], **_: Any) -> list[float]:
-    """Reward function for TRL's logs: the undiscounted return of each episode."""
-    return episode_return
-
-
-def _rollout_func(prompts: list[Any], trainer: MultiTurnTrainer) -> dict[str, list[Any]]:
-    """Hand TRL the first row of each episode; ``_repack`` adds the others."""
-    return trl_columns(trainer._played, trainer.runner.chat.pad_id)

@@ -18,6 +18,7 @@ from agentgym.errors import DataError
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 
 __all__ = [
+    "episode_return",
     "filler",
     "gather_tokens",
     "row_tensors",
@@ -100,6 +101,11 @@ def trl_columns(trajectories: Sequence[Trajectory], pad_id: int) -> dict[str, li
         "env_mask": [row.mask[row.prompt_length :] for row in rows],
         "episode_return": [trajectory.episode_return for trajectory in trajectories],
     }
+
+
+def episode_return(episode_return: list[float], **_: Any) -> list[float]:
+    """Reward function for TRL's logs: the undiscounted return of each episode."""
+    return episode_return
 
 
 def sampled_mask(output: dict[str, Any]) -> Tensor:

@@ -11,10 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from agentgym.errors import ConfigurationError
-from trainers.rollouts.trajectory import Row, Turn
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -25,7 +22,6 @@ __all__ = [
     "TinyConfig",
     "build_model",
     "build_tokenizer",
-    "copy_rows",
     "parameter_count",
 ]
 
@@ -155,36 +151,6 @@ def build_model(tokenizer: Any, config: TinyConfig | None = None) -> PreTrainedM
         model = Qwen3ForCausalLM(settings)
     model.generation_config.update(**ids)
     return model
-
-
-def copy_rows(
-    tokenizer: Any, count: int, lengths: tuple[int, int] = (8, 32), seed: int = 0
-) -> list[Row]:
-    """Rows ``[x; x]`` of random words, to be learnt on the second half before the warm start.
-
-    Copying what came before (an induction circuit) is the step that the warm start otherwise waits
-    for; a hundred or two steps on such rows make it form several times earlier.
-
-    Args:
-        tokenizer: Its words are drawn from, special tokens excepted.
-        count: Number of rows.
-        lengths: Shortest and longest x, in tokens.
-        seed: Seed of the draws.
-
-    Returns:
-        Rows whose mask is 1 on the second half.
-    """
-    rng = np.random.default_rng(seed)
-    special = set(tokenizer.all_special_ids)
-    words = np.array([i for i in range(len(tokenizer)) if i not in special])
-    rows = []
-    for _ in range(count):
-        ids = rng.choice(words, rng.integers(lengths[0], lengths[1] + 1)).tolist()
-        row = Row(prompt_length=len(ids))
-        row.append_context(ids)
-        row.append_action(Turn(context=[], ids=ids, logprobs=[0.0] * len(ids)), 0)
-        rows.append(row)
-    return rows
 
 
 def parameter_count(model: Any) -> int:

@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
 from trainers.rollouts import TurnTokenizer
-from trainers.tiny import TinyConfig, build_model, build_tokenizer, copy_rows, parameter_count
+from trainers.tiny import TinyConfig, build_model, build_tokenizer, parameter_count
 
 
 def test_a_word_has_one_id_wherever_it_stands():
@@ -37,7 +37,8 @@ def test_default_size_and_seed():
     assert 430_000 < parameter_count(model) < 460_000
     small = TinyConfig(hidden=16, layers=1, heads=2, intermediate=16)
     same, other = build_model(made, small), build_model(made, small)
-    assert all(torch.equal(a, b) for a, b in zip(same.parameters(), other.parameters()))
+    pairs = zip(same.parameters(), other.parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
     assert model.generation_config.eos_token_id == made.eos_token_id
 
 
@@ -50,15 +51,3 @@ def test_saved_policy_loads_with_auto_classes(tmp_path):
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path)
     ids = torch.tensor([[4, 7, 8]])
     assert torch.equal(loaded(ids).logits, model(ids).logits)
-
-
-def test_copy_rows_repeat_random_words():
-    made = tiny_policy.tokenizer()
-    rows = copy_rows(made, 20, (3, 5), seed=1)
-    assert rows == copy_rows(made, 20, (3, 5), seed=1) != copy_rows(made, 20, (3, 5), seed=2)
-    for row in rows:
-        half = row.prompt_length
-        assert 3 <= half <= 5
-        assert row.ids[:half] == row.ids[half:]
-        assert row.mask == [0] * half + [1] * half
-        assert not set(row.ids) & set(made.all_special_ids)

@@ -84,7 +84,7 @@ def test_dapo_loss_is_the_token_mean_of_the_advantages(scored):
 
 
 def test_gradient_is_that_of_the_folded_policy_gradient(scored):
-    made, theirs, ours = scored
+    made, _, ours = scored
     made.model.zero_grad()
     loss(made, ours, ours["advantages"]).backward()
     got = [p.grad.clone() for p in made.model.parameters()]

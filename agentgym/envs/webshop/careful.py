@@ -2,8 +2,8 @@
 
 It searches for the words of the instruction that a title shows, opens the hits whose line meets the
 instruction, in their order, and checks each on its page: one that lacks an attribute or an option
-is left again. The plain expert of :mod:`agentgym.envs.webshop.oracle` knows which hit is right, which
-no policy can learn to know.
+is left again. The plain expert of :mod:`agentgym.envs.webshop.oracle` knows which hit is right,
+which no policy can learn to know.
 """
 
 from __future__ import annotations

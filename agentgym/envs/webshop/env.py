@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agentgym.actions import ActionSpec, Param, strip_think
-from agentgym.core import ACTION_LENGTH, TextEnv
+from agentgym.actions import ActionSpec, Param
+from agentgym.core import TextEnv
 from agentgym.envs.webshop import compact, engine, pages
 from agentgym.envs.webshop.catalogue import Difficulty
 from agentgym.envs.webshop.engine import Session
@@ -24,7 +24,7 @@ from agentgym.envs.webshop.shop import (
 from agentgym.envs.webshop.tasks import GOALS_PER_PRODUCT
 from agentgym.envs.webshop.world import World, plain_query
 from agentgym.errors import ConfigurationError
-from agentgym.outcome import Outcome, bounded
+from agentgym.outcome import Outcome
 from agentgym.tasks import Task, TaskSet
 
 _OFFICIAL_ACTION = re.compile(r"(.+)\[(.+)\]")
@@ -197,15 +197,6 @@ class WebShopEnv(TextEnv):
         self._session = session
 
     # -- parts ----------------------------------------------------------------------------------
-
-    def _read(self, action: str) -> tuple[str, str, str]:
-        """Leave native text as it is: :meth:`_act` reads the original's grammar and the compact."""
-        if self.grammar != "native" or not isinstance(action, str):
-            return super()._read(action)
-        text = bounded(action, ACTION_LENGTH)
-        if not text.isascii():
-            text = text.encode("utf-8", "replace").decode("utf-8")
-        return strip_think(text), "", ""
 
     def _command(self, action: str) -> tuple[str, str] | None:
         """Read an action as the original does, or forgivingly behind another grammar."""

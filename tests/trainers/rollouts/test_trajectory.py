@@ -81,7 +81,12 @@ def test_batch_columns():
 
 def test_tokens_stand_in_the_same_order_in_rows_and_batch():
     episodes = [episode(), episode(fresh=(True, True, True), group=1)]
-    packed = [p for row in to_rows(episodes) for p, m in zip(row.logprobs, row.mask) if m]
+    packed = [
+        p
+        for row in to_rows(episodes)
+        for p, sampled in zip(row.logprobs, row.mask, strict=True)
+        if sampled
+    ]
     assert packed == to_batch(episodes).logp_behave.tolist()
 
 

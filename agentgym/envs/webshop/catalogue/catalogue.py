@@ -35,7 +35,7 @@ class Catalogue:
         self.items: Sequence[dict[str, Any]] = _Items(self)
         self.ins: Mapping[str, dict[str, Any]] = _Instructions(self)
         self._codec = AsinCodec(f"{VERSION}/{difficulty.name}/{seed}")
-        self._family = lru_cache(maxsize=32)(self._make_family)
+        self._family = lru_cache(maxsize=1024)(self._make_family)
 
     def __reduce__(self) -> tuple[type[Catalogue], tuple[int, Difficulty, int]]:
         """Pickle the parameters only."""

