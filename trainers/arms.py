@@ -8,9 +8,10 @@ from typing import Any
 
 from agentgym.errors import EnvFailure
 from agentgym.evaluation import Report, Row, evaluate, paired_difference, scaled
+from agentgym.outcome import StopReason
 from agentgym.tasks import Panel
 from trainers.folder import RunFolder
-from trainers.plan import TEST, Plan
+from trainers.plan import TEST, GuardedEnv, Plan
 from trainers.rollouts.trajectory import Trajectory
 
 BASELINES = ("random", "oracle")
@@ -66,19 +67,23 @@ class Arms:
         return [{"task_id": task_id} for task_id in self.panel.ids]
 
     def add_baselines(self) -> None:
-        """Play the random policy and the expert."""
-        for arm in BASELINES:
-            if arm not in self:
-                report = evaluate(
-                    arm,
-                    self._plan.env_id,
-                    TEST,
-                    len(self.panel),
-                    PANEL_SEED,
-                    horizon=self._plan.full_horizon,
-                    env_kwargs=self._plan.env_kwargs,
-                )
-                self._store(arm, report.rows)
+        """Play the random policy and the expert.
+
+        Raises:
+            ConfigurationError: The expert is no better than the random policy, so there is no
+                scale on which to compare others.
+            EnvFailure: The environment failed in every episode.
+        """
+        env = GuardedEnv(self._plan.make_env())
+        try:
+            for arm in BASELINES:
+                if arm not in self:
+                    horizon = self._plan.full_horizon
+                    report = evaluate(arm, env, TEST, len(self.panel), PANEL_SEED, horizon=horizon)
+                    self._store(arm, report.rows)
+        finally:
+            env.close()
+        self._scaled(0.0)
 
     def add(self, arm: str, trajectories: Sequence[Trajectory]) -> Report:
         """Record the episodes of a learned policy.
@@ -93,18 +98,16 @@ class Arms:
         Raises:
             EnvFailure: Every episode was lost to a failed environment.
         """
-        report = self._store(arm, [to_row(trajectory) for trajectory in trajectories])
-        if report.errors == len(report.rows):
+        rows = [to_row(trajectory) for trajectory in trajectories]
+        if all(row.stop_reason == StopReason.ERROR.value for row in rows):
             raise EnvFailure(
-                f"expected episodes of {self._plan.env_id} to evaluate, but all "
-                f"{len(report.rows)} failed; first: {report.rows[0].error}"
+                f"expected episodes of {self._plan.env_id} to evaluate, but all {len(rows)} "
+                f"failed; first: {rows[0].error}"
             )
-        return report
+        return self._store(arm, rows)
 
     def summary(self) -> dict[str, Any]:
         """Return the ``eval`` and ``paired`` parts of ``summary.json``."""
-        floor = self._reports["random"].score_mean
-        ceiling = self._reports["oracle"].score_mean
         arms = {
             arm: {
                 "n": report.n,
@@ -113,7 +116,7 @@ class Arms:
                 "success": report.success,
                 "success_ci95": list(report.success_ci95),
                 "turns_mean": report.turns_mean,
-                "scaled": scaled(report.score_mean, floor, ceiling),
+                "scaled": self._scaled(report.score_mean),
             }
             for arm, report in sorted(self._reports.items())
         }
@@ -141,6 +144,11 @@ class Arms:
             result[f"{name}_mean"] = difference.value
             result[f"{name}_ci95"] = [difference.low, difference.high]
         return result
+
+    def _scaled(self, score: float) -> float:
+        """Put a score on the scale from 0, random, to 100, oracle."""
+        floor, ceiling = (self._reports[arm].score_mean for arm in BASELINES)
+        return scaled(score, floor, ceiling)
 
     def _store(self, arm: str, rows: Sequence[Row]) -> Report:
         report = self._report(arm, tuple(rows))

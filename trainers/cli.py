@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+DISK = (
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO,
+)  # fmt: skip
+"""Errors of the operating system that say that a file cannot be written."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,18 +40,38 @@ def main(argv: Sequence[str] | None = None) -> int:
         train(config)
     except AgentGymError as error:
         return _fail(str(error))
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
-            raise
-        where = f" {error.filename}" if error.filename else ""
-        return _fail(
-            f"expected to write{where}, but: {error.strerror}; the run so far is intact, make room "
-            "and repeat the command with --resume"
-        )
     except KeyboardInterrupt:
         print("stopped; repeat the command with --resume to continue", file=sys.stderr)
         return INTERRUPTED
+    except Exception as error:
+        problem = storage_problem(error)
+        if problem is None:
+            raise
+        return _fail(
+            f"expected to write to the run's folder, but: {problem}; what was written before is "
+            "intact: make room and repeat the command with --resume"
+        )
     return 0
+
+
+def storage_problem(error: BaseException) -> str | None:
+    """Return what is wrong with the disk, if that is what an error comes from.
+
+    Libraries in other languages wrap the operating system's error in one of their own: torch says
+    that a writer failed, safetensors quotes the number.
+    """
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OSError) and seen.errno in DISK:
+            where = f" ({seen.filename})" if seen.filename else ""
+            return f"{os.strerror(seen.errno)}{where}"
+        for number in DISK:
+            if f"(os error {number})" in str(seen):
+                return os.strerror(number)
+        if "PytorchStreamWriter" in str(seen) or "iostream error" in str(seen):
+            return "torch could not write a file, the disk may be full"
+        seen = seen.__cause__ or seen.__context__
+    return None
 
 
 def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
@@ -56,12 +80,25 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
 
     from trainers.config import TrainConfig
 
-    return tyro.cli(TrainConfig, args=argv, prog="agentgym-train")
+    given = sys.argv[1:] if argv is None else argv
+    return tyro.cli(TrainConfig, args=list(_switches(given)), prog="agentgym-train")
+
+
+def _switches(argv: Sequence[str]) -> Iterator[str]:
+    """Let ``--fit`` and ``--no-fit`` be switches, though there is a third state: neither."""
+    for position, argument in enumerate(argv):
+        following = argv[position + 1] if position + 1 < len(argv) else "--"
+        if argument == "--no-fit":
+            yield "--fit=False"
+        elif argument == "--fit" and following.startswith("--"):
+            yield "--fit=True"
+        else:
+            yield argument
 
 
 def _fail(message: str) -> int:
     """Say in one sentence what is wrong."""
-    print(f"agentgym-train: {message}", file=sys.stderr)
+    print(f"agentgym-train: {' '.join(message.split())}", file=sys.stderr)
     return BAD_INPUT
 
 

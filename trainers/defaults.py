@@ -27,7 +27,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             "difficulty": "easy",
             "size": 4000,
             "observation_mode": "compact",
-            "expert": "careful",
+            "expert": "thinking",
         },
         horizon=(5, 7, 9),
         every=40,

@@ -12,7 +12,7 @@ import gymnasium
 from agentgym.episodes import Recorder
 from agentgym.errors import EnvFailure
 from agentgym.outcome import StopReason
-from trainers.plan import Plan
+from trainers.plan import Plan, failures_as_env_failure
 from trainers.rollouts.trajectory import LENGTH, Trajectory
 
 logger = logging.getLogger(__name__)
@@ -50,10 +50,11 @@ class EpisodeLog:
                 continue
             options = {**trajectory.options, "training_step": step}
             try:
-                self._recorder.reset(seed=trajectory.seed, options=options)
-                for turn in trajectory.turns:
-                    self._recorder.annotate(completion_tokens=len(turn.ids))
-                    self._recorder.step(turn.text)
+                with failures_as_env_failure():
+                    self._recorder.reset(seed=trajectory.seed, options=options)
+                    for turn in trajectory.turns:
+                        self._recorder.annotate(completion_tokens=len(turn.ids))
+                        self._recorder.step(turn.text)
             except EnvFailure as error:
                 logger.warning("an episode of step %d was not recorded: %s", step, error)
 

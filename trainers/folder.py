@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,31 +77,53 @@ class RunFolder:
             config: Settings of the run; on ``resume`` they must equal those of the folder.
 
         Raises:
-            ConfigurationError: The folder holds something else, or another run.
+            ConfigurationError: The folder holds something else or another run, or cannot be
+                written.
         """
         folder = cls(path)
-        if path.exists() and not path.is_dir():
-            raise ConfigurationError(f"expected --out to be a folder, but {path} is a file")
-        settings = _settings(config)
-        config_path = path / "config.yaml"
-        if config_path.exists():
-            folder._check_same_run(config_path, settings, config.resume)
-        elif path.exists() and any(path.iterdir()):
+        try:
+            folder._open(_settings(config), config.resume)
+        except OSError as error:
             raise ConfigurationError(
-                f"expected --out to be empty or the folder of a run, but {path} holds other "
+                f"expected --out to be a folder that can be written, but {path} cannot: "
+                f"{error.strerror}; choose another --out"
+            ) from error
+        return folder
+
+    def _open(self, settings: Mapping[str, Any], resume: bool) -> None:
+        """Check the folder, and make what a new run needs."""
+        config_path = self.path / "config.yaml"
+        if self.path.exists() and not self.path.is_dir():
+            raise ConfigurationError(f"expected --out to be a folder, but {self.path} is a file")
+        if config_path.exists():
+            self._check_same_run(config_path, settings, resume)
+        elif self._holds_other_files(config_path):
+            raise ConfigurationError(
+                f"expected --out to be empty or the folder of a run, but {self.path} holds other "
                 "files; choose another --out"
             )
-        elif config.resume:
+        elif resume:
             raise ConfigurationError(
-                f"expected a run to resume in {path}, but there is none; leave out --resume to "
-                "start one"
+                f"expected a run to resume in {self.path}, but there is none; leave out --resume "
+                "to start one"
             )
-        folder.checkpoints.mkdir(parents=True, exist_ok=True)
+        self.path.mkdir(parents=True, exist_ok=True)
         if not config_path.exists():
             import yaml
 
+            # First of all files: with it the folder is known as this run's, whenever it is killed.
             write_atomically(config_path, yaml.safe_dump(settings, sort_keys=False).encode())
-        return folder
+        self.checkpoints.mkdir(exist_ok=True)
+        for records in (self.metrics_path, self.episodes_path):
+            _cut_unfinished_line(records)
+
+    def _holds_other_files(self, config_path: Path) -> bool:
+        """Return whether the folder has files besides what a kill left of an atomic write."""
+        entries = self.path.iterdir() if self.path.exists() else []
+        return any(
+            not (entry.name.startswith(f".{config_path.name}.") and entry.suffix == ".tmp")
+            for entry in entries
+        )
 
     def _check_same_run(self, path: Path, settings: Mapping[str, Any], resume: bool) -> None:
         """Refuse to mix two runs in one folder."""
@@ -109,15 +132,11 @@ class RunFolder:
                 f"expected --out to hold no other run, but {self.path} does; pass --resume to "
                 "continue that run, or choose another --out"
             )
-        import yaml
-
-        stored = yaml.safe_load(path.read_text())
-        changed = sorted(key for key in settings if settings[key] != stored.get(key))
+        changed = _changes(_flat(_read_settings(path)), _flat(settings))
         if changed:
             raise ConfigurationError(
                 f"expected the settings of the run in {self.path} to be unchanged on --resume, but "
-                f"{', '.join(changed)} differ; repeat the command that started it, or choose "
-                "another --out"
+                f"{', '.join(changed)}; repeat the command that started it, or choose another --out"
             )
 
     # -- state: which phases are done -----------------------------------------------------------
@@ -175,15 +194,72 @@ COMPLETE = "complete"
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append one line in a single write, and flush it to the operating system."""
-    with path.open("ab") as file:
-        file.write(line.encode() + b"\n")
+    """Append one line and flush it to the operating system; all of it or, on an error, nothing."""
+    with path.open("ab", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+        data = line.encode() + b"\n"
+        try:
+            while data:
+                data = data[file.write(data) :]
+        except OSError:
+            with suppress(OSError):
+                file.truncate(size)
+            raise
+
+
+def _cut_unfinished_line(path: Path) -> None:
+    """Take off what a killed run left of its last line, so that the next one starts afresh."""
+    if not path.exists():
+        return
+    with path.open("r+b") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end > 0:
+            start = max(0, end - 65536)
+            file.seek(start)
+            found = file.read(end - start).rfind(b"\n")
+            if found >= 0:
+                file.truncate(start + found + 1)
+                return
+            end = start
+        file.truncate(0)
 
 
 def _filter_lines(path: Path, keep: Callable[[Mapping[str, Any]], bool]) -> None:
     """Rewrite a JSON-lines file with the records that ``keep`` accepts."""
     lines = [json.dumps(record) for record in read_jsonl(path) if keep(record)]
     write_atomically(path, "".join(line + "\n" for line in lines).encode())
+
+
+def _read_settings(path: Path) -> Mapping[str, Any]:
+    """Return the settings of a run's ``config.yaml``."""
+    import yaml
+
+    try:
+        stored = yaml.safe_load(path.read_text())
+    except (yaml.YAMLError, UnicodeDecodeError):
+        stored = None
+    if not isinstance(stored, Mapping):
+        raise ConfigurationError(
+            f"expected {path} to hold the settings of a run, but it does not; choose another --out"
+        )
+    return stored
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested settings under names such as ``rl.lr``."""
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            flat.update(_flat(value, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Describe the settings that differ."""
+    names = [name for name in now if name not in before or before[name] != now[name]]
+    return [f"{name} was {before.get(name)} and is {now[name]}" for name in names]
 
 
 def _settings(config: TrainConfig) -> dict[str, Any]:

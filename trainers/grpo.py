@@ -2,8 +2,8 @@
 
 TRL provides the optimiser loop, the clipped losses, PEFT, the reference policy, checkpoints and
 distribution. This subclass replaces what it does once per batch: episodes instead of completions
-(``rollout_func``), and one advantage per sampled token instead of one per completion. It touches
-only what tests/trainers/test_trl_contract.py guards.
+(``rollout_func``), and one advantage per sampled token instead of one per completion. It uses only
+what tests/trainers/test_trl_contract.py guards.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from trainers.credit import Credit, assign, check_sampled
 from trainers.metrics import rollout_metrics
 from trainers.packing import (
     episode_return,
-    filler,
     gather_tokens,
     row_tensors,
     sampled_mask,
@@ -56,6 +55,7 @@ class MultiTurnTrainer(GRPOTrainer):
 
     Attributes:
         collector: Tasks, horizon and episodes of each step.
+        runner: Plays the episodes; its engine is the policy's.
         preset: Credit, filters and loss.
         full_horizon: Turn budget of ``play``.
     """
@@ -130,16 +130,11 @@ class MultiTurnTrainer(GRPOTrainer):
             engine = HFEngine(policy, chat.pad_id, args.seed, autocast=precision)
         elif not isinstance(engine, GenerationEngine):
             engine = engine(policy)
-        runner = RolloutRunner(envs, chat, engine, limits, opening=opening, family=family)
+        self.runner = RolloutRunner(envs, chat, engine, limits, opening=opening, family=family)
         sampling = Sampling(temperature=args.temperature, top_p=args.top_p)
         self.collector = Collector(
-            runner, policy, tasks, horizon, seed=args.seed, sampling=sampling
+            self.runner, policy, tasks, horizon, seed=args.seed, sampling=sampling
         )
-
-    @property
-    def runner(self) -> RolloutRunner:
-        """What plays the episodes."""
-        return self.collector.runner
 
     def play(
         self,
@@ -166,7 +161,6 @@ class MultiTurnTrainer(GRPOTrainer):
             tasks, horizon=self.full_horizon, group_size=group_size, seed=seed, sampling=sampling
         )
 
-    # ---- what TRL calls -----------------------------------------------------------------------
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """Play episodes and replace the advantages by one per sampled token, (B, T)."""
         world, rank = self.accelerator.num_processes, self.accelerator.process_index
@@ -200,7 +194,7 @@ class MultiTurnTrainer(GRPOTrainer):
         inputs = super()._prepare_inputs(generation_batch)
         whole = self.args.steps_per_generation == self.args.gradient_accumulation_steps
         if whole and self._buffered_inputs is not None and self._buffered_inputs is not before:
-            self._buffered_inputs = bucketed(self._buffered_inputs)
+            self._buffered_inputs: Any = bucketed(self._buffered_inputs)
             inputs = self._buffered_inputs[self._step % self.args.steps_per_generation]
         return inputs
 
@@ -229,7 +223,6 @@ class MultiTurnTrainer(GRPOTrainer):
         if path is not None and path.exists():
             self.collector.load_state_dict(json.loads(path.read_text(encoding="utf-8")))
 
-    # ---- parts --------------------------------------------------------------------------------
     @property
     def _inexact(self) -> bool:
         """Whether sampled log-probabilities are not those of the trainer's policy."""
@@ -260,15 +253,9 @@ class MultiTurnTrainer(GRPOTrainer):
         return gather_object(items) if self.accelerator.num_processes > 1 else items
 
     def _repack(self, output: dict[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
-        """Rebuild the batch where trajectories have no row or several.
-
-        The number of rows is rounded up to a multiple of ``steps_per_generation`` with rows that
-        train nothing, because TRL splits the batch into that many parts.
-        """
+        """Rebuild the batch where trajectories have no row or several."""
         parts, pad = self.args.steps_per_generation, self.runner.chat.pad_id
-        missing = -len(rows) % parts or (0 if rows else parts)
-        tensors = row_tensors([*rows, *[filler(pad)] * missing], pad, self.accelerator.device)
-        rebuilt = {**output, **tensors}
+        rebuilt = {**output, **row_tensors(rows, pad, self.accelerator.device, parts)}
         if "old_per_token_logps" in output:
             rebuilt["old_per_token_logps"] = self._score(rebuilt, self.model)
         if "ref_per_token_logps" in output:
@@ -300,7 +287,9 @@ class MultiTurnTrainer(GRPOTrainer):
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
         horizon = self.collector.horizon
         metrics = {**rollout_metrics(everyone), **credit.metrics, "rollout/horizon": float(horizon)}
-        if self._probe_every and self._generations % self._probe_every == 0:
+        # The third generation is the first that shows a broken merge of adapters, which begin at 0.
+        due = self._probe_every and self._generations % self._probe_every in (0, 2)
+        if due:
             exact = self.runner.engine.exact and not (self.args.bf16 or self.args.fp16)
             metrics["sampling/probe_gap"] = self.collector.probe(self._played, exact)
         self._generations += 1

@@ -37,18 +37,23 @@ def filler(token: int) -> Row:
     return row
 
 
-def row_tensors(rows: Sequence[Row], pad_id: int, device: torch.device) -> dict[str, Tensor]:
+def row_tensors(
+    rows: Sequence[Row], pad_id: int, device: torch.device, parts: int = 1
+) -> dict[str, Tensor]:
     """Padded tensors under TRL's names: prompts on the left, completions on the right.
 
     Args:
-        rows: B rows, each with at least one token after its prompt.
+        rows: Rows, each with at least one token after its prompt.
         pad_id: Id used for padding.
         device: Where to put them.
+        parts: TRL splits the batch into that many micro-batches: the number of rows B is rounded
+            up to a multiple of it with rows that train nothing.
 
     Returns:
         ``prompt_ids, prompt_mask`` (B, P); ``completion_ids, completion_mask, tool_mask`` (B, T),
         where ``tool_mask`` is 1 on sampled tokens; ``sampling_per_token_logps`` (B, T).
     """
+    rows = [*rows, *[filler(pad_id)] * (-len(rows) % parts or (0 if rows else parts))]
     prompts = max(row.prompt_length for row in rows)
     width = max(len(row.ids) - row.prompt_length for row in rows)
     count = len(rows)

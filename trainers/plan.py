@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,14 +13,19 @@ import gymnasium
 
 import agentgym.registration as registration
 from agentgym.core import TextEnv
-from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.recipe import Preset
 from trainers.algorithms.schedule import Stages, parse_horizon
+from trainers.arguments import loss_arguments
 from trainers.config import TrainConfig, parse_env_args, validate
 from trainers.defaults import FamilyDefaults, defaults_for
-from trainers.feed import knows_oracle_lengths
+from trainers.feed import TaskFeed, knows_oracle_lengths
 
+logger = logging.getLogger(__name__)
+
+SERVES = ("reference",)
+"""Needs of presets that a run can meet, see ``algorithms.NEEDS``."""
 TRAIN, VALID, TEST = "train", "valid", "test"
 
 
@@ -72,7 +79,7 @@ def make_env(env_id: str, kwargs: Mapping[str, Any]) -> TextEnv:
         env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
     except AgentGymError:
         raise
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise ConfigurationError(
             f"expected --env-args that {env_id} takes, got {dict(kwargs)}: {error}"
         ) from error
@@ -82,6 +89,45 @@ def make_env(env_id: str, kwargs: Mapping[str, Any]) -> TextEnv:
             f"expected an environment of agentgym (a TextEnv), got {type(unwrapped).__name__}"
         )
     return unwrapped
+
+
+class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
+    """Turns whatever an environment raises into :class:`EnvFailure`, as the vector env does.
+
+    Errors of agentgym's own, such as an unknown task, pass through.
+
+    Args:
+        base: The environment.
+    """
+
+    def __init__(self, base: TextEnv) -> None:
+        super().__init__(base)
+        self.base = base
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start an episode."""
+        with failures_as_env_failure():
+            return self.env.reset(seed=seed, options=options)
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take one turn."""
+        with failures_as_env_failure():
+            observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, float(reward), terminated, truncated, info
+
+
+@contextmanager
+def failures_as_env_failure() -> Iterator[None]:
+    """Raise what an environment raises as an ``EnvFailure``."""
+    try:
+        yield
+    except AgentGymError:
+        raise
+    except Exception as error:
+        logger.warning("an environment failed; its episode is left out", exc_info=error)
+        raise EnvFailure(f"{type(error).__name__}: {error}") from error
 
 
 def make_plan(config: TrainConfig) -> Plan:
@@ -102,8 +148,11 @@ def make_plan(config: TrainConfig) -> Plan:
     kwargs = {**defaults.env, **parse_env_args(config.env_args)}
     try:
         preset = get_preset(config.preset)
-        preset.require(())
+        preset.require(SERVES)
+        loss_arguments(preset.loss, "reference" in preset.needs)
         schedule = _schedule(config, defaults)
+    except AgentGymError:
+        raise
     except (KeyError, ValueError) as error:
         raise ConfigurationError(str(error.args[0])) from error
     kwargs.setdefault("max_turns", config.eval.horizon or int(schedule.rounds[-1]))
@@ -111,6 +160,9 @@ def make_plan(config: TrainConfig) -> Plan:
     try:
         fit = _fit(config.fit, env)
         _check_panel(config, env)
+        # A first stage that no task fits is noticed now, not after the warm start.
+        feed = TaskFeed(env.tasks, TRAIN, config.seed, fit)
+        feed.draw(1, config.rl.groups, min(schedule.rounds))
     finally:
         env.close()
     model = Path(config.model).name
@@ -130,7 +182,8 @@ def _resolve(name: str) -> tuple[str, str]:
 def _schedule(config: TrainConfig, defaults: FamilyDefaults) -> Stages:
     """Build the horizon schedule."""
     every = config.every or defaults.every
-    text = config.horizon or ",".join(map(str, defaults.horizon))
+    default = ",".join(map(str, defaults.horizon))
+    text = default if config.horizon is None else config.horizon
     schedule = parse_horizon(text, every)
     return schedule if isinstance(schedule, Stages) else Stages((int(schedule(1)),), every)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,16 +60,42 @@ def load_policy(plan: Plan, path: str | Path, system: str | None = None) -> Poli
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    try:
+    with _loading(path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
         model = AutoModelForCausalLM.from_pretrained(str(path), dtype=_dtype())
+    return _assemble(plan, model, tokenizer, system)
+
+
+def check_model(name: str) -> None:
+    """Check ``--model`` before a run's folder is made, without loading weights.
+
+    Args:
+        name: ``tiny``, a folder or a hub id.
+
+    Raises:
+        ConfigurationError: There is no such model, or it has no chat template.
+    """
+    if name == TINY:
+        return
+    from transformers import AutoConfig, AutoTokenizer
+
+    with _loading(name):
+        AutoConfig.from_pretrained(name)
+        tokenizer = AutoTokenizer.from_pretrained(name)
+    TurnTokenizer(tokenizer)
+
+
+@contextmanager
+def _loading(path: str | Path) -> Iterator[None]:
+    """Say clearly that a model cannot be loaded, and why."""
+    try:
+        yield
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise ConfigurationError(
             f"expected --model to be 'tiny', a folder or a hub id of a causal language model, got "
             f"{str(path)!r}, which cannot be loaded: {reason}"
         ) from error
-    return _assemble(plan, model, tokenizer, system)
 
 
 def task_prompt(env: TextEnv) -> str:

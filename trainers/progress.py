@@ -16,6 +16,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 
 PLAIN_INTERVAL = 10.0
 """Seconds between two lines where the output is not a terminal."""
@@ -92,8 +93,8 @@ class Display:
                 self._printed = now
                 self.console.print(self._line(step, now, values), highlight=False, markup=False)
 
-    def note(self, text: str) -> None:
-        """Show one line above the bar."""
+    def note(self, text: str | Table) -> None:
+        """Show one line, or a table, above the bar."""
         if not self._quiet:
             self.console.print(text, highlight=False, markup=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -53,10 +54,15 @@ class Recorder(TrainerCallback):
     def resume(self, step: int) -> None:
         """Continue after ``step``: later records are written again."""
         self._folder.rewind(PHASE, step)
-        self._folder.rewind(VALIDATION, step)
+        # The untrained policy is validated before the first step.
+        self._folder.rewind(VALIDATION, step or -1)
         self._folder.rewind_episodes(step)
         records = [r for r in self._folder.metrics() if r.get("phase") == PHASE]
-        self._turns = sum(record["turns_total"] for record in records)
+        self._turns = records[-1]["turns_total"] if records else 0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Start the clock of the first step."""
+        self._began = time.perf_counter()
 
     def on_rollout(self, event: RolloutEvent) -> None:
         """Take down one step's episodes."""
@@ -65,12 +71,12 @@ class Recorder(TrainerCallback):
         self._turns += turns
         self._tokens = sum(trajectory.action_tokens for trajectory in event.trajectories)
         self._record = {
+            **{name.split("/", 1)[1]: value for name, value in metrics.items()},
             "phase": PHASE,
             "step": event.step,
             "horizon": event.horizon,
             "stage": self._plan.schedule.stage(event.step),
-            "turns_total": turns,
-            **{name.split("/", 1)[1]: value for name, value in metrics.items()},
+            "turns_total": self._turns,
         }
         settings = self._plan.config.rl
         self._episodes.write(
@@ -104,9 +110,18 @@ class Recorder(TrainerCallback):
         every = self._plan.config.eval.every
         if every and state.global_step % every == 0:
             self.validate(state.global_step)
-        budget = self._plan.config.rl.turn_budget
-        if budget and self._turns >= budget:
+        if self.spent:
             control.should_training_stop = True
+
+    @property
+    def spent(self) -> bool:
+        """Whether the turn budget is used up."""
+        budget = self._plan.config.rl.turn_budget
+        return bool(budget) and self._turns >= budget
+
+    def close(self) -> None:
+        """Close the environment of the episode log."""
+        self._episodes.close()
 
     def validate(self, step: int) -> None:
         """Play the validation tasks at the full horizon and record the result."""
@@ -180,13 +195,23 @@ def train(trainer: MultiTurnTrainer, recorder: Recorder, plan: Plan, display: Di
     if plan.config.eval.every and not step:
         recorder.validate(0)
     display.phase("RL", plan.steps, step)
+    if recorder.spent:
+        trainer.args.max_steps = step  # Only the weights of the checkpoint are wanted.
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
 
 
 def latest(output: Path) -> Path | None:
     """Return the newest complete checkpoint of TRL; its state file is written last."""
-    found = [path for path in output.glob("checkpoint-*") if (path / TRL_STATE).exists()]
+    found = [path for path in output.glob("checkpoint-*") if _is_complete(path / TRL_STATE)]
     return max(found, key=lambda path: int(path.name.rsplit("-", 1)[1]), default=None)
+
+
+def _is_complete(state: Path) -> bool:
+    """Return whether a state file is there and whole."""
+    try:
+        return "global_step" in json.loads(state.read_text())
+    except (OSError, ValueError):
+        return False
 
 
 def reward_hooks(plan: Plan) -> list[Any]:
@@ -234,6 +259,7 @@ def _engine(plan: Plan, policy: PolicyModel) -> Any:
     settings = plan.config.rl
     return partial(
         VLLMColocateEngine,
+        dtype=str(policy.model.dtype).removeprefix("torch."),
         max_model_len=min(
             policy.limits.context, policy.limits.episode_tokens + settings.turn_tokens + 512
         ),

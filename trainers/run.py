@@ -16,6 +16,7 @@ from trainers.arms import Arms
 from trainers.config import TrainConfig
 from trainers.folder import COMPLETE, RunFolder, write_atomically
 from trainers.plan import Plan, make_plan
+from trainers.policy import check_model
 from trainers.progress import Display
 from trainers.report import ARM_NAMES, ARMS, write_curve, write_report
 
@@ -36,9 +37,10 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
         AgentGymError: A setting is wrong, a package is missing, or the environment cannot be
             used; the folder stays fit for ``--resume``.
     """
+    plan = make_plan(config)
     for module in ("torch", "transformers", "trl", "peft"):
         require(module, "train")
-    plan = make_plan(config)
+    check_model(config.model)
     folder = RunFolder.open(plan.out, config)
     with display or Display() as shown:
         if folder.summary_path.exists():
@@ -91,6 +93,7 @@ class _Run:
             trainer.save_model(str(finished))
             (finished / COMPLETE).touch()
         finally:
+            recorder.close()
             trainer.runner.engine.close()
             trainer.runner.envs.close()
 
@@ -158,7 +161,7 @@ class _Run:
                 f"{row['turns_mean']:.1f}",
                 f"{row['scaled']:.1f}",
             )
-        self._display.console.print(table)
+        self._display.note(table)
         paired = summary["paired"]["rl_minus_sft"]
         for name in ("score", "success"):
             low, high = paired[f"{name}_ci95"]

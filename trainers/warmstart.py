@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from agentgym.core import TextEnv
+from agentgym.errors import EnvFailure
+from agentgym.policies.oracle import OraclePolicy
 from agentgym.vector import TextVectorEnv
+from trainers.config import SftConfig
 from trainers.copying import CopySettings, teach_copying
 from trainers.folder import COMPLETE, RunFolder
-from trainers.plan import TRAIN, VALID, Plan
+from trainers.metrics import rollout_metrics
+from trainers.plan import TRAIN, VALID, GuardedEnv, Plan
 from trainers.policy import TINY, PolicyModel, build_tiny, load_policy, task_prompt
 from trainers.progress import Display
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.runner import RolloutRunner
-from trainers.rollouts.trajectory import to_rows
+from trainers.rollouts.trajectory import Trajectory, to_rows
 from trainers.sft import Sft, SftSettings, demonstrate
 
 FINISHED = "warm-start"
@@ -35,47 +39,82 @@ def warm_start(plan: Plan, folder: RunFolder, display: Display) -> PolicyModel:
         plan: The run.
         folder: Its folder; the result is kept in ``checkpoints/warm-start``.
         display: Shows the progress.
+
+    Returns:
+        The policy as it stands on the disk, so that an interrupted run goes on with the same one.
     """
     finished = folder.checkpoints / FINISHED
-    env = plan.make_env(expose_oracle=False)
+    env = GuardedEnv(plan.make_env(expose_oracle=False))
     try:
-        system = None if plan.config.model == TINY else task_prompt(env)
-        if (finished / COMPLETE).exists():
-            return load_policy(plan, finished, system)
-        policy = _fresh(plan, env, system)
+        system = None if plan.config.model == TINY else task_prompt(env.base)
         steps = _steps(plan)
-        if steps:
-            _imitate(plan, folder, display, policy, env, steps)
+        if not (finished / COMPLETE).exists():
+            policy = _fresh(plan, env, system)
+            if not steps and plan.config.model != TINY:
+                return policy  # Nothing to keep: a copy of a pretrained model may be large.
+            if steps:
+                _imitate(plan, folder, display, policy, env, steps)
+            policy.save(finished)
+            (finished / COMPLETE).touch()
     finally:
         env.close()
-    policy.save(finished)
-    (finished / COMPLETE).touch()
     for checkpoint in folder.checkpoints.glob(f"{PREFIX}-*"):
         shutil.rmtree(checkpoint)
-    return policy
+    return load_policy(plan, finished, system)
 
 
-def demonstration_tasks(plan: Plan, env: TextEnv) -> list[dict[str, Any]]:
+def demonstration_tasks(plan: Plan, env: GuardedEnv) -> list[dict[str, Any]]:
     """Choose the training tasks whose expert episodes are imitated, each at most once."""
-    size = env.tasks.len(TRAIN)
+    size = env.base.tasks.len(TRAIN)
     rng = np.random.Generator(np.random.PCG64([plan.config.seed, 1]))
     order = rng.permutation(size)[: plan.config.sft.demonstrations]
     return [{"split": TRAIN, "index": int(index)} for index in order]
 
 
-def expert_texts(env: TextEnv, tasks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield every text of the expert's episodes: observations and actions."""
-    expert = env.oracle()
+def expert_texts(env: GuardedEnv, tasks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield every text of the expert's episodes: observations and actions.
+
+    An episode ends where its environment fails.
+    """
     for options in tasks:
-        observation, info = env.reset(options=dict(options))
-        done = False
+        with suppress(EnvFailure):
+            yield from _expert_episode(env, options)
+
+
+def _expert_episode(env: GuardedEnv, options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts of one episode."""
+    expert = OraclePolicy(env)
+    observation, info = env.reset(options=dict(options))
+    done = False
+    yield observation
+    while not done:
+        action = expert.act(observation, info)
+        observation, _, terminated, truncated, info = env.step(action)
+        done = terminated or truncated
+        yield action
         yield observation
-        while not done:
-            action = expert.act(observation, info)
-            observation, _, terminated, truncated, info = env.step(action)
-            done = terminated or truncated
-            yield action
-            yield observation
+
+
+def demonstrations(
+    env: GuardedEnv, tasks: Sequence[Mapping[str, Any]], policy: PolicyModel
+) -> list[Trajectory]:
+    """Let the expert play; episodes whose environment fails are left out.
+
+    Raises:
+        EnvFailure: The environment failed in every one.
+    """
+    played: list[Trajectory] = []
+    first = ""
+    for options in tasks:
+        try:
+            played += demonstrate(env, [options], policy.chat, opening=policy.opening)
+        except EnvFailure as error:
+            first = first or str(error)
+    if not played:
+        raise EnvFailure(
+            f"expected demonstrations of the expert, but all {len(tasks)} failed; first: {first}"
+        )
+    return played
 
 
 def _steps(plan: Plan) -> int:
@@ -86,7 +125,7 @@ def _steps(plan: Plan) -> int:
     return DEFAULT_STEPS if plan.config.model == TINY else 0
 
 
-def _fresh(plan: Plan, env: TextEnv, system: str | None) -> PolicyModel:
+def _fresh(plan: Plan, env: GuardedEnv, system: str | None) -> PolicyModel:
     """Build the tiny policy, or load the pretrained one."""
     if plan.config.model != TINY:
         return load_policy(plan, plan.config.model, system)
@@ -95,12 +134,16 @@ def _fresh(plan: Plan, env: TextEnv, system: str | None) -> PolicyModel:
 
 
 def _imitate(
-    plan: Plan, folder: RunFolder, display: Display, policy: PolicyModel, env: TextEnv, steps: int
+    plan: Plan,
+    folder: RunFolder,
+    display: Display,
+    policy: PolicyModel,
+    env: GuardedEnv,
+    steps: int,
 ) -> None:
     """Run the supervised phase from the latest checkpoint to the gate."""
     config = plan.config.sft
-    tasks = demonstration_tasks(plan, env)
-    rows = to_rows([*demonstrate(env, tasks, policy.chat, opening=policy.opening)])
+    rows = to_rows(demonstrations(env, demonstration_tasks(plan, env), policy))
     settings = SftSettings(
         steps=steps,
         batch_size=config.batch_size,
@@ -118,17 +161,9 @@ def _imitate(
     folder.rewind(PREFIX, sft.step)
     display.phase("warm start", steps, sft.step)
     gate = Gate(plan, folder, policy)
-
-    def progress(step: int, figures: Mapping[str, float]) -> None:
-        folder.log(phase=PREFIX, step=step, **figures)
-        display.update(
-            step, loss=figures["loss"], success=gate.success, tokens_s=figures["tokens_per_second"]
-        )
-        if step % config.save_every == 0:
-            _save(sft, folder, step)
-
+    watch = _Watch(config, folder, display, sft, gate)
     try:
-        result = sft.run(gate, progress)
+        result = sft.run(watch.validate, watch.progress)
     finally:
         gate.close()
     reached = "reached" if result.gated else "not reached"
@@ -137,6 +172,42 @@ def _imitate(
         f"(gate {config.gate_success} {reached})"
     )
     folder.note(sft={"steps": result.steps, "gated": result.gated, "success": gate.success})
+
+
+class _Watch:
+    """Writes down, shows and saves the warm start as it goes."""
+
+    def __init__(
+        self, config: SftConfig, folder: RunFolder, display: Display, sft: Sft, gate: Gate
+    ) -> None:
+        self._config, self._folder, self._display = config, folder, display
+        self._sft, self._gate = sft, gate
+
+    def progress(self, step: int, figures: Mapping[str, float]) -> None:
+        """Take down the losses, every few steps."""
+        self._folder.log(phase=PREFIX, step=step, **figures)
+        self._display.update(
+            step,
+            loss=figures["loss"],
+            success=self._gate.success,
+            tokens_s=figures["tokens_per_second"],
+        )
+        if step % self._config.gate_every:
+            self._save(step)
+
+    def validate(self, step: int) -> bool:
+        """Ask the gate; only a warm start that goes on is saved, as no gate is asked twice."""
+        reached = self._gate(step)
+        if not reached:
+            self._save(step)
+        return reached
+
+    def _save(self, step: int) -> None:
+        """Save at the end of a logged interval, so that a resumed run logs the same means."""
+        settings = self._sft.settings
+        whole = step % settings.log_every == 0 and step % self._config.save_every == 0
+        if whole and step < settings.steps:
+            _save(self._sft, self._folder, step)
 
 
 def _teach_copying(plan: Plan, policy: PolicyModel, display: Display) -> None:
@@ -184,8 +255,8 @@ class Gate:
             seed=step,
             sampling=Sampling(temperature=self._temperature),
         )
-        self.success = sum(trajectory.success for trajectory in played) / len(played)
-        score = sum(trajectory.score for trajectory in played) / len(played)
+        figures = rollout_metrics(played)
+        self.success, score = figures["rollout/success"], figures["rollout/score"]
         self._folder.log(phase=PREFIX, step=step, success=self.success, score=score)
         return self.success >= self._threshold
 

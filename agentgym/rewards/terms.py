@@ -107,7 +107,7 @@ class InvalidAction(_Memoryless):
 
 
 @dataclass
-class SuccessBonus:
+class SuccessBonus(_Memoryless):
     """A bonus on the turn that solves the task, where the family pays for partial success, too."""
 
     bonus: float = 0.5

@@ -28,6 +28,7 @@ def parameters(name):
 
 def test_signatures_of_the_methods_we_override_or_call():
     assert parameters("_generate_and_score_completions") == ["self", "inputs"]
+    assert parameters("_prepare_inputs") == ["self", "generation_batch"]
     assert parameters("_compute_loss") == ["self", "model", "inputs"]
     assert parameters("_save_checkpoint") == ["self", "model", "trial"]
     assert parameters("_load_optimizer_and_scheduler") == ["self", "checkpoint"]

@@ -39,9 +39,9 @@ class TurnTokenizer:
         pad_id: Id used for padding.
         append_only: Whether the template itself never rewrites earlier turns.
         history: The policy in force: ``"keep"`` feeds every sampled token back verbatim (one row
-            per episode, also where the template would drop thinking or add empty think blocks); ``"fork"`` renders
-            the conversation anew as the template wants it, which starts a new training row
-            whenever earlier tokens change; ``"error"`` has refused such templates.
+            per episode, also where the template would drop thinking or add empty think blocks);
+            ``"fork"`` renders the conversation anew as the template wants it, which starts a new
+            training row whenever earlier tokens change; ``"error"`` has refused such templates.
     """
 
     def __init__(

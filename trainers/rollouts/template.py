@@ -141,6 +141,11 @@ class ChatTemplate:
     def _find_end_of_turn(self) -> int:
         """The first special token after the assistant's text."""
         text = self.text(self._dummy("x"), prompt=False)
+        if _ACTION not in text:
+            raise ConfigurationError(
+                f"expected the chat template to render the text of messages, got {text!r}: "
+                "templates that want typed content (images) are not supported."
+            )
         tail = text[text.rindex(_ACTION) + len(_ACTION) :]
         special = set(self.tokenizer.all_special_ids) | set(self.tokenizer.added_tokens_decoder)
         for token in self.encode(tail):

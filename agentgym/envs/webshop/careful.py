@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from agentgym.envs.webshop import compact
 from agentgym.envs.webshop import engine as e
 from agentgym.envs.webshop.engine import Session, State
 from agentgym.envs.webshop.goals import Goal
 from agentgym.envs.webshop.oracle import Expert, Step, choose
+from agentgym.envs.webshop.products import Product
 from agentgym.envs.webshop.store import BoundedCache
 from agentgym.envs.webshop.world import World, plain_query
 from agentgym.retrieval import tokenize
@@ -38,10 +40,12 @@ class CarefulExpert(Expert):
 
     Args:
         world: The shop.
+        highlights: Whether results lines show the highlights of products.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, highlights: bool = False) -> None:
         super().__init__(world)
+        self._highlights = highlights
         self._lists: BoundedCache[tuple[str, str, str], tuple[Candidate, ...]] = BoundedCache(
             CACHED_LISTS
         )
@@ -50,6 +54,25 @@ class CarefulExpert(Expert):
         """Return the length of the plan from the start, or None if there is none."""
         step = self._search(goal, page_size)
         return None if step is None else step.turns
+
+    def thought(self, session: Session) -> str:
+        """Say what is compared on a freshly opened item page: ``durable organic no``.
+
+        These are the features of the page that neither search nor listing showed, those that the
+        goal asks for, and whether the product will do; in words, so that the comparison is between
+        neighbours. Empty where there is nothing to compare.
+        """
+        goal, state = session.goal, session.state
+        if state.page != e.ITEM or state.options or state.asin is None:
+            return ""
+        target = self._world.products[goal.asin]
+        shown = set(self._shown(target))
+        asked = [a for a in goal.attributes if not shown.issuperset(tokenize(a))]
+        found = compact.highlights(session.product)
+        if not asked or not found:
+            return ""
+        verdict = "yes" if self._suits(state.asin, goal) else "no"
+        return " ".join([*found, *asked, verdict])
 
     def query(self, goal: Goal) -> str:
         """Return the instruction's words that the target's title shows, in their order.
@@ -127,12 +150,18 @@ class CarefulExpert(Expert):
         return found
 
     def _look(self, goal: Goal, query: str) -> Iterator[Candidate]:
+        products = self._world.products
         asked = set(tokenize(goal.instruction_text))
-        wanted = asked.intersection(tokenize(goal.name))
+        wanted = asked.intersection(self._shown(products[goal.asin]))
         for rank, asin in enumerate(self._world.search(query)):
-            item = self._world.products[asin]
-            if item.price <= goal.price_upper and wanted.issubset(tokenize(item.title)):
+            item = products[asin]
+            if item.price <= goal.price_upper and wanted.issubset(self._shown(item)):
                 yield Candidate(rank, asin, self._suits(asin, goal))
+
+    def _shown(self, item: Product) -> list[str]:
+        """List the terms of a product's results line."""
+        line = [item.title, *(compact.highlights(item) if self._highlights else ())]
+        return tokenize(" ".join(line))
 
     def _suits(self, asin: str, goal: Goal) -> bool:
         """Return whether a product, bought with the asked options, earns the full reward."""

@@ -16,6 +16,9 @@ from agentgym.envs.webshop.products import Product
 _ACTION = re.compile(r"\b(search|click)\s*\[", re.IGNORECASE)
 _LABEL = re.compile(r"#?([0-9]{1,3})")
 _ALIASES = {"back": e.PREVIOUS, "prev": e.PREVIOUS, "next": e.NEXT, "buy": e.BUY}
+LONGEST_HIGHLIGHT = 3
+"""Most words of a bullet that can stand in a results line."""
+MOST_HIGHLIGHTS = 2
 _SHORT = {e.PREVIOUS: "back", e.NEXT: "next"}
 
 
@@ -98,11 +101,24 @@ def more(session: Session) -> bool:
     return session.state.number * session.page_size < session.total()
 
 
-def page(session: Session) -> str:
-    """Render the open page."""
+def highlights(item: Product) -> list[str]:
+    """List a product's short features that its title does not say: what a listing would boast."""
+    title = set(_line(item.title).lower().split())
+    bullets = (_line(bullet).lower() for bullet in item.bullets)
+    short_ones = (b for b in bullets if 0 < len(b.split()) <= LONGEST_HIGHLIGHT)
+    return [b for b in short_ones if not title.issuperset(b.split())][:MOST_HIGHLIGHTS]
+
+
+def page(session: Session, boast: bool = False) -> str:
+    """Render the open page.
+
+    Args:
+        session: The shopper.
+        boast: Whether a results line shows the product's highlights.
+    """
     kind = session.state.page
     if kind == e.RESULTS:
-        return _results(session)
+        return _results(session, boast)
     if kind == e.ITEM:
         return _item(session)
     if kind == e.SUB:
@@ -110,13 +126,14 @@ def page(session: Session) -> str:
     return "bought" if kind == e.DONE else session.goal.instruction_text
 
 
-def answer(session: Session, before: str, name: str) -> str:
+def answer(session: Session, before: str, name: str, boast: bool = False) -> str:
     """Render what a click led to.
 
     Args:
         session: The shopper, after the click.
         before: Kind of the page on which the click was made.
         name: The full name that was clicked.
+        boast: Whether a results line shows the product's highlights.
 
     Returns:
         The page, or one word where the policy has seen the page already.
@@ -128,7 +145,7 @@ def answer(session: Session, before: str, name: str) -> str:
         return "item"
     if before == after == e.ITEM:
         return f"chosen {name}"
-    return page(session)
+    return page(session, boast)
 
 
 def refusal(session: Session, name: str) -> str:
@@ -141,12 +158,13 @@ def refusal(session: Session, name: str) -> str:
     return f"invalid: no {name[:64]} here"
 
 
-def _results(session: Session) -> str:
+def _results(session: Session, boast: bool) -> str:
     products = session.world.products
     lines = []
     for place, asin in enumerate(session.hits(), 1):
         item = products[asin]
-        lines.append(f"{_line(item.title).lower()} {_price(item)} #{place}")
+        shown = [_line(item.title).lower(), *(highlights(item) if boast else ())]
+        lines.append(f"{', '.join(shown)} {_price(item)} #{place}")
     if more(session):
         lines.append("next")
     return "\n".join(lines) if lines else "no results"

@@ -11,12 +11,14 @@ import numpy as np
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
 from agentgym.envs.webshop import compact, engine, pages
+from agentgym.envs.webshop.careful import CarefulExpert
 from agentgym.envs.webshop.catalogue import Difficulty
 from agentgym.envs.webshop.engine import Session
 from agentgym.envs.webshop.reward import check_mode
 from agentgym.envs.webshop.shop import (
     Shop,
     ShopConfig,
+    View,
     check_observation,
     open_shop,
     page_size,
@@ -27,6 +29,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task, TaskSet
 
+THINKING = (("compact", None), ("compact", "native"))
 _OFFICIAL_ACTION = re.compile(r"(.+)\[(.+)\]")
 
 
@@ -50,7 +53,9 @@ class WebShopEnv(TextEnv):
         results_per_page: Products on a results page; compact mode only, the others show ten.
         reward: ``official`` (bit-exact) or ``strict`` (exact options).
         expert: Whose plans :meth:`oracle` follows: ``target`` knows the right product and takes the
-            shortest way, ``careful`` checks candidates as a shopper must, and can be imitated.
+            shortest way, ``careful`` checks candidates as a shopper must, and can be imitated,
+            ``thinking`` also writes what it compares before the action (compact, native grammar).
+        highlights: Whether results lines show short features that the title leaves out (compact).
         show_score: Whether the last page tells the reward, as the original's does.
         world: A shop made with :meth:`World.build`, in place of all of the above.
         tasks: Its task set; needed with ``world``.
@@ -99,6 +104,7 @@ class WebShopEnv(TextEnv):
         results_per_page: int | None = None,
         reward: str = "official",
         expert: str = "target",
+        highlights: bool = False,
         show_score: bool = False,
         world: World | None = None,
         tasks: TaskSet | None = None,
@@ -109,20 +115,26 @@ class WebShopEnv(TextEnv):
         self.page_size = page_size(observation_mode, results_per_page)
         self.reward_mode = check_mode(reward)
         self.show_score = show_score
-        self.expert = expert
+        self.view = View(self.page_size, expert, highlights)
+        if expert == "thinking" and (observation_mode, kwargs.get("grammar")) not in THINKING:
+            raise ConfigurationError(
+                "expected expert='thinking' only with observation_mode='compact' and the native "
+                f"grammar, which allow words before an action; got {observation_mode!r} and "
+                f"{kwargs.get('grammar')!r}"
+            )
         if (world is None) != (tasks is None):
             raise ConfigurationError(
                 "expected world and tasks together, or neither of them; got "
                 f"world={world!r:.40}, tasks={tasks!r:.40}"
             )
         if world is not None and tasks is not None:
-            self._shop = Shop.of(world, tasks, expert)
+            self._shop = Shop.of(world, tasks, self.view)
         else:
             config = ShopConfig(
                 size, difficulty, catalogue_seed, None if data_dir is None else str(data_dir),
                 num_products, goal_mode, human_goals, goals_per_product, split_mode, nouns,
             )  # fmt: skip
-            self._shop = open_shop(config, self.page_size, expert)
+            self._shop = open_shop(config, self.view)
         self._session: Session | None = None
         super().__init__(self._shop.tasks, max_turns=max_turns, **kwargs)
 
@@ -180,7 +192,15 @@ class WebShopEnv(TextEnv):
         argument = step.argument
         if step.name == "click" and self.observation_mode == "compact":
             argument = compact.short(self.session, argument)
-        return f"{step.name}[{argument}]"
+        return f"{self._thought()}{step.name}[{argument}]"
+
+    def _thought(self) -> str:
+        """Return what the thinking expert says before its action."""
+        expert = self._shop.expert
+        if self.view.expert != "thinking" or not isinstance(expert, CarefulExpert):
+            return ""
+        thought = expert.thought(self.session)
+        return thought and f"{thought} "
 
     def _potential(self) -> float:
         details = self.session.value()
@@ -224,9 +244,11 @@ class WebShopEnv(TextEnv):
             past_end = before == engine.RESULTS and argument == engine.NEXT
             if (past_end and not compact.more(session)) or not session.click(argument):
                 return Outcome(compact.refusal(session, argument), valid=False)
-            return self._outcome(compact.answer(session, before, argument), True)
+            return self._outcome(
+                compact.answer(session, before, argument, self.view.highlights), True
+            )
         session.search(argument)
-        return self._outcome(compact.page(session), True)
+        return self._outcome(compact.page(session, self.view.highlights), True)
 
     def _outcome(self, observation: str, valid: bool) -> Outcome:
         """Report a turn, with the reward if it was the purchase."""
@@ -246,7 +268,7 @@ class WebShopEnv(TextEnv):
     def _page(self) -> str:
         session = self.session
         if self.observation_mode == "compact":
-            return compact.page(session)
+            return compact.page(session, self.view.highlights)
         shown = pages.parts(session, show_score=self.show_score)
         if self.observation_mode == "text":
             return pages.text(shown)
@@ -267,7 +289,7 @@ class WebShopEnv(TextEnv):
         session_state = state.pop("session_state")
         self.__dict__.update(state)
         if isinstance(self._shop, ShopConfig):
-            self._shop = open_shop(self._shop, self.page_size, self.expert)
+            self._shop = open_shop(self._shop, self.view)
             self.tasks = self._shop.tasks
         self._session = None
         if session_state is not None:

@@ -25,7 +25,7 @@ from agentgym.tasks import Task, TaskSet
 
 GOAL_MODES = ("generated", "official")
 SPLIT_MODES = ("product", "official-index")
-EXPERTS: Mapping[str, type[Expert]] = {"target": Expert, "careful": CarefulExpert}
+EXPERTS = ("target", "careful", "thinking")
 OBSERVATION_MODES = ("text", "text_rich", "compact")
 OFFICIAL_PAGE = 10
 COMPACT_PAGE = 4
@@ -81,6 +81,33 @@ class ShopConfig:
                 raise ConfigurationError(f"expected {name} to be at least 1, got {value!r}")
 
 
+@dataclass(frozen=True)
+class View:
+    """How a shop is looked at, as far as the expert's plans depend on it."""
+
+    page_size: int = 10
+    """Products on a results page."""
+    expert: str = "target"
+    """``target`` knows the right product, ``careful`` only what a shopper can read; ``thinking``
+    does as ``careful`` and says what it compares."""
+    highlights: bool = False
+    """Whether results lines show the highlights of products."""
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ConfigurationError: There is no such expert.
+        """
+        _choice("expert", self.expert, EXPERTS)
+
+    def expert_for(self, world: World) -> Expert:
+        """Return the expert of a world."""
+        if self.expert != "target":
+            return CarefulExpert(world, self.highlights)
+        return Expert(world)
+
+
 @dataclass
 class Shop:
     """A world with its tasks and its expert, shared by the environments of a process."""
@@ -103,9 +130,9 @@ class Shop:
         return found
 
     @classmethod
-    def of(cls, world: World, tasks: TaskSet, expert: str = "target") -> Shop:
+    def of(cls, world: World, tasks: TaskSet, view: View) -> Shop:
         """Put a given world and task set together."""
-        return cls(world, tasks, EXPERTS[expert](world))
+        return cls(world, tasks, view.expert_for(world))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Shop:
         """Copies of an environment share the shop."""
@@ -114,16 +141,15 @@ class Shop:
 
 _lock = threading.RLock()
 _worlds: dict[ShopConfig, World] = {}
-_shops: dict[tuple[ShopConfig, int, str], Shop] = {}
+_shops: dict[tuple[ShopConfig, View], Shop] = {}
 
 
-def open_shop(config: ShopConfig, page_size: int, expert: str = "target") -> Shop:
+def open_shop(config: ShopConfig, view: View) -> Shop:
     """Return this process's shop of a configuration, made on first use.
 
     Args:
         config: The configuration.
-        page_size: Products on a results page, which decides the length of the expert's plans.
-        expert: ``target`` knows the right product, ``careful`` only what a shopper can read.
+        view: How it is looked at, which decides the expert's plans.
 
     Returns:
         The shop.
@@ -132,11 +158,10 @@ def open_shop(config: ShopConfig, page_size: int, expert: str = "target") -> Sho
         ConfigurationError: The configuration cannot be met.
         DataError: The official files are missing or damaged.
     """
-    _choice("expert", expert, tuple(EXPERTS))
     with _lock:
-        shop = _shops.get((config, page_size, expert))
+        shop = _shops.get((config, view))
         if shop is None:
-            shop = _shops[config, page_size, expert] = _make(config, page_size, expert)
+            shop = _shops[config, view] = _make(config, view)
         return shop
 
 
@@ -177,7 +202,7 @@ def page_size(mode: str, size: int | None) -> int:
     return size
 
 
-def _make(config: ShopConfig, page_size: int, expert_name: str) -> Shop:
+def _make(config: ShopConfig, view: View) -> Shop:
     catalogue = None
     if config.data_dir is None:
         catalogue = generate(config.size, config.difficulty, config.seed)
@@ -185,8 +210,8 @@ def _make(config: ShopConfig, page_size: int, expert_name: str) -> Shop:
     if world is None:
         world = _generated(config, catalogue) if catalogue else _from_files(config)
         _worlds[config] = world
-    expert = EXPERTS[expert_name](world)
-    plan_length = partial(expert.turns, page_size=page_size)
+    expert = view.expert_for(world)
+    plan_length = partial(expert.turns, page_size=view.page_size)
     if catalogue is not None and config.goal_mode == "generated":
         tasks = generated_tasks(catalogue, config.goals_per_product, plan_length)
     else:

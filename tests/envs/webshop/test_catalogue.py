@@ -30,7 +30,7 @@ from agentgym.envs.webshop.reward import MODES, fuzzy, match, plain_colour, scor
 from agentgym.errors import ConfigurationError
 
 GOLDEN = {
-    "easy": "5977c3f095bc5345dfc4cde26f833330a5df69c2b9aa9bce0ad97908fc110b99",
+    "easy": "b1270e7f81e369c63fb5f22b88fd480a67db4c9d5a8d599d16d2af1549106402",
     "medium": "b6297a4afe68e14b80b5f9afbe05ba06600366dd25d2c4e0fe9f7b431e2cd5a5",
     "hard": "7a4ee0e4ab081cb5a13122214323a92be159a7128e984c58d6981d53cdecad31",
 }

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import trl
 
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
@@ -13,10 +16,6 @@ CHATML = (
     "{%- for m in messages -%}<|{{ m['role'] }}|>{{ '\n' + m['content'] | trim }}<|end|>{{ '\n' }}"
     "{%- endfor -%}{%- if add_generation_prompt -%}<|assistant|>{{ '\n' }}{%- endif -%}"
 )
-
-
-def words(chat: TurnTokenizer, ids: list[int]) -> str:
-    return str(chat.tokenizer.decode(ids))
 
 
 def test_conversation_equals_the_template_over_three_turns():
@@ -87,6 +86,64 @@ def test_template_that_rewrites_plain_turns_is_noticed(caplog):
         TurnTokenizer(made, history="error")
     assert not TurnTokenizer(made).append_only
     assert "earlier turns" in caplog.text
+
+
+def byte_tokenizer(template: str, specials: list[str]):
+    """A byte-level BPE tokenizer with a real model's chat template, as TRL ships it."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    raw = Tokenizer(models.BPE())
+    raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    raw.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=specials, initial_alphabet=alphabet, show_progress=False
+    )
+    raw.train_from_iterator(["press red then click"], trainer)
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        bos_token=specials[0],
+        eos_token=specials[1],
+        pad_token=specials[0],
+        additional_special_tokens=specials,
+    )
+    folder = Path(trl.__file__).parent / "chat_templates"
+    made.chat_template = (folder / f"{template}.jinja").read_text(encoding="utf-8")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("template", "specials", "options", "append_only"),
+    [
+        ("qwen2_5", ["<|im_start|>", "<|im_end|>"], {}, True),
+        ("qwen3", ["<|im_start|>", "<|im_end|>"], {}, False),
+        ("qwen3", ["<|im_start|>", "<|im_end|>"], {"enable_thinking": False}, False),
+        ("qwen3_instruct_2507", ["<|im_start|>", "<|im_end|>"], {}, True),
+        ("llama3_1", ["<|start_header_id|>", "<|eot_id|>", "<|end_header_id|>"], {}, True),
+        ("gemma3", ["<start_of_turn>", "<end_of_turn>"], {}, True),
+        ("phi3", ["<|user|>", "<|end|>", "<|assistant|>"], {}, True),
+    ],
+)
+def test_real_templates(template, specials, options, append_only):
+    made = byte_tokenizer(template, specials)
+    chat = TurnTokenizer(made, template_kwargs=options)
+    assert chat.append_only is append_only
+    assert made.convert_ids_to_tokens(chat.end_of_turn) == specials[1]
+    rendered = chat.tokenizer.decode(chat.observe("a door\n"))
+    fixed = TurnTokenizer(made, template_kwargs=options, history="fork")
+    assert chat.observe("a door\n") == fixed._template._slow_suffix("a door\n")
+    assert rendered.count("a door") == 1
+    if append_only:
+        messages = [{"role": "user", "content": "go"}]
+        ids = chat.start(messages)
+        for _ in range(3):
+            ids += chat.encode_action("press red") + chat.observe("click")
+            messages += [
+                {"role": "assistant", "content": "press red"},
+                {"role": "user", "content": "click"},
+            ]
+        assert ids == chat.rerender(messages)
 
 
 def test_missing_or_unclosed_templates_are_refused():

@@ -67,6 +67,8 @@ class Difficulty:
     """Share of option groups for which a goal names a value."""
     offered: tuple[int, int]
     """Least and most values that a product offers per option group."""
+    same_values: bool
+    """Whether all products of a family offer the same values, each in an order of its own."""
     paraphrased: int
     """Share of attributes that an instruction puts in other words."""
     type_paraphrased: int
@@ -115,9 +117,10 @@ EASY = Difficulty(
     own_hidden=1,
     buried=100,
     visible_asked=100,
-    hidden_asked=80,
+    hidden_asked=100,
     option_asked=60,
     offered=(3, 3),
+    same_values=True,
     paraphrased=0,
     type_paraphrased=0,
     price_decoys=0,
@@ -139,6 +142,7 @@ MEDIUM = Difficulty(
     hidden_asked=75,
     option_asked=90,
     offered=(2, 5),
+    same_values=False,
     paraphrased=40,
     type_paraphrased=20,
     price_decoys=30,
@@ -160,6 +164,7 @@ HARD = Difficulty(
     hidden_asked=80,
     option_asked=95,
     offered=(3, 6),
+    same_values=False,
     paraphrased=70,
     type_paraphrased=75,
     price_decoys=30,

@@ -86,7 +86,10 @@ def family(difficulty: Difficulty, seed: int, number: int) -> tuple[Draft, ...]:
         else:
             leads = True
             hidden = tuple(stream.shuffled(shared + own[place]))
-            options = _options(stream, difficulty, product_type.groups)
+            if difficulty.same_values and siblings:
+                options = _reordered(stream, siblings[0].options)
+            else:
+                options = _options(stream, difficulty, product_type.groups)
             cents = _near(stream, difficulty, base)
         draft = Draft(
             number * difficulty.family_size + place,
@@ -186,6 +189,11 @@ def _options(stream: Stream, difficulty: Difficulty, groups: tuple[OptionGroup, 
         count = min(stream.between(low, high), len(group.values))
         offered.append((group.name, tuple(stream.sample(group.values, count))))
     return tuple(offered)
+
+
+def _reordered(stream: Stream, options: Options) -> Options:
+    """Offer the same values in another order."""
+    return tuple((name, tuple(stream.shuffled(values))) for name, values in options)
 
 
 def _other_options(stream: Stream, groups: tuple[OptionGroup, ...], options: Options) -> Options:

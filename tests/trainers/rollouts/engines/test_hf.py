@@ -136,3 +136,22 @@ def test_adapters_and_training_mode():
     assert model.training
     model.eval()
     assert largest_gap(model, to_rows(episodes)) <= 1e-5
+
+
+def test_closing_holes_keeps_the_log_probs():
+    """Prompts of very different length leave holes; a kept cache must not remember their places."""
+    model = tiny_policy.model()
+    engine = HFEngine(model)
+    prompts = [[4, 7], [4] + [8, 9, 10] * 12]
+    for turn in range(3):
+        out = engine.generate(prompts, replace(SAMPLING, seed=turn))
+        for prompt, completion in zip(prompts, out, strict=True):
+            with torch.no_grad():
+                logits = model(torch.tensor([prompt + completion.ids])).logits[0]
+            logps = torch.log_softmax(logits[len(prompt) - 1 : -1], -1)
+            want = logps.gather(1, torch.tensor(completion.ids)[:, None])[:, 0]
+            assert torch.allclose(want, torch.tensor(completion.logprobs), atol=1e-5)
+        extra = [[5] * (20 if turn == 0 else 2), [6]]
+        prompts = [p + c.ids + e for p, c, e in zip(prompts, out, extra, strict=True)]
+    store = engine._store
+    assert store.mask.shape[1] <= 1.1 * max(map(len, prompts)) + 6

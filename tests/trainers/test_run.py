@@ -1,0 +1,249 @@
+"""A whole run on the toy environment: what it writes, and that it can be written again."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from agentgym.errors import ConfigurationError
+from agentgym.statistics import paired_difference, scaled
+from tests.toy import TOY_ID, ToyTasks
+from tests.trainers import toy_runs
+from trainers.progress import Display
+from trainers.run import train
+
+ARMS = ("random", "sft", "rl", "oracle")
+
+
+def of(folder: Path, phase: str) -> list[dict[str, Any]]:
+    return [record for record in toy_runs.metrics(folder) if record["phase"] == phase]
+
+
+def rows(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    return {record["arm"]: record["rows"] for record in of(folder, "eval")}
+
+
+def test_the_summary_has_the_promised_structure(finished):
+    summary = json.loads((finished / "summary.json").read_text())
+    promised = {
+        "env": TOY_ID,
+        "preset": "turn-loo",
+        "steps": 6,
+        "horizon": {"rounds": [3, 4, 5], "every": 2, "fit": True},
+        "seed": 0,
+    }
+    assert {key: summary[key] for key in promised} == promised
+    assert summary["wall_s"] > 0
+    assert set(summary["eval"]) == set(ARMS)
+    for arm in summary["eval"].values():
+        assert set(arm) == {
+            "n", "score_mean", "score_ci95", "success", "success_ci95", "turns_mean", "scaled",
+        }  # fmt: skip
+        assert arm["n"] == 30
+        for name, centre in (("score_ci95", "score_mean"), ("success_ci95", "success")):
+            low, high = arm[name]
+            assert 0 <= low <= arm[centre] <= high <= 1
+    paired = summary["paired"]
+    assert set(paired) == {"rl_minus_sft"}
+    assert set(paired["rl_minus_sft"]) == {
+        "n", "score_mean", "score_ci95", "success_mean", "success_ci95",
+    }  # fmt: skip
+    assert summary["evaluation"]["horizon"] == 5
+    assert summary["evaluation"]["decoding"] == "sampled"
+    assert summary["warm_start"]["steps"] == 40
+    extras = {"eval", "paired", "wall_s", "evaluation", "warm_start"}
+    assert set(summary) == set(promised) | extras
+
+
+def test_the_summary_follows_from_the_recorded_episodes(finished):
+    summary, episodes = toy_runs.summary(finished), rows(finished)
+    means = {arm: sum(row["score"] for row in episodes[arm]) / 30 for arm in ARMS}
+    for arm in ARMS:
+        shown = summary["eval"][arm]
+        assert shown["score_mean"] == pytest.approx(means[arm])
+        assert shown["success"] == sum(row["success"] for row in episodes[arm]) / 30
+        assert shown["turns_mean"] == sum(row["turns"] for row in episodes[arm]) / 30
+        expected = scaled(means[arm], means["random"], means["oracle"])
+        assert shown["scaled"] == pytest.approx(expected)
+    pairs = zip(episodes["rl"], episodes["sft"], strict=True)
+    difference = paired_difference(
+        *zip(*((after["score"], before["score"]) for after, before in pairs), strict=True)
+    )
+    paired = summary["paired"]["rl_minus_sft"]
+    assert [paired["score_mean"], *paired["score_ci95"]] == pytest.approx(list(difference))
+
+
+def test_the_oracle_is_100_and_random_is_0(finished):
+    arms = toy_runs.summary(finished)["eval"]
+    assert arms["oracle"]["scaled"] == pytest.approx(100)
+    assert arms["random"]["scaled"] == 0
+    assert arms["oracle"]["success"] == 1.0
+
+
+def test_every_file_of_the_folder_is_there(finished):
+    names = {path.name for path in finished.iterdir()}
+    assert names == {
+        "config.yaml", "state.json", "metrics.jsonl", "episodes.jsonl", "checkpoints",
+        "curve.png", "summary.json", "report.html",
+    }  # fmt: skip
+    checkpoints = {path.name for path in (finished / "checkpoints").iterdir()}
+    assert checkpoints == {"warm-start", "rl", "trained"}
+    kept = {path.name for path in (finished / "checkpoints" / "rl").glob("checkpoint-*")}
+    assert kept == {"checkpoint-4", "checkpoint-6"}
+    settings = yaml.safe_load((finished / "config.yaml").read_text())
+    assert settings["env"] == TOY_ID
+    assert settings["rl"]["group_size"] == 4
+
+
+def test_the_pictures_are_pictures_and_the_page_holds_its_own(finished):
+    curve = (finished / "curve.png").read_bytes()
+    assert curve.startswith(b"\x89PNG\r\n\x1a\n")
+    page = (finished / "report.html").read_text()
+    assert base64.b64encode(curve).decode() in page
+    assert not re.search(r"https?:", page)
+    assert "<script" not in page
+
+
+def test_every_arm_plays_the_same_panel_at_the_full_horizon(finished):
+    panel = ToyTasks().panel("test", 30)
+    records = of(finished, "eval")
+    assert [record["arm"] for record in records] == ["random", "oracle", "sft", "rl"]
+    for record in records:
+        assert record["panel_sha256"] == panel.sha256
+        assert [row["task_id"] for row in record["rows"]] == list(panel.ids)
+        assert {row["turns"] for row in record["rows"] if row["stop_reason"] == "horizon"} <= {5}
+    assert any(row["stop_reason"] == "horizon" for row in records[0]["rows"])
+    assert toy_runs.summary(finished)["evaluation"]["panel_sha256"] == panel.sha256
+
+
+def test_stages_switch_at_their_steps(finished):
+    steps = of(finished, "rl")
+    assert [(s["step"], s["horizon"], s["stage"]) for s in steps] == [
+        (1, 3, 0), (2, 3, 0), (3, 4, 1), (4, 4, 1), (5, 5, 2), (6, 5, 2),
+    ]  # fmt: skip
+    assert all(s["turns"] <= s["horizon"] for s in steps)
+    totals = [round(s["turns"] * 16) for s in steps]
+    assert [s["turns_total"] for s in steps] == [sum(totals[: i + 1]) for i in range(6)]
+
+
+def test_every_step_has_the_figures_of_rollouts_credit_and_optimiser(finished):
+    for step in of(finished, "rl"):
+        assert step.keys() >= {
+            "return", "success", "score", "valid", "stopped", "error", "length", "loss",
+            "grad_norm", "entropy", "learning_rate", "trained_fraction",
+        }  # fmt: skip
+    assert of(finished, "rl")[0]["probe_gap"] <= 1e-4
+    assert any(step["grad_norm"] > 0 for step in of(finished, "rl"))
+
+
+def test_validation_is_at_the_steps_asked_for_and_before_the_first(finished):
+    assert [record["step"] for record in of(finished, "valid")] == [0, 2, 4, 6]
+
+
+def test_the_warm_start_is_logged_with_its_gate(finished):
+    records = of(finished, "sft")
+    assert [r["step"] for r in records if "loss" in r] == [10, 20, 30, 40]
+    assert [r["step"] for r in records if "success" in r] == [20, 40]
+
+
+def test_training_episodes_are_of_training_tasks(finished):
+    lines = (finished / "episodes.jsonl").read_text().splitlines()
+    episodes = [json.loads(line) for line in lines]
+    assert {e["options"]["training_step"] for e in episodes} == {1, 2, 3, 4, 5, 6}
+    assert {e["split"] for e in episodes} == {"train"}
+    horizon = {1: 3, 2: 3, 3: 4, 4: 4, 5: 5, 6: 5}
+    for episode in episodes:
+        assert episode["options"]["horizon"] == horizon[episode["options"]["training_step"]]
+
+
+@pytest.mark.parametrize("checkpoint", ["warm-start", "trained"])
+def test_checkpoints_can_be_loaded_by_transformers(finished, checkpoint):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    path = finished / "checkpoints" / checkpoint
+    tokenizer = AutoTokenizer.from_pretrained(path)
+    model = AutoModelForCausalLM.from_pretrained(path)
+    assert model.config.vocab_size == len(tokenizer)
+    assert "red" in tokenizer.get_vocab()
+
+
+def test_reinforcement_changes_the_weights(finished):
+    from safetensors.torch import load_file
+
+    before, after = (
+        load_file(finished / "checkpoints" / name / "model.safetensors")
+        for name in ("warm-start", "trained")
+    )
+    assert before.keys() == after.keys()
+    assert all(not before[name].equal(after[name]) for name in before)
+    assert rows(finished)["rl"] != rows(finished)["sft"]
+
+
+def test_the_same_seed_gives_the_same_run(finished, tmp_path):
+    train(toy_runs.config(tmp_path / "again"), Display(quiet=True))
+    assert toy_runs.metrics(tmp_path / "again") == toy_runs.metrics(finished)
+    assert toy_runs.summary(tmp_path / "again") == toy_runs.summary(finished)
+    first, second = (
+        (folder / "episodes.jsonl").read_text().splitlines() for folder in (finished, tmp_path / "again")
+    )
+    assert first == second
+
+
+def test_another_seed_gives_another_run_on_the_same_panel(finished, tmp_path):
+    out = tmp_path / "other"
+    quick = {"steps": 1, "sft__max_steps": 10, "eval__every": 0}
+    train(toy_runs.config(out, seed=1, **quick), Display(quiet=True))
+    assert of(out, "rl")[0]["return"] != of(finished, "rl")[0]["return"]
+    assert rows(out)["random"] == rows(finished)["random"]
+    ids = [[row["task_id"] for row in rows(folder)["rl"]] for folder in (out, finished)]
+    assert ids[0] == ids[1]
+    assert of(out, "valid") == []
+
+
+def test_a_finished_run_is_answered_without_work(finished, tmp_path, monkeypatch):
+    out = tmp_path / "copy"
+    shutil.copytree(finished, out)
+    before = toy_runs.files(out)
+    monkeypatch.setattr("trainers.run._Run.execute", lambda self: pytest.fail("worked again"))
+    summary = train(toy_runs.config(out, "--resume"), Display(quiet=True))
+    assert summary == json.loads((finished / "summary.json").read_text())
+    assert toy_runs.files(out) == before
+    with pytest.raises(ConfigurationError, match="seed was 0 and is 5"):
+        train(toy_runs.config(out, "--resume", seed=5), Display(quiet=True))
+
+
+def test_the_turn_budget_ends_the_training(tmp_path):
+    out = tmp_path / "run"
+    changes = {"steps": 50, "rl__turn_budget": 100, "sft__max_steps": 0, "eval__every": 0}
+    summary = train(toy_runs.config(out, **changes), Display(quiet=True))
+    totals = [record["turns_total"] for record in of(out, "rl")]
+    assert totals[-1] >= 100 > totals[-2]
+    assert summary["steps"] == len(totals)
+
+
+def test_the_gate_ends_the_warm_start(tmp_path):
+    out = tmp_path / "run"
+    changes = {"steps": 1, "sft__gate_success": 0, "eval__every": 0}
+    summary = train(toy_runs.config(out, **changes), Display(quiet=True))
+    assert summary["warm_start"]["steps"] == 20
+    assert summary["warm_start"]["gated"] is True
+
+
+@pytest.mark.parametrize("preset", ["scalinginter", "gigpo"])
+def test_other_presets_run_also_from_a_reference_policy(tmp_path, preset):
+    changes = {"steps": 2, "sft__max_steps": 5, "eval__every": 0, "preset": preset}
+    summary = train(toy_runs.config(tmp_path / "run", **changes), Display(quiet=True))
+    assert (summary["preset"], summary["steps"]) == (preset, 2)
+
+
+def test_greedy_evaluation_is_said(tmp_path):
+    changes = {"steps": 1, "sft__max_steps": 5, "eval__every": 0}
+    config = toy_runs.config(tmp_path / "run", "--eval.greedy", **changes)
+    assert train(config, Display(quiet=True))["evaluation"]["decoding"] == "greedy"

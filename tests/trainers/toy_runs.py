@@ -1,0 +1,208 @@
+"""Whole training runs on the toy environment, small enough for tests."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from agentgym.outcome import Outcome
+from agentgym.tasks import Task
+from tests.toy import TOY_ID, ToyEnv
+from trainers.cli import parse_config
+from trainers.config import TrainConfig
+
+ROOT = Path(__file__).parents[2]
+FLAKY_ID = "agentgym-test/Flaky-v0"
+BROKEN_ID = "agentgym-test/Broken-v0"
+
+SETTINGS: Mapping[str, Any] = {
+    "env": TOY_ID,
+    "steps": 6,
+    "horizon": "3,4,5",
+    "every": 2,
+    "sft.demonstrations": 64,
+    "sft.max-steps": 40,
+    "sft.copy-steps": 5,
+    "sft.gate-every": 20,
+    "sft.gate-tasks": 16,
+    "sft.save-every": 10,
+    "sft.lr": 1e-2,
+    "rl.groups": 4,
+    "rl.group-size": 4,
+    "rl.micro-batch": 8,
+    "rl.turn-tokens": 4,
+    "rl.episode-tokens": 150,
+    "rl.save-every": 2,
+    "rl.lr": 1e-2,
+    "rl.warmup": 0,
+    "eval.tasks": 30,
+    "eval.every": 2,
+    "eval.valid-tasks": 10,
+    "tiny.hidden": 16,
+    "tiny.layers": 2,
+    "tiny.heads": 2,
+    "tiny.intermediate": 32,
+    "tiny.context": 256,
+}
+"""Two stage switches (steps 3 and 5), three checkpoints of each phase, a few seconds."""
+
+CLOCK = ("seconds", "tokens_per_second")
+"""Fields of ``metrics.jsonl`` that two equal runs do not share."""
+
+
+def arguments(out: Path, *flags: str, **changes: Any) -> list[str]:
+    """The command line of a toy run; ``changes`` write dots and dashes as in ``rl__group_size``."""
+    renamed = {k.replace("__", ".").replace("_", "-"): v for k, v in changes.items()}
+    pairs = {**SETTINGS, **renamed, "out": out}
+    return [*(f"--{name}={value}" for name, value in pairs.items()), *flags]
+
+
+def config(out: Path, *flags: str, **changes: Any) -> TrainConfig:
+    """The configuration that this command line stands for."""
+    return parse_config(arguments(out, *flags, **changes))
+
+
+def run_command(
+    command: Iterable[str], die_at: str = "", **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run ``agentgym-train`` in a process of its own, with the toy environments registered.
+
+    Args:
+        command: Arguments.
+        die_at: ``phase:step`` of a record of ``metrics.jsonl``; as soon as it is written the
+            process gets SIGKILL. Empty: it lives on.
+        **options: Of ``subprocess.run``.
+    """
+    return subprocess.run(
+        [sys.executable, "-m", "tests.trainers.toy_runs", die_at, *command],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        **options,
+    )
+
+
+def metrics(folder: Path) -> list[dict[str, Any]]:
+    """Records of a run, without what the clock said."""
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    return [{k: v for k, v in record.items() if k not in CLOCK} for record in records]
+
+
+def by_phase(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """The same records by phase (and arm): what a resumed run must share with an unbroken one.
+
+    Without the log-probability probe, which every process makes of the engine that it starts.
+    """
+    phases: dict[str, list[dict[str, Any]]] = {}
+    for record in metrics(folder):
+        record.pop("probe_gap", None)
+        phases.setdefault(f"{record['phase']} {record.get('arm', '')}".strip(), []).append(record)
+    return phases
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    """The summary of a run, without what the clock said."""
+    content: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    content.pop("wall_s")
+    return content
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Content of every file in a folder, by path."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def last_line(text: str) -> str:
+    """What a person reads last."""
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+class FlakyEnv(ToyEnv):
+    """Every third task fails: half of these at their start, half at the second action."""
+
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        if task.index % 6 == 0:
+            raise RuntimeError("no power")
+        return super()._start(task, rng)
+
+    def _act(self, action: str) -> Outcome:
+        if self.task.index % 6 == 3 and self.turn == 1:
+            raise ZeroDivisionError("short circuit\nin the second line")
+        return super()._act(action)
+
+
+class BrokenEnv(ToyEnv):
+    """Fails at the first action, whatever it is."""
+
+    def _act(self, action: str) -> Outcome:
+        raise RuntimeError("short circuit")
+
+
+class UnknownLengthEnv(ToyEnv):
+    """An environment whose task set does not know how long the expert needs."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.tasks.oracle_turns = lambda task: None  # type: ignore[method-assign]
+
+
+class ForeignEnv(gymnasium.Env[str, str]):
+    """An environment that is none of agentgym's."""
+
+    def __init__(self, max_turns: int) -> None:
+        pass
+
+
+ENVS: Mapping[str, type[gymnasium.Env[str, str]]] = {
+    "agentgym-test/Foreign-v0": ForeignEnv,
+    FLAKY_ID: FlakyEnv,
+    BROKEN_ID: BrokenEnv,
+    "agentgym-test/UnknownLength-v0": UnknownLengthEnv,
+}
+for env_id, env_class in ENVS.items():
+    if env_id not in gymnasium.registry:
+        gymnasium.register(env_id, entry_point=f"tests.trainers.toy_runs:{env_class.__name__}")
+
+
+def _die_at(moment: str) -> None:
+    """Arrange for SIGKILL right after a record has been written."""
+    import signal
+
+    from trainers.folder import RunFolder
+
+    phase, _, step = moment.partition(":")
+    log = RunFolder.log
+
+    def log_and_die(self: RunFolder, **record: Any) -> None:
+        log(self, **record)
+        if (record["phase"], str(record.get("step", record.get("arm")))) == (phase, step):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    RunFolder.log = log_and_die  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    from trainers.cli import main
+
+    if sys.argv[1]:
+        _die_at(sys.argv[1])
+    sys.exit(main(sys.argv[2:]))
