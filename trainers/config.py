@@ -22,7 +22,7 @@ class SftConfig:
     """Distinct training tasks whose expert episodes are imitated."""
     batch_size: int = 16
     """Demonstrations per step."""
-    lr: float = 3e-3
+    lr: float = 6e-3
     """Peak learning rate (linear warm-up, then cosine)."""
     max_steps: int | None = None
     """Steps after which the warm start ends even if the gate was not reached; 0: no warm start.
@@ -30,11 +30,11 @@ class SftConfig:
     None: 1,600 for ``--model tiny``, 0 for a pretrained model."""
     observation_weight: float = 0.5
     """Weight of the language-model loss on observation tokens."""
-    copy_steps: int = 150
+    copy_steps: int = 200
     """Steps that teach a fresh tiny model to copy, before the demonstrations."""
     gate_success: float = 0.35
     """Success of the sampled policy on validation tasks at which the warm start ends."""
-    gate_every: int = 50
+    gate_every: int = 25
     """Steps between two validations."""
     gate_tasks: int = 128
     """Validation tasks per gate check."""
@@ -50,21 +50,23 @@ class RlConfig:
     """Tasks per step."""
     group_size: int = 8
     """Episodes per task and step, which share the task and the environment seed."""
-    lr: float = 3e-4
-    """Learning rate (constant after the warm-up)."""
+    lr: float | None = None
+    """Learning rate, constant after the warm-up.
+
+    None: 6e-4 for ``--model tiny``, 2e-5 for adapters, 1e-6 for all weights of another model."""
     warmup: int = 5
     """Steps of linear warm-up."""
     temperature: float = 1.0
     """Sampling temperature of the behaviour policy."""
-    turn_tokens: int = 16
-    """Most tokens that the policy may write in one turn."""
-    episode_tokens: int = 512
-    """Most tokens of a whole episode, prompts and observations included."""
+    turn_tokens: int | None = None
+    """Most tokens that the policy may write in a turn; None: 18 for ``--model tiny``, else 256."""
+    episode_tokens: int | None = None
+    """Most tokens of an episode after its opening; None: 512 for ``--model tiny``, else 4096."""
     micro_batch: int = 32
     """Episodes per forward and backward pass."""
     max_grad_norm: float = 1.0
     """Gradient norm at which gradients are clipped."""
-    success_bonus: float = 0.5
+    success_bonus: float = 1.0
     """Reward added to the turn that solves the task."""
     invalid_penalty: float = 0.05
     """Reward taken from a turn whose action was invalid."""
@@ -176,7 +178,7 @@ def validate(config: TrainConfig) -> None:
                 raise ConfigurationError(f"expected {flag} to be at least {least}, got {value}")
     for flag in ABOVE_ZERO:
         value = _value(config, flag)
-        if not 0 < value < math.inf:
+        if value is not None and not 0 < value < math.inf:
             raise ConfigurationError(f"expected {flag} to be a number above 0, got {value}")
     if config.rl.group_size < 2:
         raise ConfigurationError(

@@ -30,8 +30,8 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             "expert": "thinking",
         },
         horizon=(5, 7, 9),
-        every=40,
-        steps=150,
+        every=6,
+        steps=110,
     ),
 }
 

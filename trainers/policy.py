@@ -17,6 +17,10 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.runner import Opening, system_opening
 
 TINY = "tiny"
+TINY_BUDGET = (18, 512)
+"""Tokens per turn and per episode of the tiny policy."""
+PRETRAINED_BUDGET = (256, 4096)
+"""Tokens per turn and per episode of a pretrained model."""
 
 
 @dataclass
@@ -133,10 +137,11 @@ def _dtype() -> Any:
 def _assemble(plan: Plan, model: Any, tokenizer: Any, system: str | None) -> PolicyModel:
     """Put model, tokenizer and budgets together."""
     settings = plan.config.rl
+    turn, episode = TINY_BUDGET if plan.config.model == TINY else PRETRAINED_BUDGET
     context = int(getattr(model.config, "max_position_embeddings", 32768))
     limits = Limits(
-        turn_tokens=settings.turn_tokens,
-        episode_tokens=min(settings.episode_tokens, context),
+        turn_tokens=settings.turn_tokens or turn,
+        episode_tokens=min(settings.episode_tokens or episode, context),
         context=context,
     )
     return PolicyModel(model, TurnTokenizer(tokenizer), system_opening(system), limits)

@@ -152,7 +152,7 @@ def make_trainer(
         groups=settings.groups,
         group_size=settings.group_size,
         steps=plan.steps,
-        lr=settings.lr,
+        lr=learning_rate(plan),
         limits=policy.limits,
         micro_batch=settings.micro_batch,
         warmup=settings.warmup,
@@ -214,6 +214,15 @@ def _is_complete(state: Path) -> bool:
         return False
 
 
+def learning_rate(plan: Plan) -> float:
+    """Return the learning rate: the one asked for, or what suits the kind of weights."""
+    if plan.config.rl.lr is not None:
+        return plan.config.rl.lr
+    if plan.config.model == TINY:
+        return 6e-4
+    return 2e-5 if plan.config.lora.r else 1e-6
+
+
 def reward_hooks(plan: Plan) -> list[Any]:
     """Return the turn-level rewards that training adds to the family's own."""
     settings = plan.config.rl
@@ -261,7 +270,7 @@ def _engine(plan: Plan, policy: PolicyModel) -> Any:
         VLLMColocateEngine,
         dtype=str(policy.model.dtype).removeprefix("torch."),
         max_model_len=min(
-            policy.limits.context, policy.limits.episode_tokens + settings.turn_tokens + 512
+            policy.limits.context, policy.limits.episode_tokens + policy.limits.turn_tokens + 512
         ),
         max_num_seqs=settings.groups * settings.group_size,
         seed=plan.config.seed,
