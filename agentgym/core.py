@@ -8,50 +8,25 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from agentgym.actions import GRAMMARS, ActionSpec, openai_tools, parse, prompt, render, strip_think
-from agentgym.errors import ConfigurationError, NotSupported
+from agentgym.actions import ActionSpec
+from agentgym.errors import NotSupported
+from agentgym.expert import Oracle
 from agentgym.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
+from agentgym.language import ACTION_LENGTH, Language
+from agentgym.options import checked_options, turns
 from agentgym.outcome import Outcome, Snapshot, StopReason, bounded, stop_reason
 from agentgym.spaces import UnicodeText
 from agentgym.tasks import Task, TaskSet
 
 OBSERVATION_LENGTH = 32768
-ACTION_LENGTH = 4096
-RESET_OPTIONS = ("split", "index", "task_id", "horizon", "training_step")
-
-
-class Oracle:
-    """The expert policy of one environment, reached through ``env.unwrapped.oracle()``.
-
-    It reads the environment's hidden state and answers in the environment's own grammar.
-    """
-
-    def __init__(self, env: TextEnv) -> None:
-        self._env = env
-
-    def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Return the next action of the expert's plan.
-
-        Raises:
-            NotSupported: The family has no expert, or none from this state.
-        """
-        action = self._env.oracle_action()
-        if action is None:
-            raise NotSupported(
-                f"expected {type(self._env).__name__} to know an expert action in this state, but "
-                "it does not; the expert works from every state that is not yet lost"
-            )
-        return action
 
 
 class TextEnv(gymnasium.Env[str, str], ABC):
@@ -84,15 +59,11 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         expose_oracle: bool = False,
         render_mode: str | None = None,
     ) -> None:
-        if grammar not in GRAMMARS:
-            raise ConfigurationError(
-                f"expected grammar to be one of {', '.join(GRAMMARS)}; got {grammar!r}"
-            )
+        self.language = Language(self.action_specs, grammar)
         tasks.check(split)
         self.tasks = tasks
-        self.max_turns = _turns(max_turns, "max_turns")
+        self.max_turns = turns(max_turns, "max_turns")
         self.split = split
-        self.grammar = grammar
         self.expose_oracle = expose_oracle
         self.render_mode = render_mode
         self.observation_space = UnicodeText(OBSERVATION_LENGTH)
@@ -169,10 +140,9 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         """
         super().reset(seed=seed)
         self._running = False
-        options = options or {}
-        _known(options)
-        task = self.tasks.choose(options, self.np_random, self.split)
-        self.horizon = _turns(options.get("horizon", self.max_turns), "horizon")
+        chosen = checked_options(options)
+        task = self.tasks.choose(chosen, self.np_random, self.split)
+        self.horizon = turns(chosen.get("horizon", self.max_turns), "horizon")
         self.turn, self._score, self._last_action = 0, 0.0, None
         self._task = task
         self._observation = bounded(self._start(task, self.np_random), OBSERVATION_LENGTH)
@@ -180,10 +150,10 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         state_key = self._state_key()
         if self.hooks:
             state = self._turn_state(state_key)
-            self.hooks.reset(state, int(options.get("training_step", 0)))
+            self.hooks.reset(state, int(chosen.get("training_step", 0)))
         info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, state_key, "")
         info["goal"] = task.goal
-        info["tools"] = json.loads(_tools_json(self.action_specs))
+        info["tools"] = self.language.tools()
         return self._observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -202,7 +172,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         """
         if not self._running:
             raise ResetNeeded("expected a running episode: call env.reset() before env.step()")
-        text, trailing, problem = self._read(action)
+        text, trailing, problem = self.language.read(action)
         self._running = False  # in case the engine fails
         outcome = Outcome(problem, valid=False) if problem else self._act(text)
         self.turn += 1
@@ -303,35 +273,13 @@ class TextEnv(gymnasium.Env[str, str], ABC):
     def oracle_action(self) -> str | None:
         """Return the expert's next action in this environment's grammar, or None."""
         action = self._oracle_action()
-        return None if action is None else self._written(action)
+        return None if action is None else self.language.write(action)
 
     def action_prompt(self) -> str:
         """Return the paragraph that tells a language model how to write actions."""
-        return prompt(self.action_specs, self.grammar)
+        return self.language.prompt()
 
     # -- parts ----------------------------------------------------------------------------------
-
-    def _read(self, action: str) -> tuple[str, str, str]:
-        """Turn model text into (native action, trailing text, problem)."""
-        if not isinstance(action, str):
-            raise ConfigurationError(
-                f"expected the action to be a str, got {type(action).__name__}: {action!r:.80}"
-            )
-        if not action.isascii():
-            action = action.encode("utf-8", "replace").decode("utf-8")
-        if self.grammar == "native":
-            return bounded(strip_think(action), ACTION_LENGTH), "", ""
-        parsed = parse(action, self.action_specs, self.grammar)
-        if parsed.error:
-            return "", parsed.trailing, f"invalid: {parsed.error}"
-        return bounded(parsed.native, ACTION_LENGTH), parsed.trailing, ""
-
-    def _written(self, native: str) -> str:
-        """Write a native action in this environment's grammar."""
-        if self.grammar == "native":
-            return native
-        call = parse(native, self.action_specs, "native").call
-        return native if call is None else render(call, self.action_specs, self.grammar)
 
     def _state_key(self) -> str:
         """Hash the engine's state to 16 hexadecimal digits."""
@@ -358,7 +306,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         trailing: str,
     ) -> dict[str, Any]:
         """Assemble the info dict: the same keys at every step, fresh objects, JSON-safe."""
-        native = self.grammar == "native"
+        language = self.language
         admissible = list(self._admissible()) if self._running else []
         info = {
             "task_id": self.task.id,
@@ -366,7 +314,9 @@ class TextEnv(gymnasium.Env[str, str], ABC):
             "turn": self.turn,
             "horizon": self.horizon,
             "action_valid": outcome.valid,
-            "admissible_actions": admissible if native else [*map(self._written, admissible)],
+            "admissible_actions": (
+                admissible if language.native else [*map(language.write, admissible)]
+            ),
             "success": outcome.success,
             "score": self._score,
             "reward_terms": terms,
@@ -379,25 +329,3 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         if self.expose_oracle:
             info["oracle_action"] = self.oracle_action() if self._running else None
         return info
-
-
-@cache
-def _tools_json(specs: tuple[ActionSpec, ...]) -> str:
-    """Describe actions as OpenAI tools, once per set of actions."""
-    return json.dumps(openai_tools(specs))
-
-
-def _turns(value: Any, name: str) -> int:
-    """Validate a number of turns."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ConfigurationError(f"expected {name} to be an integer of at least 1, got {value!r}")
-    return int(value)
-
-
-def _known(options: Mapping[str, Any]) -> None:
-    """Refuse reset options that nothing reads."""
-    unknown = sorted(set(options) - set(RESET_OPTIONS))
-    if unknown:
-        raise ConfigurationError(
-            f"expected reset options among {', '.join(RESET_OPTIONS)}; got {unknown}"
-        )

@@ -12,9 +12,10 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from agentgym.actions import ActionSpec, Param, openai_tools
-from agentgym.core import ACTION_LENGTH, OBSERVATION_LENGTH, TextEnv
+from agentgym.core import OBSERVATION_LENGTH, TextEnv
 from agentgym.errors import ConfigurationError, NotSupported, TaskNotFound
 from agentgym.hooks import TurnContext
+from agentgym.language import ACTION_LENGTH
 from agentgym.outcome import Outcome, StopReason, bounded, stop_reason
 from agentgym.tasks import Task, TaskList
 from tests.faulty import FaultyEnv

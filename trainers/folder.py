@@ -1,7 +1,7 @@
 """The folder of a run: written as the run goes, and fit to be resumed after ``kill -9``.
 
 Layout: ``config.yaml``, ``state.json``, ``metrics.jsonl``, ``episodes.jsonl``, ``checkpoints/``,
-``curve.png``, ``summary.json``, ``report.html``.
+``curve.png``, ``summary.json``, ``report.html``, and ``warnings.log`` if there were any.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ class RunFolder:
         self.metrics_path = path / "metrics.jsonl"
         self.episodes_path = path / "episodes.jsonl"
         self.summary_path = path / "summary.json"
+        self.warnings_path = path / "warnings.log"
 
     @classmethod
     def open(cls, path: Path, config: TrainConfig) -> RunFolder:
@@ -209,7 +210,7 @@ def append_line(path: Path, line: str) -> None:
 
 def _cut_unfinished_line(path: Path) -> None:
     """Take off what a killed run left of its last line, so that the next one starts afresh."""
-    if not path.exists():
+    if not path.is_file():
         return
     with path.open("r+b") as file:
         end = file.seek(0, os.SEEK_END)

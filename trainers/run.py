@@ -6,6 +6,8 @@ import json
 import logging
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +44,7 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
         require(module, "train")
     check_model(config.model)
     folder = RunFolder.open(plan.out, config)
-    with display or Display() as shown:
+    with display or Display() as shown, _warnings_to(folder.warnings_path):
         if folder.summary_path.exists():
             shown.note(f"this run is complete: {folder.summary_path}")
             return json.loads(folder.summary_path.read_text())
@@ -169,7 +171,33 @@ class _Run:
                 f"trained minus warm start, {name}: {paired[f'{name}_mean']:+.3f} "
                 f"(95 % {low:+.3f} to {high:+.3f}, paired over {paired['n']} tasks)"
             )
+        if self._folder.warnings_path.exists():
+            self._display.note(f"there were warnings, see {self._folder.warnings_path}")
         self._display.note(f"{summary['wall_s']:.0f} s; open {report}")
+
+
+class _WarningFile(logging.FileHandler):
+    """Keeps warnings with their tracebacks; a disk that is full is noticed by more than this."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Do nothing."""
+
+
+@contextmanager
+def _warnings_to(path: Path) -> Iterator[None]:
+    """Write what the packages warn of, such as failed episodes, to a file instead of the screen."""
+    handler = _WarningFile(path, delay=True, encoding="utf-8")
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
+    loggers = [logging.getLogger(name) for name in ("agentgym", "trainers")]
+    for each in loggers:
+        each.addHandler(handler)
+    try:
+        yield
+    finally:
+        for each in loggers:
+            each.removeHandler(handler)
+        handler.close()
 
 
 def _quiet_libraries() -> None:

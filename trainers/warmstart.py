@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +74,20 @@ def expert_texts(env: GuardedEnv, tasks: Iterable[Mapping[str, Any]]) -> Iterato
     """Yield every text of the expert's episodes: observations and actions.
 
     An episode ends where its environment fails.
+
+    Raises:
+        EnvFailure: The environment failed at the start of every one.
     """
+    failure, begun = None, False
     for options in tasks:
-        with suppress(EnvFailure):
-            yield from _expert_episode(env, options)
+        try:
+            for text in _expert_episode(env, options):
+                begun = True
+                yield text
+        except EnvFailure as error:
+            failure = error
+    if failure is not None and not begun:
+        raise EnvFailure(f"expected episodes of the expert, but all failed; last: {failure}")
 
 
 def _expert_episode(env: GuardedEnv, options: Mapping[str, Any]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 import time
@@ -13,27 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from agentgym.errors import ConfigurationError
+from agentgym.vector.limits import CLOSE_SECONDS, Limits, overdue
 from agentgym.vector.slots import CAUGHT, Description, EnvFactory, Failure, Seat, Slots
-
-BACKENDS = ("inprocess", "thread", "process")
-THREADS = 32
-CLOSE_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Time limits in seconds; None is no limit."""
-
-    step: float | None = None
-    """Limit of one step of one environment."""
-    reset: float | None = None
-    """Limit of one reset or call of one environment."""
-
-    def of(self, kind: str) -> float:
-        """Return the limit of ``kind`` (``"step"`` or another), infinite if there is none."""
-        limit = self.step if kind == "step" else self.reset
-        return float("inf") if limit is None else limit
 
 
 class Backend(Protocol):
@@ -173,43 +153,6 @@ class Threads:
             self.restarts += 1
             self._threads.remove(job.thread)
             self._start()
-
-
-def make_backend(
-    env_fns: Sequence[EnvFactory], backend: str, workers: int | None, limits: Limits
-) -> Backend:
-    """Make the back end of that name.
-
-    Raises:
-        ConfigurationError: There is no such back end, or ``workers`` is not positive.
-    """
-    if backend not in BACKENDS:
-        raise ConfigurationError(
-            f"expected backend to be one of {', '.join(BACKENDS)}; got {backend!r}"
-        )
-    if workers is not None and workers < 1:
-        raise ConfigurationError(f"expected workers of at least 1, got {workers}")
-    if backend == "inprocess":
-        return InProcess(env_fns)
-    default = THREADS if backend == "thread" else _cpus()
-    count = min(workers or default, len(env_fns))
-    if backend == "thread":
-        return Threads(env_fns, count, limits)
-    from agentgym.vector.process import Processes
-
-    return Processes(env_fns, count, limits)
-
-
-def _cpus() -> int:
-    """Return the number of CPUs that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def overdue(kind: str, limit: float) -> str:
-    """Describe an environment that passed its time limit."""
-    return f"no answer to {kind} within {limit:g} s: the environment hangs and was given up"
 
 
 def _patience(waiting: set[_Job], limit: float) -> float | None:

@@ -14,7 +14,7 @@ from multiprocessing import Pipe
 from typing import Any
 
 from agentgym.errors import EnvFailure, NotSupported
-from agentgym.vector.backends import Limits, overdue
+from agentgym.vector.limits import Limits, overdue
 from agentgym.vector.slots import Description, Mistake
 from agentgym.vector.worker import Board
 

@@ -16,7 +16,8 @@ from gymnasium.vector.utils import batch_space
 from agentgym.errors import ConfigurationError
 from agentgym.registration import family
 from agentgym.vector import infos as _infos
-from agentgym.vector.backends import Limits, make_backend
+from agentgym.vector.choice import make_backend
+from agentgym.vector.limits import Limits
 from agentgym.vector.rollout import RolloutFace
 from agentgym.vector.slots import EnvFactory, Spec
 

@@ -18,8 +18,8 @@ from typing import Any
 import cloudpickle
 
 from agentgym.errors import EnvFailure
-from agentgym.vector.backends import CLOSE_SECONDS, Limits
 from agentgym.vector.child import Child, WorkerLost
+from agentgym.vector.limits import CLOSE_SECONDS, Limits
 from agentgym.vector.slots import Description, EnvFactory, Failure
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ import time
 from multiprocessing.connection import Connection
 from typing import Any
 
-from agentgym.vector.backends import Limits
+from agentgym.vector.limits import Limits
 from agentgym.vector.slots import CAUGHT, Mistake, Slots
 
 ORPHAN_SECONDS = 1.0

@@ -220,7 +220,7 @@ class WebShopEnv(TextEnv):
 
     def _command(self, action: str) -> tuple[str, str] | None:
         """Read an action as the original does, or forgivingly behind another grammar."""
-        if self.grammar != "native":
+        if not self.language.native:
             return compact.read(action)
         found = _OFFICIAL_ACTION.match(action)
         return None if found is None else (found[1], found[2].lower())

@@ -1,0 +1,88 @@
+"""How an environment and a policy understand each other: one grammar over one set of actions."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, NamedTuple
+
+from agentgym.actions import GRAMMARS, ActionSpec, openai_tools, parse, prompt, render, strip_think
+from agentgym.errors import ConfigurationError
+from agentgym.outcome import bounded
+
+ACTION_LENGTH = 4096
+"""Most characters of an action, thinking removed."""
+
+
+class Reading(NamedTuple):
+    """What a policy's text was understood as."""
+
+    native: str
+    """The action in the native grammar; empty if there is none."""
+    trailing: str = ""
+    """Text after the first complete action."""
+    problem: str = ""
+    """Why there is no action; empty if there is one."""
+
+
+class Language:
+    """Reads and writes actions in one grammar.
+
+    Args:
+        specs: The environment's actions.
+        grammar: Name of the grammar.
+
+    Raises:
+        ConfigurationError: There is no such grammar.
+    """
+
+    def __init__(self, specs: tuple[ActionSpec, ...], grammar: str) -> None:
+        if grammar not in GRAMMARS:
+            raise ConfigurationError(
+                f"expected grammar to be one of {', '.join(GRAMMARS)}; got {grammar!r}"
+            )
+        self.specs, self.grammar = specs, grammar
+        self.native = grammar == "native"
+
+    def read(self, action: str) -> Reading:
+        """Understand model text: thinking stripped, length bounded, never evaluated.
+
+        Native text is passed on whole, because a family's own grammar may be looser or stricter
+        than its declaration.
+
+        Raises:
+            ConfigurationError: The action is not a ``str``.
+        """
+        if not isinstance(action, str):
+            raise ConfigurationError(
+                f"expected the action to be a str, got {type(action).__name__}: {action!r:.80}"
+            )
+        if not action.isascii():
+            action = action.encode("utf-8", "replace").decode("utf-8")
+        if self.native:
+            return Reading(bounded(strip_think(action), ACTION_LENGTH))
+        parsed = parse(action, self.specs, self.grammar)
+        if parsed.error:
+            return Reading("", parsed.trailing, f"invalid: {parsed.error}")
+        return Reading(bounded(parsed.native, ACTION_LENGTH), parsed.trailing)
+
+    def write(self, native: str) -> str:
+        """Write a native action in this grammar."""
+        if self.native:
+            return native
+        call = parse(native, self.specs, "native").call
+        return native if call is None else render(call, self.specs, self.grammar)
+
+    def prompt(self) -> str:
+        """Return the paragraph that tells a language model how to write actions."""
+        return prompt(self.specs, self.grammar)
+
+    def tools(self) -> list[dict[str, Any]]:
+        """Describe the actions as OpenAI tools; fresh objects."""
+        tools: list[dict[str, Any]] = json.loads(_tools_json(self.specs))
+        return tools
+
+
+@cache
+def _tools_json(specs: tuple[ActionSpec, ...]) -> str:
+    return json.dumps(openai_tools(specs))

@@ -1,0 +1,318 @@
+"""What a person gets to see: one clear sentence and exit code 2, and nothing is damaged."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.toy import ToyEnv, ToyTasks
+from tests.trainers import toy_runs
+from trainers.cli import main, parse_config, storage_problem
+from trainers.folder import RunFolder
+
+QUICK = {"steps": 2, "sft__max_steps": 20, "eval__every": 0, "eval__tasks": 12}
+
+
+def sentence(capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line on standard error that says what is wrong."""
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err
+    lines = [line for line in said.err.splitlines() if line.startswith("agentgym-train: ")]
+    assert lines == [toy_runs.last_line(said.err)], "exactly one sentence, and it comes last"
+    return lines[0].removeprefix("agentgym-train: ")
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"env": "nope"}, "expected the name of an environment (webshop"),
+        ({"env_args": "split=exam"}, "expected a split of toy: one of train, valid, test"),
+        ({"env_args": "colour=red"}, "expected --env-args that agentgym-test/Toy-v0 takes"),
+        ({"preset": "nope"}, "expected a preset of"),
+        ({"preset": "mt-ppo"}, "needs critic"),
+        ({"horizon": "5,x"}, "expected turn budgets such as '8' or '5,8,10', got '5,x'"),
+        ({"model": "/no/such/model"}, "expected --model to be 'tiny', a folder or a hub id"),
+        ({"model": "nobody/nothing"}, "expected --model to be 'tiny', a folder or a hub id"),
+        ({"seed": -1}, "expected --seed to be at least 0, got -1"),
+        ({"rl__micro_batch": 5}, "expected --rl.micro-batch to divide"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_makes_no_folder(tmp_path, capsys, changes, expected):
+    out = tmp_path / "run"
+    assert main(toy_runs.arguments(out, **changes)) == 2
+    assert expected in sentence(capsys)
+    assert not out.exists()
+
+
+def test_a_folder_that_is_no_model_is_named(tmp_path, capsys):
+    (tmp_path / "model").mkdir()
+    assert main(toy_runs.arguments(tmp_path / "run", model=tmp_path / "model")) == 2
+    assert str(tmp_path / "model") in sentence(capsys)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_without_a_chat_template_is_refused_before_anything_is_written(tmp_path, capsys):
+    from tests.trainers import tiny_policy
+
+    tokenizer = tiny_policy.tokenizer()
+    tokenizer.chat_template = None
+    tokenizer.save_pretrained(tmp_path / "model")
+    tiny_policy.model().save_pretrained(tmp_path / "model")
+    assert main(toy_runs.arguments(tmp_path / "run", model=tmp_path / "model")) == 2
+    assert "chat_template" in sentence(capsys)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("flags", [["--steps=many"], ["--no-such-flag"], ["--engine=magic"]])
+def test_arguments_that_cannot_be_read_exit_with_2(tmp_path, capsys, flags):
+    with pytest.raises(SystemExit) as caught:
+        main(toy_runs.arguments(tmp_path / "run", *flags))
+    assert caught.value.code == 2
+    assert flags[0].split("=")[0] in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "fit"), [([], None), (["--fit"], True), (["--no-fit"], False), (["--fit=False"], False)]
+)
+@pytest.mark.parametrize("after", [[], ["--seed=1"]])
+def test_fit_is_a_switch_with_a_third_state(flags, fit, after):
+    assert parse_config(["--env=webshop", *flags, *after]).fit is fit
+
+
+# -- the output folder -----------------------------------------------------------------------------
+
+
+def test_the_folder_of_another_run_is_left_as_it_is(finished, tmp_path, capsys):
+    out = tmp_path / "run"
+    shutil.copytree(finished, out)
+    before = toy_runs.files(out)
+    assert main(toy_runs.arguments(out)) == 2
+    assert "--resume" in sentence(capsys)
+    assert main(toy_runs.arguments(out, "--resume", seed=3)) == 2
+    assert "seed was 0 and is 3" in sentence(capsys)
+    assert toy_runs.files(out) == before
+    assert main(toy_runs.arguments(out, "--resume")) == 0
+    assert "complete" in capsys.readouterr().err
+    assert toy_runs.files(out) == before
+
+
+def test_a_folder_with_other_files_is_left_as_it_is(tmp_path, capsys):
+    (tmp_path / "thesis.tex").write_text("precious")
+    assert main(toy_runs.arguments(tmp_path)) == 2
+    assert "other files" in sentence(capsys)
+    assert toy_runs.files(tmp_path) == {"thesis.tex": b"precious"}
+
+
+@pytest.mark.parametrize("place", ["/dev/null/run", "/proc/run"])
+def test_an_output_that_cannot_be_written_is_one_sentence(place, capsys):
+    assert main(toy_runs.arguments(Path(place))) == 2
+    assert f"{place} cannot" in sentence(capsys)
+
+
+# -- a full disk -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path | None]:
+    """A file system of 400 KiB; None where this process may not mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)]
+    try:
+        mounted = subprocess.run(command, capture_output=True).returncode == 0
+    except OSError:
+        mounted = False
+    yield disk if mounted else None
+    if mounted:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def test_a_disk_that_fills_up_is_one_sentence_and_the_run_goes_on_when_there_is_room(
+    small_disk, finished, tmp_path, capfd
+):
+    """On a small file system where that can be mounted, else under a limit on file sizes."""
+    if small_disk is None:
+        out = tmp_path / "run"
+        limit = (60_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+        ended = toy_runs.run_command(
+            toy_runs.arguments(out),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
+        )
+        code, error = ended.returncode, ended.stderr
+    else:
+        out = small_disk / "run"
+        code, error = main(toy_runs.arguments(out)), capfd.readouterr().err
+    assert code == 2, error
+    assert "Traceback" not in error
+    assert toy_runs.last_line(error).startswith("agentgym-train: expected to ")
+    assert "--resume" in toy_runs.last_line(error)
+    before = toy_runs.by_phase(out)
+    assert before["eval oracle"], "the disk should fill up later than that"
+    moved = shutil.copytree(out, tmp_path / "moved")
+    assert main(toy_runs.arguments(moved, "--resume")) == 0
+    assert toy_runs.by_phase(moved) == toy_runs.by_phase(finished)
+    assert toy_runs.summary(moved) == toy_runs.summary(finished)
+
+
+FILES = {
+    "the records": "metrics.jsonl",
+    "the episodes": "episodes.jsonl",
+    "a checkpoint of the warm start": "checkpoints/sft-10/state.pt",
+    "a checkpoint of the training": "checkpoints/rl/checkpoint-1/optimizer.pt",
+}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+@pytest.mark.parametrize("what", FILES)
+def test_whatever_file_does_not_fit_is_one_sentence(tmp_path, capsys, what):
+    out = tmp_path / "run"
+    quick = {**QUICK, "rl__save_every": 1}
+    RunFolder.open(out, toy_runs.config(out, **quick))
+    full = out / FILES[what]
+    full.parent.mkdir(parents=True, exist_ok=True)
+    full.symlink_to("/dev/full")
+    assert main(toy_runs.arguments(out, "--resume", **quick)) == 2
+    assert "expected to" in sentence(capsys)
+    full.unlink()
+    assert main(toy_runs.arguments(out, "--resume", **quick)) == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [
+        (OSError(errno.ENOSPC, "x"), "No space left on device"),
+        (OSError(errno.EFBIG, "x", "some/file"), "File too large (some/file)"),
+        (OSError(errno.EDQUOT, "x"), os.strerror(errno.EDQUOT)),
+        (PermissionError(errno.EACCES, "x"), "Permission denied"),
+        (RuntimeError("I/O error: No space left on device (os error 28)"), "No space left"),
+        (RuntimeError("[enforce fail] PytorchStreamWriter failed writing file"), "disk may be"),
+        (FileNotFoundError(errno.ENOENT, "x"), None),
+        (RuntimeError("shape mismatch"), None),
+    ],
+)
+def test_a_problem_of_the_disk_is_told_from_others(error, problem):
+    for shown in (error, chained(error)):
+        found = storage_problem(shown)
+        assert found is None if problem is None else problem in str(found)
+
+
+def chained(error: Exception) -> Exception:
+    try:
+        try:
+            raise error
+        except Exception as cause:
+            raise RuntimeError("while saving") from cause
+    except RuntimeError as outer:
+        return outer
+
+
+def test_other_errors_are_not_swallowed(tmp_path, monkeypatch):
+    def fail(config: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("trainers.run.train", fail)
+    with pytest.raises(RuntimeError, match="a bug"):
+        main(toy_runs.arguments(tmp_path / "run"))
+
+
+# -- environments that fail ------------------------------------------------------------------------
+
+
+def test_an_environment_that_fails_now_and_then_costs_these_episodes_only(tmp_path):
+    out = tmp_path / "run"
+    changes = {**QUICK, "env": toy_runs.FLAKY_ID, "eval__tasks": 40, "steps": 3}
+    ended = toy_runs.run_command(toy_runs.arguments(out, **changes))
+    assert ended.returncode == 0, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "warnings.log" in ended.stderr
+    tasks = ToyTasks()
+    panel = tasks.panel("test", 40)
+    phases = toy_runs.by_phase(out)
+    assert [record["step"] for record in phases["rl"]] == [1, 2, 3]
+    assert any(record["error"] > 0 for record in phases["rl"])
+    summary = toy_runs.summary(out)
+    for arm in ("random", "sft", "rl", "oracle"):
+        rows = phases[f"eval {arm}"][0]["rows"]
+        failed = {row["task_id"] for row in rows if row["stop_reason"] == "error"}
+        assert failed == {i for i in panel.ids if tasks.find(i).index % 3 == 0}
+        assert summary["eval"][arm]["n"] == 40 - len(failed)
+    assert "ZeroDivisionError" in (out / "warnings.log").read_text()
+    reasons = {row["error"] for row in phases["eval oracle"][0]["rows"]} - {""}
+    assert reasons == {
+        "RuntimeError: no power",
+        "ZeroDivisionError: short circuit\nin the second line",
+    }
+    assert "error" not in {
+        json.loads(line)["stop_reason"] for line in (out / "episodes.jsonl").read_text().splitlines()
+    }
+
+
+def test_an_environment_that_always_fails_is_one_sentence(tmp_path, capsys):
+    out = tmp_path / "run"
+    assert main(toy_runs.arguments(out, env=toy_runs.BROKEN_ID, **QUICK)) == 2
+    said = sentence(capsys)
+    assert "all 12 failed" in said
+    assert "RuntimeError: short circuit" in said
+    assert main(toy_runs.arguments(out, "--resume", env=toy_runs.BROKEN_ID, **QUICK)) == 2
+    assert "all 12 failed" in sentence(capsys)
+
+
+def test_an_environment_that_breaks_in_training_is_one_sentence_and_can_be_mended(
+    tmp_path, capsys, monkeypatch
+):
+    """After the baselines no episode can be played any more; then somebody repairs it."""
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr("trainers.arms.Arms.add_baselines", broken_after(patch, ToyEnv))
+        assert main(toy_runs.arguments(out, **QUICK)) == 2
+    assert "failed; last: RuntimeError: cut" in sentence(capsys)
+    assert main(toy_runs.arguments(out, "--resume", **QUICK)) == 0
+
+
+def broken_after(patch: pytest.MonkeyPatch, env: type):
+    from trainers.arms import Arms
+
+    original = Arms.add_baselines
+
+    def fail(self, *_):
+        raise RuntimeError("cut")
+
+    def add_baselines(self):
+        original(self)
+        patch.setattr(env, "_start", fail)
+
+    return add_baselines
+
+
+# -- Ctrl-C ----------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path, capsys, monkeypatch):
+    out = tmp_path / "run"
+    log = RunFolder.log
+
+    def interrupted(self, **record):
+        log(self, **record)
+        if record["phase"] == "rl":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "log", interrupted)
+        assert main(toy_runs.arguments(out, **QUICK)) == 130
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert "--resume" in toy_runs.last_line(said)
+    assert main(toy_runs.arguments(out, "--resume", **QUICK)) == 0
+    assert [record["step"] for record in toy_runs.by_phase(out)["rl"]] == [1, 2]
