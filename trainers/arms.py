@@ -16,6 +16,8 @@ from trainers.rollouts.trajectory import Trajectory
 
 BASELINES = ("random", "oracle")
 PANEL_SEED = 0
+GREEDY = "-greedy"
+"""Suffix of an arm that takes the likeliest token instead of sampling."""
 
 
 def test_panel(plan: Plan) -> Panel:
@@ -107,8 +109,8 @@ class Arms:
         return self._store(arm, rows)
 
     def summary(self) -> dict[str, Any]:
-        """Return the ``eval`` and ``paired`` parts of ``summary.json``."""
-        arms = {
+        """Return the parts ``eval``, ``paired`` and ``greedy`` of ``summary.json``."""
+        rows = {
             arm: {
                 "n": report.n,
                 "score_mean": report.score_mean,
@@ -118,9 +120,18 @@ class Arms:
                 "turns_mean": report.turns_mean,
                 "scaled": self._scaled(report.score_mean),
             }
-            for arm, report in sorted(self._reports.items())
+            for arm, report in self._reports.items()
         }
-        return {"eval": arms, "paired": {"rl_minus_sft": self.paired("rl", "sft")}}
+        result: dict[str, Any] = {
+            "eval": {arm: rows[arm] for arm in ("random", "sft", "rl", "oracle")},
+            "paired": {"rl_minus_sft": self.paired("rl", "sft")},
+        }
+        if f"rl{GREEDY}" in rows:
+            result["greedy"] = {
+                **{arm: rows[f"{arm}{GREEDY}"] for arm in ("sft", "rl")},
+                "rl_minus_sft": self.paired(f"rl{GREEDY}", f"sft{GREEDY}"),
+            }
+        return result
 
     def paired(self, arm: str, base: str) -> dict[str, Any]:
         """Compare two arms task by task.

@@ -31,7 +31,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         },
         horizon=(5, 7, 9),
         every=6,
-        steps=110,
+        steps=100,
     ),
 }
 

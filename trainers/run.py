@@ -14,7 +14,7 @@ from typing import Any
 from rich.table import Table
 
 from agentgym.errors import require
-from trainers.arms import Arms
+from trainers.arms import GREEDY, Arms
 from trainers.config import TrainConfig
 from trainers.folder import COMPLETE, RunFolder, write_atomically
 from trainers.plan import Plan, make_plan
@@ -100,14 +100,15 @@ class _Run:
             trainer.runner.envs.close()
 
     def _evaluate(self, arm: str, arms: Arms, trainer: Any) -> None:
-        """Play the panel with the present policy, unless that has been done."""
-        if arm in arms:
-            return
+        """Play the panel with the present policy, sampled and greedy, unless that was done."""
         config = self._plan.config
-        self._display.phase(f"test {ARM_NAMES[arm]}", 1)
-        played = trainer.play(arms.tasks, greedy=config.eval.greedy, seed=config.seed)
-        report = arms.add(arm, played)
-        self._display.update(1, score=report.score_mean, success=report.success)
+        for name, greedy in ((arm, config.eval.greedy), (f"{arm}{GREEDY}", True)):
+            if name in arms or (greedy and config.eval.greedy and name != arm):
+                continue
+            self._display.phase(f"test {ARM_NAMES[arm]}{GREEDY if greedy else ''}", 1)
+            played = trainer.play(arms.tasks, greedy=greedy, seed=config.seed)
+            report = arms.add(name, played)
+            self._display.update(1, score=report.score_mean, success=report.success)
 
     def _note_time(self) -> None:
         """Remember the time spent so far, for the summary of a resumed run."""
@@ -179,7 +180,7 @@ class _Run:
 class _WarningFile(logging.FileHandler):
     """Keeps warnings with their tracebacks; a disk that is full is noticed by more than this."""
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+    def handleError(self, record: logging.LogRecord) -> None:
         """Do nothing."""
 
 

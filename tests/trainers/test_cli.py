@@ -9,6 +9,7 @@ import resource
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,8 @@ def test_arguments_that_cannot_be_read_exit_with_2(tmp_path, capsys, flags):
 
 
 @pytest.mark.parametrize(
-    ("flags", "fit"), [([], None), (["--fit"], True), (["--no-fit"], False), (["--fit=False"], False)]
+    ("flags", "fit"),
+    [([], None), (["--fit"], True), (["--no-fit"], False), (["--fit=False"], False)],
 )
 @pytest.mark.parametrize("after", [[], ["--seed=1"]])
 def test_fit_is_a_switch_with_a_third_state(flags, fit, after):
@@ -166,9 +168,30 @@ def test_a_disk_that_fills_up_is_one_sentence_and_the_run_goes_on_when_there_is_
     assert toy_runs.summary(moved) == toy_runs.summary(finished)
 
 
+@contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """Let no file of this process grow beyond ``size`` bytes: ``EFBIG``, without a small disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("size", [500, 3000, 40_000])
+def test_a_file_that_may_not_grow_is_one_sentence(tmp_path, capsys, size):
+    """The limits hit the settings, the records, and a checkpoint."""
+    out = tmp_path / "run"
+    with file_size_limit(size):
+        assert main(toy_runs.arguments(out, **QUICK)) == 2
+    assert "expected" in sentence(capsys)
+    assert not list(out.glob(".*.tmp"))
+    flags = ["--resume"] if (out / "config.yaml").exists() else []
+    assert main(toy_runs.arguments(out, *flags, **QUICK)) == 0
+
+
 FILES = {
-    "the records": "metrics.jsonl",
-    "the episodes": "episodes.jsonl",
     "a checkpoint of the warm start": "checkpoints/sft-10/state.pt",
     "a checkpoint of the training": "checkpoints/rl/checkpoint-1/optimizer.pt",
 }
@@ -230,13 +253,11 @@ def test_other_errors_are_not_swallowed(tmp_path, monkeypatch):
 # -- environments that fail ------------------------------------------------------------------------
 
 
-def test_an_environment_that_fails_now_and_then_costs_these_episodes_only(tmp_path):
+def test_an_environment_that_fails_now_and_then_costs_these_episodes_only(tmp_path, capsys):
     out = tmp_path / "run"
     changes = {**QUICK, "env": toy_runs.FLAKY_ID, "eval__tasks": 40, "steps": 3}
-    ended = toy_runs.run_command(toy_runs.arguments(out, **changes))
-    assert ended.returncode == 0, ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert "warnings.log" in ended.stderr
+    assert main(toy_runs.arguments(out, **changes)) == 0
+    assert "warnings.log" in capsys.readouterr().err
     tasks = ToyTasks()
     panel = tasks.panel("test", 40)
     phases = toy_runs.by_phase(out)
@@ -255,16 +276,20 @@ def test_an_environment_that_fails_now_and_then_costs_these_episodes_only(tmp_pa
         "ZeroDivisionError: short circuit\nin the second line",
     }
     assert "error" not in {
-        json.loads(line)["stop_reason"] for line in (out / "episodes.jsonl").read_text().splitlines()
+        json.loads(line)["stop_reason"]
+        for line in (out / "episodes.jsonl").read_text().splitlines()
     }
 
 
 def test_an_environment_that_always_fails_is_one_sentence(tmp_path, capsys):
     out = tmp_path / "run"
-    assert main(toy_runs.arguments(out, env=toy_runs.BROKEN_ID, **QUICK)) == 2
-    said = sentence(capsys)
-    assert "all 12 failed" in said
-    assert "RuntimeError: short circuit" in said
+    # In a process of its own, because pytest keeps what is logged off the screen.
+    ended = toy_runs.run_command(toy_runs.arguments(out, env=toy_runs.BROKEN_ID, **QUICK))
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "agentgym-train: expected episodes, but all 12 failed; first: RuntimeError: short circuit\n"
+    )
+    assert ended.stdout == ""
     assert main(toy_runs.arguments(out, "--resume", env=toy_runs.BROKEN_ID, **QUICK)) == 2
     assert "all 12 failed" in sentence(capsys)
 

@@ -15,8 +15,8 @@ from tests.trainers import tiny_policy, toy_runs
 from trainers.episode_log import EpisodeLog
 from trainers.plan import Plan, make_plan
 from trainers.reinforce import reward_hooks
-from trainers.rollouts.runner import Limits, RolloutRunner
 from trainers.rollouts.engines.scripted import ScriptedEngine
+from trainers.rollouts.runner import Limits, RolloutRunner
 from trainers.rollouts.trajectory import Trajectory
 
 ACTIONS = ["press red", "press blue", "jump", "press green", "press gold", "press red"]
@@ -34,9 +34,7 @@ def played(made: Plan, count: int = 6, **options: Any) -> list[Trajectory]:
     engine = ScriptedEngine(chat, iter(ACTIONS * 50))
     limits = options.pop("limits", Limits(6, 200, 250))
     runner = RolloutRunner(envs, chat, engine, limits)
-    return runner.run(
-        tiny_policy.tasks(count), horizon=3, seed=5, training_step=7, **options
-    )
+    return runner.run(tiny_policy.tasks(count), horizon=3, seed=5, training_step=7, **options)
 
 
 def logged(made: Plan, trajectories: list[Trajectory], path: Path) -> list[Any]:
@@ -100,9 +98,7 @@ def test_an_environment_that_fails_now_costs_that_record_only(tmp_path, caplog):
     trajectories = played(plan(), 6)
     flaky = plan(env=toy_runs.FLAKY_ID)
     records = logged(flaky, trajectories, tmp_path / "episodes.jsonl")
-    assert [record.task_id for record in records] == [
-        trajectories[i].task_id for i in (1, 2, 4, 5)
-    ]
+    assert [record.task_id for record in records] == [trajectories[i].task_id for i in (1, 2, 4, 5)]
     assert "was not recorded" in caplog.text
 
 

@@ -28,7 +28,9 @@ def assert_same_run(folder: Path, whole: Path) -> None:
     episodes = [(path / "episodes.jsonl").read_bytes() for path in (folder, whole)]
     assert episodes[0] == episodes[1]
     for name in ("warm-start", "trained"):
-        weights = [load_file(p / "checkpoints" / name / "model.safetensors") for p in (folder, whole)]
+        weights = [
+            load_file(p / "checkpoints" / name / "model.safetensors") for p in (folder, whole)
+        ]
         assert weights[0].keys() == weights[1].keys()
         assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
 

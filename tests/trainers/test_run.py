@@ -191,7 +191,8 @@ def test_the_same_seed_gives_the_same_run(finished, tmp_path):
     assert toy_runs.metrics(tmp_path / "again") == toy_runs.metrics(finished)
     assert toy_runs.summary(tmp_path / "again") == toy_runs.summary(finished)
     first, second = (
-        (folder / "episodes.jsonl").read_text().splitlines() for folder in (finished, tmp_path / "again")
+        (folder / "episodes.jsonl").read_text().splitlines()
+        for folder in (finished, tmp_path / "again")
     )
     assert first == second
 

@@ -25,6 +25,7 @@ from trainers.config import TrainConfig
 ROOT = Path(__file__).parents[2]
 FLAKY_ID = "agentgym-test/Flaky-v0"
 BROKEN_ID = "agentgym-test/Broken-v0"
+EASY_ID = "agentgym-test/Easy-v0"
 
 SETTINGS: Mapping[str, Any] = {
     "env": TOY_ID,
@@ -62,10 +63,16 @@ CLOCK = ("seconds", "tokens_per_second")
 
 
 def arguments(out: Path, *flags: str, **changes: Any) -> list[str]:
-    """The command line of a toy run; ``changes`` write dots and dashes as in ``rl__group_size``."""
+    """The command line of a toy run.
+
+    Args:
+        out: Folder of the run.
+        *flags: Further arguments.
+        **changes: Settings, ``rl__group_size`` for ``--rl.group-size``; None leaves one out.
+    """
     renamed = {k.replace("__", ".").replace("_", "-"): v for k, v in changes.items()}
     pairs = {**SETTINGS, **renamed, "out": out}
-    return [*(f"--{name}={value}" for name, value in pairs.items()), *flags]
+    return [*(f"--{name}={value}" for name, value in pairs.items() if value is not None), *flags]
 
 
 def config(out: Path, *flags: str, **changes: Any) -> TrainConfig:
@@ -157,6 +164,13 @@ class BrokenEnv(ToyEnv):
         raise RuntimeError("short circuit")
 
 
+class EasyEnv(ToyEnv):
+    """Any action solves the task, so an expert has no advantage."""
+
+    def _act(self, action: str) -> Outcome:
+        return Outcome("the door opens", 1.0, True, success=True, score=1.0)
+
+
 class UnknownLengthEnv(ToyEnv):
     """An environment whose task set does not know how long the expert needs."""
 
@@ -176,6 +190,7 @@ ENVS: Mapping[str, type[gymnasium.Env[str, str]]] = {
     "agentgym-test/Foreign-v0": ForeignEnv,
     FLAKY_ID: FlakyEnv,
     BROKEN_ID: BrokenEnv,
+    EASY_ID: EasyEnv,
     "agentgym-test/UnknownLength-v0": UnknownLengthEnv,
 }
 for env_id, env_class in ENVS.items():

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from agentgym.errors import EnvFailure, NotSupported
+from tests.toy import ToyEnv
+from tests.trainers import toy_runs
+from trainers.folder import COMPLETE, RunFolder
+from trainers.plan import GuardedEnv, Plan, make_plan
+from trainers.progress import Display
+from trainers.warmstart import (
+    FINISHED,
+    Gate,
+    demonstration_tasks,
+    demonstrations,
+    expert_texts,
+    warm_start,
+)
+
+QUICK = {"sft__max_steps": 20, "sft__gate_every": 10}
+
+
+def started(path: Path, *flags: str, **changes: Any) -> tuple[Plan, RunFolder]:
+    config = toy_runs.config(path, *flags, **{**QUICK, **changes})
+    return make_plan(config), RunFolder.open(path, config)
+
+
+def warmed(path: Path, *flags: str, **changes: Any) -> Any:
+    plan, folder = started(path, *flags, **changes)
+    return warm_start(plan, folder, Display(quiet=True))
+
+
+def weights(policy: Any) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in policy.model.state_dict().items()}
+
+
+def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    return first.keys() == second.keys() and all(torch.equal(first[k], second[k]) for k in first)
+
+
+def test_demonstrations_are_distinct_training_tasks_chosen_by_the_seed(tmp_path):
+    plan, _ = started(tmp_path / "a")
+    env = GuardedEnv(plan.make_env())
+    chosen = demonstration_tasks(plan, env)
+    indices = [options["index"] for options in chosen]
+    assert len(set(indices)) == len(indices) == 64
+    assert {options["split"] for options in chosen} == {"train"}
+    assert demonstration_tasks(plan, env) == chosen
+    assert demonstration_tasks(started(tmp_path / "b", seed=1)[0], env) != chosen
+    everything = demonstration_tasks(started(tmp_path / "c", sft__demonstrations=5000)[0], env)
+    assert len(everything) == env.base.tasks.len("train")
+
+
+def test_the_vocabulary_is_that_of_the_experts_episodes(tmp_path):
+    policy = warmed(tmp_path / "run", sft__max_steps=0)
+    vocabulary = policy.chat.tokenizer.get_vocab()
+    for word in ("press", "red", "then", "next", "door", "click", "."):
+        assert word in vocabulary
+
+
+def test_texts_are_observations_and_actions_in_turn():
+    texts = list(expert_texts(GuardedEnv(ToyEnv()), [{"split": "train", "index": 0}]))
+    assert texts[0].startswith("press ")
+    assert all(text.startswith("press ") for text in texts[1::2])
+    assert texts[-1] == "the door opens"
+
+
+def test_the_warm_start_imitates_and_is_kept_as_a_model(tmp_path):
+    policy = warmed(tmp_path / "run")
+    records = [r for r in toy_runs.metrics(tmp_path / "run") if "loss" in r]
+    assert records[-1]["loss"] < records[0]["loss"]
+    finished = tmp_path / "run" / "checkpoints" / FINISHED
+    assert (finished / COMPLETE).exists()
+    assert policy.model.name_or_path == str(finished)
+    assert not list(finished.parent.glob("sft-*")), "its checkpoints are not needed any more"
+    assert not policy.model.training
+
+
+def test_a_finished_warm_start_is_not_repeated(tmp_path, monkeypatch):
+    first = weights(warmed(tmp_path / "run"))
+    monkeypatch.setattr("trainers.warmstart._fresh", lambda *_: pytest.fail("began anew"))
+    assert equal(weights(warmed(tmp_path / "run", "--resume")), first)
+
+
+def test_without_steps_the_policy_is_fresh(tmp_path):
+    untrained = weights(warmed(tmp_path / "a", sft__max_steps=0))
+    assert equal(untrained, weights(warmed(tmp_path / "b", sft__max_steps=0, sft__copy_steps=50)))
+    assert not equal(untrained, weights(warmed(tmp_path / "c", sft__max_steps=0, seed=1)))
+
+
+@pytest.mark.parametrize(("threshold", "steps"), [(0.0, 10), (1.0, 20)])
+def test_the_gate_decides_when_it_ends(tmp_path, threshold, steps):
+    warmed(tmp_path / "run", sft__gate_success=threshold)
+    note = RunFolder(tmp_path / "run").state()["sft"]
+    assert (note["steps"], note["gated"]) == (steps, threshold == 0.0)
+    records = toy_runs.metrics(tmp_path / "run")
+    assert [r["step"] for r in records if "success" in r] == [*range(10, steps + 1, 10)]
+
+
+def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeypatch):
+    """The gate and a checkpoint fall on one step; the run dies between the two."""
+
+    class Killed(BaseException):
+        pass
+
+    ask = Gate.__call__
+
+    def dying(self: Gate, step: int) -> bool:
+        ask(self, step)
+        raise Killed
+
+    changes = {"sft__gate_success": 0.0, "sft__save_every": 10}
+    with monkeypatch.context() as patch:
+        patch.setattr(Gate, "__call__", dying)
+        with pytest.raises(Killed):
+            warmed(tmp_path / "run", **changes)
+    resumed = warmed(tmp_path / "run", "--resume", **changes)
+    whole = warmed(tmp_path / "whole", **changes)
+    assert RunFolder(tmp_path / "run").state() == RunFolder(tmp_path / "whole").state()
+    assert equal(weights(resumed), weights(whole))
+
+
+def test_the_gate_leaves_failed_episodes_out(tmp_path):
+    plan, folder = started(tmp_path / "run", env=toy_runs.FLAKY_ID)
+    policy = warm_start(plan, folder, Display(quiet=True))
+    gate = Gate(plan, folder, policy)
+    played: list[Any] = []
+    run = gate._runner.run
+
+    def win(*args: Any, **options: Any) -> list[Any]:
+        played.extend(run(*args, **options))
+        for trajectory in played:
+            trajectory.success = trajectory.stop_reason != "error"
+        return played
+
+    gate._runner.run = win  # type: ignore[method-assign]
+    assert gate(1)
+    gate.close()
+    assert gate.success == 1.0
+    assert any(trajectory.stop_reason == "error" for trajectory in played)
+
+
+def test_demonstrations_that_fail_are_left_out(tmp_path):
+    plan, folder = started(tmp_path / "run", env=toy_runs.FLAKY_ID)
+    policy = warm_start(plan, folder, Display(quiet=True))
+    env = GuardedEnv(plan.make_env())
+    tasks = [{"split": "train", "index": index} for index in range(12)]
+    kept = [trajectory.task_id for trajectory in demonstrations(env, tasks, policy)]
+    assert kept == [env.base.tasks.task("train", i).id for i in range(12) if i % 3]
+    with pytest.raises(EnvFailure, match="all 2 failed; first: RuntimeError: no power"):
+        demonstrations(env, [tasks[0], tasks[6]], policy)
+    with pytest.raises(EnvFailure, match="all failed; last: RuntimeError: no power"):
+        list(expert_texts(env, [tasks[0], tasks[6]]))
+
+
+def test_an_environment_without_an_expert_is_an_error_of_its_own(tmp_path):
+    class Mute(ToyEnv):
+        def _oracle_action(self) -> None:
+            return None
+
+    with pytest.raises(NotSupported, match="expert action"):
+        list(expert_texts(GuardedEnv(Mute()), [{"split": "train", "index": 0}]))
