@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -68,6 +69,7 @@ class RunFolder:
         self.episodes_path = path / "episodes.jsonl"
         self.summary_path = path / "summary.json"
         self.warnings_path = path / "warnings.log"
+        self._clock = time.monotonic() - self.state().get("seconds", 0.0)
 
     @classmethod
     def open(cls, path: Path, config: TrainConfig) -> RunFolder:
@@ -147,9 +149,16 @@ class RunFolder:
         path = self.path / "state.json"
         return json.loads(path.read_text()) if path.exists() else {}
 
+    def seconds(self) -> float:
+        """Return the seconds spent on the run, those before the last kill included.
+
+        Of a run that was killed, what it did after its last note is not counted.
+        """
+        return time.monotonic() - self._clock
+
     def note(self, **values: Any) -> None:
-        """Add notes on finished phases; survives ``kill -9``."""
-        text = json.dumps({**self.state(), **values}, indent=1)
+        """Add notes on finished phases, and the time spent; survives ``kill -9``."""
+        text = json.dumps({**self.state(), "seconds": self.seconds(), **values}, indent=1)
         write_atomically(self.path / "state.json", text.encode())
 
     # -- records --------------------------------------------------------------------------------

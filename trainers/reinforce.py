@@ -137,8 +137,9 @@ class Recorder(TrainerCallback):
         )
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Draw the curve along with every checkpoint."""
+        """Draw the curve and note the time along with every checkpoint."""
         write_curve(self._folder)
+        self._folder.note()
 
 
 def make_trainer(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,7 +55,6 @@ class _Run:
 
     def __init__(self, plan: Plan, folder: RunFolder, display: Display) -> None:
         self._plan, self._folder, self._display = plan, folder, display
-        self._began = time.time() - folder.state().get("seconds", 0.0)
 
     def execute(self) -> dict[str, Any]:
         """Run all phases that are not done yet and write the summary."""
@@ -82,14 +80,14 @@ class _Run:
         from trainers.warmstart import warm_start
 
         policy = warm_start(self._plan, self._folder, self._display)
-        self._note_time()
+        self._folder.note()
         recorder = reinforce.Recorder(self._plan, self._folder, self._display)
         output = self._folder.checkpoints / reinforce.PHASE
         trainer = reinforce.make_trainer(self._plan, policy, recorder, output)
         try:
             self._evaluate("sft", arms, trainer)
             reinforce.train(trainer, recorder, self._plan, self._display)
-            self._note_time()
+            self._folder.note()
             self._evaluate("rl", arms, trainer)
             finished = self._folder.checkpoints / reinforce.FINISHED
             trainer.save_model(str(finished))
@@ -110,10 +108,6 @@ class _Run:
             report = arms.add(name, played)
             self._display.update(1, score=report.score_mean, success=report.success)
 
-    def _note_time(self) -> None:
-        """Remember the time spent so far, for the summary of a resumed run."""
-        self._folder.note(seconds=time.time() - self._began)
-
     def _summarise(self, arms: Arms) -> dict[str, Any]:
         """Assemble ``summary.json``."""
         plan = self._plan
@@ -127,7 +121,7 @@ class _Run:
                 "fit": plan.fit,
             },
             "seed": plan.config.seed,
-            "wall_s": round(time.time() - self._began, 1),
+            "wall_s": round(self._folder.seconds(), 1),
             **arms.summary(),
             "evaluation": {
                 "split": arms.panel.split,

@@ -141,9 +141,22 @@ def test_rewinding_a_folder_without_records_does_nothing(tmp_path):
 
 def test_notes_add_up(tmp_path):
     folder = opened(tmp_path / "run")
-    folder.note(seconds=1.0)
+    folder.note(other=1)
     folder.note(sft={"steps": 3})
-    assert RunFolder(folder.path).state() == {"seconds": 1.0, "sft": {"steps": 3}}
+    state = RunFolder(folder.path).state()
+    assert (state["other"], state["sft"]) == (1, {"steps": 3})
+
+
+def test_the_time_spent_goes_on_after_a_kill(tmp_path, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("trainers.folder.time.monotonic", lambda: now[0])
+    folder = opened(tmp_path / "run")
+    now[0] += 60
+    folder.note()
+    now[0] = 5.0  # another process, another clock
+    resumed = opened(tmp_path / "run", "--resume")
+    now[0] += 30
+    assert resumed.seconds() == 90
 
 
 def test_only_complete_checkpoints_count_and_the_highest_step_wins(tmp_path):

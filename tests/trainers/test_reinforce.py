@@ -44,27 +44,34 @@ def trained(out: Path, model: Path, *flags: str, **changes: Any) -> dict[str, An
     return toy_runs.summary(out)
 
 
-def test_a_pretrained_model_is_trained_with_adapters(chat_model, tmp_path):
+@pytest.fixture(scope="module")
+def lora_run(chat_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run with adapters."""
+    out = tmp_path_factory.mktemp("lora") / "run"
     before = toy_runs.files(chat_model)
-    summary = trained(tmp_path / "run", chat_model)
+    trained(out, chat_model)
+    assert toy_runs.files(chat_model) == before
+    return out
+
+
+def test_a_pretrained_model_is_trained_with_adapters(lora_run):
+    summary = toy_runs.summary(lora_run)
     assert summary["steps"] == 3
     assert summary["warm_start"] is None, "a pretrained model is not warm-started unless asked to"
-    result = tmp_path / "run" / "checkpoints" / "trained"
+    result = lora_run / "checkpoints" / "trained"
     adapters = load_file(result / "adapter_model.safetensors")
     assert all("lora_" in name for name in adapters)
     learned = [value for name, value in adapters.items() if "lora_B" in name]
     assert learned, "B starts at zero, so anything else was learned"
     assert all(value.abs().max() > 0 for value in learned)
-    assert toy_runs.files(chat_model) == before
-    assert not (tmp_path / "run" / "checkpoints" / "warm-start").exists(), "no copy of the base"
+    assert not (lora_run / "checkpoints" / "warm-start").exists(), "no copy of the base"
 
 
-def test_the_trained_adapters_can_be_loaded_on_the_unchanged_base(chat_model, tmp_path):
+def test_the_trained_adapters_can_be_loaded_on_the_unchanged_base(chat_model, lora_run):
     from peft import AutoPeftModelForCausalLM
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    trained(tmp_path / "run", chat_model)
-    result = tmp_path / "run" / "checkpoints" / "trained"
+    result = lora_run / "checkpoints" / "trained"
     assert json.loads((result / "adapter_config.json").read_text())["r"] == 16
     tokenizer = AutoTokenizer.from_pretrained(result)
     assert "</think>" in tokenizer.chat_template
@@ -129,6 +136,7 @@ def test_a_pretrained_model_is_told_how_to_act(chat_model, tmp_path):
     system, user = policy.opening("press red", {})
     assert system["role"] == "system"
     assert "press" in system["content"]
+    assert not policy.chat.append_only, "the template rewrites history"
     assert user == {"role": "user", "content": "press red"}
 
 
