@@ -32,7 +32,7 @@ class SftConfig:
     """Weight of the language-model loss on observation tokens."""
     copy_steps: int = 200
     """Steps that teach a fresh tiny model to copy, before the demonstrations."""
-    gate_success: float = 0.35
+    gate_success: float = 0.45
     """Success of the sampled policy on validation tasks at which the warm start ends."""
     gate_every: int = 25
     """Steps between two validations."""

@@ -69,7 +69,7 @@ class RunFolder:
         self.episodes_path = path / "episodes.jsonl"
         self.summary_path = path / "summary.json"
         self.warnings_path = path / "warnings.log"
-        self._clock = time.monotonic() - self.state().get("seconds", 0.0)
+        self._clock = time.monotonic()
 
     @classmethod
     def open(cls, path: Path, config: TrainConfig) -> RunFolder:
@@ -117,6 +117,7 @@ class RunFolder:
             # First of all files: with it the folder is known as this run's, whenever it is killed.
             write_atomically(config_path, yaml.safe_dump(settings, sort_keys=False).encode())
         self.checkpoints.mkdir(exist_ok=True)
+        self._clock -= self.state().get("seconds", 0.0)
         for records in (self.metrics_path, self.episodes_path):
             _cut_unfinished_line(records)
 

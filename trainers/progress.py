@@ -81,7 +81,9 @@ class Display:
         if self._live:
             self._task = self._bar.add_task(name, total=total, completed=step, values="")
         elif not self._quiet:
-            self.console.print(f"[{name}] {total} steps", highlight=False, markup=False)
+            self.console.print(
+                f"[{name}] {total} steps", highlight=False, markup=False, soft_wrap=True
+            )
 
     def update(self, step: int, **values: Any) -> None:
         """Show that ``step`` steps of the phase are done, with its measurements."""
@@ -91,12 +93,14 @@ class Display:
             now = time.monotonic()
             if now - self._printed >= PLAIN_INTERVAL or step >= self._total:
                 self._printed = now
-                self.console.print(self._line(step, now, values), highlight=False, markup=False)
+                self.console.print(
+                    self._line(step, now, values), highlight=False, markup=False, soft_wrap=True
+                )
 
     def note(self, text: str | Table) -> None:
         """Show one line, or a table, above the bar."""
         if not self._quiet:
-            self.console.print(text, highlight=False, markup=False)
+            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def _line(self, step: int, now: float, values: dict[str, Any]) -> str:
         """Write a plain progress line with the time left."""

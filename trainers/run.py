@@ -144,27 +144,28 @@ class _Run:
             title=f"{summary['env']}: {summary['eval']['rl']['n']} held-out tasks, "
             f"{panel['horizon']} turns, {panel['decoding']} actions"
         )
-        for head in ("policy", "score", "95 %", "success", "95 %", "turns", "0 random, 100 oracle"):
-            table.add_column(head, justify="left" if head == "policy" else "right")
+        for head in ("policy", "score (95 %)", "success (95 %)", "turns", "0 to 100"):
+            table.add_column(head, justify="left" if head == "policy" else "right", no_wrap=True)
         for arm in ARMS:
             row = summary["eval"][arm]
-            score, success = row["score_ci95"], row["success_ci95"]
+            cells = [
+                f"{row[name]:.3f} ({low:.2f} to {high:.2f})"
+                for name, (low, high) in (
+                    ("score_mean", row["score_ci95"]),
+                    ("success", row["success_ci95"]),
+                )
+            ]
             table.add_row(
-                ARM_NAMES[arm],
-                f"{row['score_mean']:.3f}",
-                f"{score[0]:.3f} to {score[1]:.3f}",
-                f"{row['success']:.3f}",
-                f"{success[0]:.3f} to {success[1]:.3f}",
-                f"{row['turns_mean']:.1f}",
-                f"{row['scaled']:.1f}",
+                ARM_NAMES[arm], *cells, f"{row['turns_mean']:.1f}", f"{row['scaled']:.1f}"
             )
         self._display.note(table)
         paired = summary["paired"]["rl_minus_sft"]
+        self._display.note(f"paired over {paired['n']} tasks, with 95 % intervals:")
         for name in ("score", "success"):
             low, high = paired[f"{name}_ci95"]
             self._display.note(
                 f"trained minus warm start, {name}: {paired[f'{name}_mean']:+.3f} "
-                f"(95 % {low:+.3f} to {high:+.3f}, paired over {paired['n']} tasks)"
+                f"({low:+.3f} to {high:+.3f})"
             )
         if self._folder.warnings_path.exists():
             self._display.note(f"there were warnings, see {self._folder.warnings_path}")
