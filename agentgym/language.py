@@ -60,11 +60,11 @@ class Language:
         if not action.isascii():
             action = action.encode("utf-8", "replace").decode("utf-8")
         if self.native:
-            return Reading(bounded(strip_think(action), ACTION_LENGTH))
+            return Reading(bounded(strip_think(action), ACTION_LENGTH, brackets=False))
         parsed = parse(action, self.specs, self.grammar)
         if parsed.error:
             return Reading("", parsed.trailing, f"invalid: {parsed.error}")
-        return Reading(bounded(parsed.native, ACTION_LENGTH), parsed.trailing)
+        return Reading(bounded(parsed.native, ACTION_LENGTH, brackets=False), parsed.trailing)
 
     def write(self, native: str) -> str:
         """Write a native action in this grammar."""

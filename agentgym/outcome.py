@@ -68,9 +68,20 @@ def stop_reason(outcome: Outcome, truncated: bool) -> StopReason:
     return StopReason.SUCCESS if outcome.success else StopReason.FAILURE
 
 
-def bounded(text: str, length: int) -> str:
-    """Cut ``text`` to ``length`` code points, with a visible marker where it was cut."""
+def bounded(text: str, length: int, *, brackets: bool = True) -> str:
+    """Cut ``text`` to ``length`` code points, with a visible marker where it was cut.
+
+    Args:
+        text: The text.
+        length: Most code points of the result.
+        brackets: Set the marker in brackets. An action needs it without: a bracket would close a
+            ``search[`` that the text has left open, and so make an action of it.
+
+    Returns:
+        The text, or its beginning and the marker.
+    """
     if len(text) <= length:
         return text
-    marker = f" [... {len(text) - length} characters cut]"
+    marker = f"... {len(text) - length} characters cut"
+    marker = f" [{marker}]" if brackets else f" {marker}"
     return text[: length - len(marker)] + marker

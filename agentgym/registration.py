@@ -29,8 +29,6 @@ class EnvFamily:
     """Import names of the optional packages that the family needs beyond the core."""
     extra: str = ""
     """Extra of the distribution that installs them."""
-    horizon: tuple[int, ...] = ()
-    """ScalingInter rounds that suit the family's default tasks."""
 
 
 FAMILIES: tuple[EnvFamily, ...] = (
@@ -39,7 +37,6 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/WebShop-v0",
         entry_point="agentgym.envs.webshop.env:WebShopEnv",
         summary="Find and buy the product that an instruction describes.",
-        horizon=(5, 8, 10),
     ),
 )
 

@@ -101,9 +101,10 @@ def prepare(
     """Make a run's folder that begins with the warm start of another."""
     from trainers.cli import parse_config
     from trainers.folder import RunFolder
+    from trainers.plan import make_plan
 
     config = parse_config([*arguments(arm, seed, options), "--out", str(folder)])
-    opened = RunFolder.open(folder, config)
+    opened = RunFolder.open(folder, config, make_plan(config).resolved())
     shutil.copytree(warm_start, opened.checkpoints / "warm-start")
     return folder
 

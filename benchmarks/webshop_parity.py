@@ -2,11 +2,12 @@
 
     python benchmarks/webshop_parity.py --catalogue DIR --pack DIR
 
-``--catalogue`` holds the official files. ``--pack`` holds any number of ``<tag>_episodes.jsonl``
-with ``<tag>_goals_prices.json`` (the goals and prices of that recording), and optionally
-``nouns_by_asin.json`` (noun lists to inject), ``*rankings*.jsonl`` (query and ranked asins) and
-``*tokens*.json`` (index terms of each document). Every file may be ``.gz``. What is missing is
-named in the output; what is there is compared. Prints one JSON object.
+``--catalogue`` holds the official files. ``--pack`` holds any number of ``<tag>_episodes.jsonl``,
+in sub-folders too, each with ``<tag>_goals_prices.json`` beside it (goals and prices of that
+recording), and optionally ``*nouns*.json`` (noun lists to inject; looked for near the recording,
+then near the catalogue), ``*rankings*.jsonl`` (query and ranked asins) and ``*tokens*.json`` (index
+terms of each document). Every file may be ``.gz``. What is missing is named in the output; what is
+there is compared. Prints one JSON object; the exit code is 1 if nothing could be replayed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import gzip
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from agentgym.envs.webshop import nouns as noun_extractors
 from agentgym.envs.webshop import official
 from agentgym.envs.webshop.goals import Goal
 from agentgym.envs.webshop.world import World, official_goals
-from agentgym.errors import AgentGymError
+from agentgym.errors import AgentGymError, ConfigurationError, DataError
 from agentgym.retrieval import tokenize
 from agentgym.tasks import Task, TaskSet
 
@@ -80,14 +81,37 @@ def found(folder: Path, pattern: str) -> list[Path]:
 
 
 def goals_of(pack: Path, episodes: Path) -> Path | None:
-    """Find the goals of a recording: the file of the same name with other words in it."""
-    candidates = found(pack, "*goals*.json")
+    """Find the goals of a recording: beside it, or else in the pack if only one file fits."""
     stem = episodes.name.split(".")[0]
-    for path in candidates:
-        name = path.name.split(".")[0]
-        if stem in (name.replace("goals_prices", "episodes"), name.replace("goals", "episodes")):
-            return path
-    return candidates[0] if len(candidates) == 1 else None
+    everywhere = found(pack, "*goals*.json")
+    for candidates in ([p for p in everywhere if p.parent == episodes.parent], everywhere):
+        named = [p for p in candidates if stem in episode_names(p.name.split(".")[0])]
+        for fitting in (named, candidates):
+            if len(fitting) == 1:
+                return fitting[0]
+    return None
+
+
+def episode_names(goals: str) -> tuple[str, str]:
+    """Return the names of the recordings that a file of goals may belong to."""
+    return goals.replace("goals_prices", "episodes"), goals.replace("goals", "episodes")
+
+
+def find_nouns(catalogue: Path, folder: Path, pack: Path, asins: set[str]) -> tuple[Any, str]:
+    """Return the nouns of a recording in ``folder``, and the path or name of their source."""
+    root, pattern = catalogue.resolve(), "*nouns*.json"
+    near = [path for place in (folder, pack) for path in found(place, pattern)]
+    near += found(root, pattern)
+    for parent in root.parents[:2]:
+        near += sorted({*parent.glob(f"*/{pattern}"), *parent.glob(f"*/{pattern}.gz")})
+    for path in near:
+        try:
+            table = noun_extractors.read_table(path)
+        except (ConfigurationError, DataError):
+            continue
+        if asins & table.table.keys():
+            return table, str(path)
+    return noun_extractors.of_item(noun_extractors.BUILTIN), noun_extractors.BUILTIN
 
 
 class Replay:
@@ -155,61 +179,53 @@ class Replay:
                 place = next((i for i, (a, b) in enumerate(zip(mine, theirs, strict=False))
                               if a != b), min(len(mine), len(theirs)))  # fmt: skip
                 mine, theirs = mine[place : place + 80], theirs[place : place + 80]
-            self.examples.append(
-                {
-                    "what": what,
-                    "goal": record.get("goal_index"),
-                    "action": action[:80],
-                    "ours": mine,
-                    "recorded": theirs,
-                }
-            )
+            self.examples.append({"what": what, "goal": record.get("goal_index"),
+                                  "action": action[:80], "ours": mine,
+                                  "recorded": theirs})  # fmt: skip
 
 
-def build(catalogue: Path, pack: Path, prices: dict[str, float], missing: list[str]) -> World:
-    """Build the shop of one recording."""
+def build(
+    catalogue: Path, pack: Path, missing: list[str], folder: Path, prices: dict[str, float]
+) -> tuple[World, str]:
+    """Build the shop of a recording in ``folder``; say where its nouns came from."""
     files = official.locate(catalogue)
-    instructions = official.read_instructions(files)
-    paths = found(pack, "nouns_by_asin.json")
-    if paths:
-        data = official.load_json(paths[0])
-        table = data.get("nouns", data)
-    else:
-        missing.append("nouns_by_asin.json (the built-in extractor is used)")
-        table = {}
-
-    def nouns(item: Any) -> tuple[str, ...]:
-        known = table.get(item["asin"])
-        return noun_extractors.builtin(item["name"]) if known is None else tuple(known)
-
-    return World.build(official.read_items(files), instructions, nouns, prices=prices)
+    items = official.read_items(files)
+    nouns, source = find_nouns(catalogue, folder, pack, {item["asin"] for item in items})
+    if source == noun_extractors.BUILTIN:
+        missing.append("*nouns*.json of these products (the built-in extractor is used)")
+    return World.build(items, official.read_instructions(files), nouns, prices=prices), source
 
 
-def replay(catalogue: Path, pack: Path, missing: list[str]) -> tuple[dict[str, Any], World | None]:
-    """Replay every recording of a pack."""
+def replay(
+    catalogue: Path, pack: Path, missing: list[str]
+) -> tuple[dict[str, Any], tuple[World, str] | None]:
+    """Replay every recording of a pack; return also the last shop and the source of its nouns."""
     results: dict[str, Any] = {}
-    world = None
+    shop = None
     for path in found(pack, "*episodes*.jsonl"):
-        tag = path.name.split(".")[0]
+        place = path.relative_to(pack)
+        tag = place.with_name(path.name.split(".")[0]).as_posix()
         goals_path = goals_of(pack, path)
         if goals_path is None:
-            missing.append(f"goals of {path.name} (its episodes are skipped)")
+            missing.append(f"goals of {place} (its episodes are skipped)")
             continue
         side = official.load_json(goals_path)
-        world = build(catalogue, pack, side.get("product_prices", {}), missing)
+        prices = side.get("product_prices", {})
+        shop = world, nouns = build(catalogue, pack, missing, path.parent, prices)
         goals = [Goal.from_content(goal) for goal in side["goals"]]
         run = Replay(world, goals)
         for record in lines(path):
             run.episode(record)
         results[tag] = {
             **run.count,
+            "nouns": nouns,
             "goals": len(goals),
             "goals_that_we_make_differ": goals_differ(catalogue, world, goals),
             "examples": run.examples,
         }
     if not results:
         missing.append("*episodes*.jsonl")
-    return results, world
+    return results, shop
 
 
 def goals_differ(catalogue: Path, world: World, recorded: list[Goal]) -> int | None:
@@ -272,22 +288,30 @@ def tokens(world: World, pack: Path, missing: list[str]) -> dict[str, Any]:
     return {"documents": len(pairs), "differ": len(wrong), "examples": wrong[:SHOWN]}
 
 
-def main() -> int:
+def compare_all(catalogue: Path, pack: Path, missing: list[str]) -> dict[str, Any]:
+    """Compare all that a pack holds; what went wrong stands under ``error``."""
+    result: dict[str, Any] = {}
+    try:
+        result["recordings"], shop = replay(catalogue, pack, missing)
+        world, result["nouns"] = shop or build(catalogue, pack, missing, pack, {})
+        result["rankings"] = rankings(world, pack, missing)
+        result["tokens"] = tokens(world, pack, missing)
+    except (AgentGymError, OSError, KeyError, ValueError) as error:
+        result["error"] = f"{type(error).__name__}: {error}"
+    if not any(run["episodes"] for run in result.get("recordings", {}).values()):
+        result.setdefault("error", f"expected recorded episodes with their goals in {pack}, got "
+                          "none that can be replayed; see 'missing'")  # fmt: skip
+    return result
+
+
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the comparison and print its result."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--catalogue", type=Path, required=True)
     parser.add_argument("--pack", type=Path, required=True)
-    args = parser.parse_args()
-    started = time.perf_counter()
-    missing, result = list[str](), dict[str, Any]()
-    try:
-        recordings, world = replay(args.catalogue, args.pack, missing)
-        result["recordings"] = recordings
-        world = world or build(args.catalogue, args.pack, {}, missing)
-        result["rankings"] = rankings(world, args.pack, missing)
-        result["tokens"] = tokens(world, args.pack, missing)
-    except (AgentGymError, OSError, KeyError) as error:
-        result["error"] = f"{type(error).__name__}: {error}"
+    args = parser.parse_args(argv)
+    started, missing = time.perf_counter(), list[str]()
+    result = compare_all(args.catalogue, args.pack, missing)
     runs = result.get("recordings", {}).values()
     result["total"] = {name: sum(run[name] for run in runs) for name in COUNTS}
     result["missing"] = sorted(set(missing))

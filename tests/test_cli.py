@@ -7,11 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium
 import pytest
 
 from agentgym.cli import doctor, main
+from agentgym.episodes import Recorder
 from agentgym.registration import FAMILIES
+from agentgym.rewards import InvalidAction, SuccessBonus, TurnCost
 from tests.toy import TOY_ID
+from trainers.rollouts.engines.vllm_process import CPU_RECIPE
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
@@ -92,6 +96,29 @@ def test_eval_writes_a_report_and_a_record(capsys, tmp_path):
     assert code == 1 and "reward differs: expected 2.0, got 1.0" in out
 
 
+def test_replay_makes_the_reward_hooks_of_a_record(capsys, tmp_path):
+    hooks = [SuccessBonus(0.25), InvalidAction(0.1)]
+    env = Recorder(gymnasium.make(TOY_ID, reward_hooks=hooks), tmp_path / "e.jsonl")
+    for seed in range(3):
+        env.reset(seed=seed)
+        env.step("jump")
+        over = False
+        while not over:
+            action = env.unwrapped.oracle_action() if seed else "press red"
+            over = any(env.step(action)[2:4])
+    code, out, _ = run(capsys, "replay", str(tmp_path / "e.jsonl"))
+    assert code == 0 and "3 episodes played again, 0 changed" in out
+    env = Recorder(gymnasium.make(TOY_ID, reward_hooks=[OwnHook()]), tmp_path / "own.jsonl")
+    env.reset(seed=0, options={"horizon": 1})
+    env.step("jump")
+    code, out, err = run(capsys, "replay", str(tmp_path / "own.jsonl"))
+    assert code == 2 and "cannot hold reward_hooks" in err
+
+
+class OwnHook(TurnCost):
+    """Not one of the supplied hooks."""
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
@@ -142,6 +169,50 @@ def test_doctor_names_the_repair(capsys, monkeypatch, tmp_path):
     root = Path(doctor.__file__).resolve().parents[2]
     assert f'-m pip install -e "{root}"\n' in out and f'-m pip install -e "{root}[chat]"\n' in out
     assert "export AGENTGYM_CACHE=" in out
+
+
+def vllm_check(monkeypatch, installed: dict[str, str], gpu: bool) -> doctor.Check:
+    def version(name: str) -> str:
+        if name in installed:
+            return installed[name]
+        raise doctor.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor.metadata, "version", version)
+    monkeypatch.setattr(doctor, "_has_gpu", lambda: gpu)
+    return doctor._package("vllm", ">=0.29,<=0.31", "vllm")
+
+
+def test_doctor_names_the_vllm_of_the_machine(monkeypatch):
+    command = doctor.install_command("vllm")
+    missing = vllm_check(monkeypatch, {}, gpu=True)
+    assert (missing.detail, missing.fix) == ("not installed", command)
+    missing = vllm_check(monkeypatch, {}, gpu=False)
+    assert missing.fix == doctor.VLLM_CPU_RECIPE == CPU_RECIPE and "no GPU" in missing.detail
+    for gpu in (True, False):
+        found = vllm_check(monkeypatch, {"vllm-cpu": "0.31.0"}, gpu)
+        assert found == doctor.Check("vllm", "vllm-cpu", True, "0.31.0")
+        found = vllm_check(monkeypatch, {"vllm": "0.30.1", "vllm-cpu": "0.31.0"}, gpu)
+        assert found == doctor.Check("vllm", "vllm", True, "0.30.1")
+        old = vllm_check(monkeypatch, {"vllm-cpu": "0.20.0"}, gpu)
+        assert not old.ok and "0.20.0, but >=0.29,<=0.31 is needed" in old.detail
+        assert old.fix == (command if gpu else CPU_RECIPE)
+
+
+def test_doctor_looks_for_a_gpu(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "nvidiactl").touch()
+    assert not doctor._has_gpu(tmp_path)
+    (tmp_path / "nvidia0").touch()
+    assert doctor._has_gpu(tmp_path)
+    (tmp_path / "nvidia-smi").touch(0o755)
+    assert doctor._has_gpu(tmp_path / "none")
+
+
+def test_doctor_prints_the_recipe_of_a_machine_without_a_gpu(capsys, monkeypatch):
+    monkeypatch.setattr(doctor.metadata, "requires", lambda name: ["vllm; extra == 'vllm'"])
+    vllm_check(monkeypatch, {doctor.DISTRIBUTION: "1"}, gpu=False)
+    out = run(capsys, "doctor")[1]
+    assert f"vllm (optional):\n  {CPU_RECIPE}\n" in out and "[vllm]" not in out
 
 
 def test_doctor_asks_the_docker_socket(tmp_path, monkeypatch):

@@ -93,7 +93,22 @@ def test_stop_reasons(outcome: Outcome, truncated: bool, expected: StopReason) -
 def test_overlong_text_is_cut_with_a_visible_marker() -> None:
     assert bounded("x" * 100, 100) == "x" * 100
     cut = bounded("x" * 1000, 100)
-    assert len(cut) == 100 and cut.startswith("xxx") and "900 characters cut" in cut
+    assert len(cut) == 100 and cut.startswith("xxx") and cut.endswith(" [... 900 characters cut]")
+    cut = bounded("x" * 1000, 100, brackets=False)
+    assert len(cut) == 100 and cut.endswith("x ... 900 characters cut")
+
+
+@pytest.mark.parametrize("grammar", ["native", "xml"])
+def test_the_marker_of_a_cut_does_not_complete_an_action(grammar: str) -> None:
+    spec = ActionSpec("search", "Search.", (Param("query", "Words."),), native="search[{query}]")
+    text = "search[" * 600 if grammar == "native" else f"<search>{'x' * 5000}</search>"
+    native = Language((spec,), grammar).read(text).native
+    assert len(native) == ACTION_LENGTH and native.endswith(" characters cut")
+    assert not set("[](){}<>`\"|") & set(native[-30:].partition("... ")[2])
+    assert parse(native, (spec,), "native").error
+    env = gymnasium.make("agentgym/WebShop-v0")
+    env.reset(seed=0)
+    assert env.step(native)[4]["action_valid"] is False
 
 
 # -- one turn --------------------------------------------------------------------------------------

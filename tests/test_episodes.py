@@ -24,12 +24,22 @@ from agentgym.episodes import (
     replay,
     rescore,
 )
+from agentgym.episodes.hook_records import hooks_from_json, hooks_to_json
 from agentgym.episodes.records import clean
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.evaluation import evaluate
 from agentgym.outcome import Outcome
 from agentgym.policies import CallablePolicy, ModelOutput
-from agentgym.rewards import InvalidAction, Potential, Progressive, Repeat, ShapedReward, TurnCost
+from agentgym.rewards import (
+    InvalidAction,
+    LinearAlpha,
+    Potential,
+    Progressive,
+    Repeat,
+    ShapedReward,
+    SuccessBonus,
+    TurnCost,
+)
 from tests.toy import COLOURS, TOY_ID, ToyEnv
 
 
@@ -87,6 +97,7 @@ episodes = st.builds(
     Episode, words, tables, words, words, words, st.none() | st.integers(0, 2**31),
     st.none() | tables, tables, states, st.lists(turns, max_size=3).map(tuple), words, tables,
     names, names, words, words, st.dictionaries(words, words, max_size=2), tables,
+    st.lists(tables, max_size=2).map(tuple),
 )  # fmt: skip
 
 
@@ -167,15 +178,110 @@ def test_the_first_difference_is_shown(tmp_path):
 
 
 def test_what_json_cannot_hold_is_named(tmp_path):
-    episode = record(tmp_path / "e.jsonl", reward_hooks=[TurnCost(0.5)])
+    hooks = [OwnCost(0.5)]
+    episode = record(tmp_path / "e.jsonl", reward_hooks=hooks)
     assert episode.not_stored == ("reward_hooks",) and episode.hooks == ("turn_cost",)
+    assert episode.reward_hooks == ()
     with pytest.raises(ConfigurationError, match="reward_hooks"):
         replay(episode)
-    assert replay(episode, gymnasium.make(TOY_ID, reward_hooks=[TurnCost(0.5)])).equal
+    assert replay(episode, gymnasium.make(TOY_ID, reward_hooks=hooks)).equal
     report = replay(episode, gymnasium.make(TOY_ID))
     assert report.difference.startswith("turn 1: reward differs")
     with pytest.raises(ConfigurationError, match="registered id"):
         replay(replace(episode, not_stored=(), env_id="agentgym-test/Gone-v0"))
+
+
+class OwnCost(TurnCost):
+    """Not one of the supplied hooks."""
+
+
+SUPPLIED = [
+    [SuccessBonus(0.25), InvalidAction(0.1)],
+    [
+        Progressive(LinearAlpha(0.2, 0.9, 10), forfeit=True, name="mix"),
+        Potential(0.9, weight=2),
+        TurnCost(0.01),
+        Repeat(0.5),
+    ],
+    [Progressive(0.3, step=Progressive(0.5, step=Repeat(name="inner")))],
+]
+
+
+@pytest.mark.parametrize("hooks", SUPPLIED)
+def test_supplied_hooks_are_recorded_and_made_again(tmp_path, hooks):
+    episode = record(
+        tmp_path / "e.jsonl",
+        actions=["jump", "press red", "press red"],
+        options={"training_step": 3},
+        reward_hooks=hooks,
+    )
+    assert episode.not_stored == () and "reward_hooks" not in episode.env_kwargs
+    assert hooks_from_json(episode.reward_hooks) == hooks
+    report = replay(episode)
+    assert report.equal, report.difference
+    assert not replay(replace(episode, reward_hooks=())).equal
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        OwnCost(),
+        Potential(phi=lambda state: 0.0),
+        Progressive(lambda step: 0.5),
+        Progressive(step=OwnCost()),
+        Progressive(LinearAlpha(float("nan"))),
+        TurnCost(weight=np.float32(0.1)),
+        TurnCost(weight=10**400),
+    ],
+)
+def test_hooks_that_json_cannot_hold(hook):
+    assert hooks_to_json([hook]) is None and hooks_to_json([TurnCost(), hook]) is None
+    assert hooks_to_json(hook) is None and hooks_to_json(()) == ()
+
+
+def test_a_hook_inside_itself_is_not_recorded():
+    hook = Progressive()
+    hook.step = hook
+    assert hooks_to_json([hook]) is None
+
+
+def damaged(**changes: Any) -> dict[str, Any]:
+    return {"class": "Progressive", "fields": {"alpha": 0.5, **changes}}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        1,
+        {},
+        {"class": "os.system", "fields": {}},
+        {"class": ["TurnCost"], "fields": {}},
+        {"class": "LinearAlpha", "fields": {}},
+        {"class": "TurnCost"},
+        {"class": "TurnCost", "fields": {"_turns": 1}},
+        {"function": "potential_gain"},
+        {"function": "TurnCost"},
+        damaged(_turns=1),
+        damaged(weight="1"),
+        damaged(name=None),
+        damaged(alpha={"class": "TurnCost", "fields": {}}),
+        damaged(step={"function": "family_potential"}),
+        damaged(step={"class": "potential_gain", "fields": {}}),
+    ],
+)
+def test_damaged_hooks_are_refused(tmp_path, entry):
+    episode = record(tmp_path / "e.jsonl")
+    with pytest.raises(DataError, match=r"expected .* at reward_hooks\[0\].*, got .*damaged"):
+        replay(replace(episode, reward_hooks=(entry,)))
+
+
+def test_records_without_the_field_of_the_hooks_are_read(tmp_path):
+    episode = record(tmp_path / "e.jsonl")
+    data = json.loads(episode.to_line())
+    assert data.pop("reward_hooks") == []
+    assert Episode.from_line(json.dumps(data)) == episode
+    with pytest.raises(DataError, match="'reward_hooks' to be"):
+        Episode.from_line(json.dumps({**data, "reward_hooks": {}}))
 
 
 HOOKS = [Progressive(0.3), Potential(0.9), InvalidAction(0.2), TurnCost(0.01), Repeat(0.5)]

@@ -1,7 +1,13 @@
-"""TRL's configuration for multi-turn runs: the settings that a preset and the sizes decide."""
+"""TRL's configuration for multi-turn runs: the settings that a preset and the sizes decide.
+
+TRL adds its KL and entropy terms as means over tokens, outside the advantages; they stay that
+whatever aggregation the preset's loss names, which holds for the policy term alone.
+"""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +15,9 @@ from agentgym.errors import ConfigurationError, NotSupported
 from trainers.algorithms import Loss, Preset
 from trainers.rollouts.budget import Limits
 
-__all__ = ["check_arguments", "grpo_arguments", "loss_arguments"]
+__all__ = ["check_arguments", "check_preset", "grpo_arguments", "loss_arguments"]
+
+logger = logging.getLogger(__name__)
 
 _KEEP_REFERENCE = 1e-12
 """A weight of the KL term that makes TRL keep a reference policy without being felt."""
@@ -17,6 +25,8 @@ _KEEP_REFERENCE = 1e-12
 
 def loss_arguments(loss: Loss, reference: bool = False) -> dict[str, Any]:
     """Express a loss in TRL's terms; aggregation and importance weights live in the advantages.
+
+    The KL and entropy terms do not: both stay token means, see above.
 
     Args:
         loss: The loss of a preset.
@@ -129,6 +139,26 @@ def grpo_arguments(
         **loss_arguments(preset.loss, "reference" in preset.needs),
     }
     return GRPOConfig(**{**settings, **overrides})
+
+
+def check_preset(preset: Preset, serves: Collection[str]) -> None:
+    """Refuse a preset whose needs are not met; warn about parts that are left out.
+
+    Args:
+        preset: The preset.
+        serves: Keys of ``algorithms.NEEDS`` the trainer can serve.
+
+    Raises:
+        ValueError: A need is not met.
+    """
+    preset.require(serves)
+    if preset.ignored:
+        logger.warning(
+            "preset %r runs without its %s, which this trainer does not carry out: %s",
+            preset.name,
+            " and ".join(preset.ignored),
+            preset.note,
+        )
 
 
 def check_arguments(args: Any) -> None:

@@ -2,7 +2,7 @@
 
 TRL pads a whole generation batch to one width and shuffles it. All micro-batches of an optimiser
 step add up to one gradient, so their composition is free, and columns behind the last trained token
-of a micro-batch change nothing. Rows that train nothing end up in micro-batches of one column.
+of a micro-batch change nothing. Rows that train nothing end up in the narrowest micro-batches.
 """
 
 from __future__ import annotations
@@ -60,11 +60,12 @@ def trimmed(batch: Inputs) -> dict[str, Any]:
         batch: Prompts (B, P) padded on the left; everything else (B, T) or without columns.
 
     Returns:
-        The batch with P and T as small as its rows allow, at least 1.
+        The batch with P and T as small as its rows allow. T stays at least 2 if it was: TRL's
+        figures take a single column for one value per sequence and ignore the mask.
     """
     width = batch["completion_ids"].shape[1]
     prompt = max(1, int(batch["prompt_mask"].sum(1).max()))
-    keep = max(1, int(_needed(batch).max()))
+    keep = max(2, int(_needed(batch).max()))
     out = dict(batch)
     for key, value in batch.items():
         if key in ("prompt_ids", "prompt_mask"):

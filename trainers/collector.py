@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from agentgym.errors import ConfigurationError
@@ -15,9 +17,12 @@ from trainers.rollouts.engines.weights import policy_weights
 from trainers.rollouts.runner import RolloutRunner
 from trainers.rollouts.trajectory import Trajectory
 
-__all__ = ["Collector", "RolloutEvent", "TaskSource"]
+__all__ = ["STATE_FILE", "Collector", "RolloutEvent", "TaskSource"]
 
 logger = logging.getLogger(__name__)
+
+STATE_FILE = "multi_turn_state.json"
+"""Where a checkpoint keeps the state of schedule and task source."""
 
 
 class TaskSource(Protocol):
@@ -148,7 +153,8 @@ class Collector:
 
         Args:
             trajectories: Their opening prompts are continued.
-            exact: Whether a gap above 1e-4 is an error, as for fp32 on both sides.
+            exact: Whether a gap above 1e-4 is an error, as for fp32 on both sides; otherwise the
+                gap is only reported.
             prompts: How many of them.
 
         Returns:
@@ -177,6 +183,19 @@ class Collector:
         for name, part in self._stateful().items():
             if name in state:
                 part.load_state_dict(state[name])
+
+    def save(self, folder: Path) -> None:
+        """Write the state, if there is any, into a checkpoint's folder, which is made."""
+        state = self.state_dict()
+        if state:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / STATE_FILE).write_text(json.dumps(state), encoding="utf-8")
+
+    def load(self, folder: Path) -> None:
+        """Restore what ``save`` wrote; a folder without it changes nothing."""
+        path = folder / STATE_FILE
+        if path.exists():
+            self.load_state_dict(json.loads(path.read_text(encoding="utf-8")))
 
     def _stateful(self) -> dict[str, Any]:
         """The parts with a state, by name."""

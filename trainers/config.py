@@ -22,8 +22,10 @@ class SftConfig:
     """Distinct training tasks whose expert episodes are imitated."""
     batch_size: int = 16
     """Demonstrations per step."""
-    lr: float = 6e-3
-    """Peak learning rate (linear warm-up, then cosine)."""
+    lr: float | None = None
+    """Peak learning rate (linear warm-up, then cosine).
+
+    None: 6e-3 for ``--model tiny``, 1e-5 for a pretrained model."""
     max_steps: int | None = None
     """Steps after which the warm start ends even if the gate was not reached; 0: no warm start.
 
@@ -132,6 +134,13 @@ class TrainConfig:
     """Let a stage draw only tasks whose expert needs no more turns than its horizon.
 
     None: on where expert lengths are known."""
+    minutes: float | None = None
+    """Wall time after which training is cut short, so that evaluation ends soon after; 0: never.
+
+    None: 12 for ``--model tiny`` with the default ``--steps``, else never. The warm start may take
+    half of it."""
+    template_args: tuple[str, ...] = ()
+    """Arguments of the chat template as ``name=value``, such as ``enable_thinking=false``."""
     seed: int = 0
     """Seed of everything: data, weights, tasks, sampling."""
     out: Path | None = None
@@ -160,7 +169,7 @@ AT_LEAST_ONE = (
 AT_LEAST_ZERO = (
     "--seed", "--sft.max-steps", "--sft.copy-steps", "--sft.observation-weight", "--rl.warmup",
     "--rl.success-bonus", "--rl.invalid-penalty", "--rl.turn-budget", "--rl.log-groups",
-    "--lora.r", "--lora.dropout", "--eval.every",
+    "--lora.r", "--lora.dropout", "--eval.every", "--minutes",
 )  # fmt: skip
 ABOVE_ZERO = ("--sft.lr", "--rl.lr", "--rl.temperature", "--rl.max-grad-norm")
 
@@ -207,8 +216,12 @@ def _value(config: TrainConfig, flag: str) -> Any:
     return value
 
 
-def parse_env_args(pairs: Sequence[str]) -> dict[str, Any]:
+def parse_env_args(pairs: Sequence[str], flag: str = "--env-args") -> dict[str, Any]:
     """Read ``name=value`` pairs; a value is JSON where it parses as JSON, else plain text.
+
+    Args:
+        pairs: The pairs.
+        flag: What they are called in the message.
 
     Raises:
         ConfigurationError: A pair has no ``=`` or no name.
@@ -218,7 +231,7 @@ def parse_env_args(pairs: Sequence[str]) -> dict[str, Any]:
         name, separator, text = pair.partition("=")
         if not separator or not name.isidentifier():
             raise ConfigurationError(
-                f"expected --env-args as name=value, such as difficulty=medium; got {pair!r}"
+                f"expected {flag} as name=value, such as difficulty=medium; got {pair!r}"
             )
         try:
             result[name] = json.loads(text)

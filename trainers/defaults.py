@@ -19,6 +19,15 @@ class FamilyDefaults:
     """Steps per stage."""
     steps: int = 150
     """Reinforcement learning steps."""
+    decisive: tuple[str, ...] = ()
+    """Arguments that change the tasks: with another value of one, ``otherwise`` holds instead."""
+    otherwise: FamilyDefaults | None = None
+    """Settings for tasks other than the family's default ones."""
+
+    def suited(self, asked: Mapping[str, Any]) -> FamilyDefaults:
+        """Return the settings that suit the environment arguments a user asked for."""
+        other = [key for key in self.decisive if key in asked and asked[key] != self.env.get(key)]
+        return self.otherwise if other and self.otherwise else self
 
 
 FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
@@ -32,6 +41,16 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         horizon=(5, 7, 9),
         every=6,
         steps=100,
+        decisive=(
+            "difficulty",
+            "data_dir",
+            "observation_mode",
+            "grammar",
+            "expert",
+            "results_per_page",
+        ),
+        # Longer requests, longer pages, and the expert that knows the product.
+        otherwise=FamilyDefaults(env={}, horizon=(5, 10, 15), every=40, steps=150),
     ),
 }
 

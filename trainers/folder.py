@@ -7,52 +7,34 @@ Layout: ``config.yaml``, ``state.json``, ``metrics.jsonl``, ``episodes.jsonl``, 
 from __future__ import annotations
 
 import json
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from agentgym.errors import ConfigurationError, DataError
+from agentgym.errors import ConfigurationError
 from trainers.config import TrainConfig, to_dict
+from trainers.records import (
+    append_line,
+    cut_unfinished_line,
+    filter_lines,
+    read_jsonl,
+    write_atomically,
+)
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 # Settings that may differ between a run and its continuation.
 CHANGEABLE = frozenset({"resume", "out"})
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a JSON-lines file; an unfinished last line is left out.
-
-    Raises:
-        DataError: A line other than the last is not JSON.
-    """
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield json.loads(line)
-            except ValueError as error:
-                raise DataError(
-                    f"expected JSON in line {number} of {path}, got {line[:60]!r}; the file was "
-                    "changed by something other than the run"
-                ) from error
+RESOLVED = "resolved"
+"""Key of ``config.yaml`` for what the settings left open."""
+LOCK = ".lock"
+"""File that a working process holds locked."""
 
 
 class RunFolder:
@@ -70,14 +52,18 @@ class RunFolder:
         self.summary_path = path / "summary.json"
         self.warnings_path = path / "warnings.log"
         self._clock = time.monotonic()
+        self._lock_file: IO[str] | None = None
 
     @classmethod
-    def open(cls, path: Path, config: TrainConfig) -> RunFolder:
+    def open(
+        cls, path: Path, config: TrainConfig, resolved: Mapping[str, Any] | None = None
+    ) -> RunFolder:
         """Make the folder of a new run, or open that of a run to be resumed.
 
         Args:
             path: The folder.
             config: Settings of the run; on ``resume`` they must equal those of the folder.
+            resolved: What the settings leave open, as it was filled in; kept and compared, too.
 
         Raises:
             ConfigurationError: The folder holds something else or another run, or cannot be
@@ -85,7 +71,10 @@ class RunFolder:
         """
         folder = cls(path)
         try:
-            folder._open(_settings(config), config.resume)
+            settings = _settings(config)
+            if resolved is not None:
+                settings[RESOLVED] = dict(resolved)
+            folder._open(settings, config.resume)
         except OSError as error:
             raise ConfigurationError(
                 f"expected --out to be a folder that can be written, but {path} cannot: "
@@ -119,13 +108,37 @@ class RunFolder:
         self.checkpoints.mkdir(exist_ok=True)
         self._clock -= self.state().get("seconds", 0.0)
         for records in (self.metrics_path, self.episodes_path):
-            _cut_unfinished_line(records)
+            cut_unfinished_line(records)
+
+    def lock(self) -> None:
+        """Keep a second process out of the folder until this one ends, however it ends.
+
+        Raises:
+            ConfigurationError: Another process is at work on the run.
+        """
+        if fcntl is None:
+            return
+        self._lock_file = (self.path / LOCK).open("w")
+        try:
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ConfigurationError(
+                f"expected no other process to work on the run in {self.path}, but one does; wait "
+                "for it, or choose another --out"
+            ) from error
+
+    def close(self) -> None:
+        """Let other processes work on the folder."""
+        if self._lock_file is not None:
+            self._lock_file.close()
+            self._lock_file = None
 
     def _holds_other_files(self, config_path: Path) -> bool:
         """Return whether the folder has files besides what a kill left of an atomic write."""
         entries = self.path.iterdir() if self.path.exists() else []
         return any(
-            not (entry.name.startswith(f".{config_path.name}.") and entry.suffix == ".tmp")
+            entry.name != LOCK
+            and not (entry.name.startswith(f".{config_path.name}.") and entry.suffix == ".tmp")
             for entry in entries
         )
 
@@ -136,7 +149,10 @@ class RunFolder:
                 f"expected --out to hold no other run, but {self.path} does; pass --resume to "
                 "continue that run, or choose another --out"
             )
-        changed = _changes(_flat(_read_settings(path)), _flat(settings))
+        stored = _read_settings(path)
+        if RESOLVED not in stored:
+            settings = {key: value for key, value in settings.items() if key != RESOLVED}
+        changed = _changes(_flat(stored), _flat(settings))
         if changed:
             raise ConfigurationError(
                 f"expected the settings of the run in {self.path} to be unchanged on --resume, but "
@@ -171,7 +187,7 @@ class RunFolder:
     def rewind(self, phase: str, step: int) -> None:
         """Drop records of ``phase`` after ``step``, which a resumed run will write again."""
         if self.metrics_path.exists():
-            _filter_lines(
+            filter_lines(
                 self.metrics_path,
                 lambda record: record.get("phase") != phase or record.get("step", 0) <= step,
             )
@@ -179,7 +195,7 @@ class RunFolder:
     def rewind_episodes(self, step: int) -> None:
         """Drop training episodes after ``step``."""
         if self.episodes_path.exists():
-            _filter_lines(self.episodes_path, lambda record: training_step(record) <= step)
+            filter_lines(self.episodes_path, lambda record: training_step(record) <= step)
 
     def metrics(self) -> list[dict[str, Any]]:
         """Return all records of ``metrics.jsonl``."""
@@ -202,43 +218,6 @@ def training_step(episode: Mapping[str, Any]) -> int:
 
 COMPLETE = "complete"
 """Marker file that is written last into a checkpoint."""
-
-
-def append_line(path: Path, line: str) -> None:
-    """Append one line and flush it to the operating system; all of it or, on an error, nothing."""
-    with path.open("ab", buffering=0) as file:
-        size = file.seek(0, os.SEEK_END)
-        data = line.encode() + b"\n"
-        try:
-            while data:
-                data = data[file.write(data) :]
-        except OSError:
-            with suppress(OSError):
-                file.truncate(size)
-            raise
-
-
-def _cut_unfinished_line(path: Path) -> None:
-    """Take off what a killed run left of its last line, so that the next one starts afresh."""
-    if not path.is_file():
-        return
-    with path.open("r+b") as file:
-        end = file.seek(0, os.SEEK_END)
-        while end > 0:
-            start = max(0, end - 65536)
-            file.seek(start)
-            found = file.read(end - start).rfind(b"\n")
-            if found >= 0:
-                file.truncate(start + found + 1)
-                return
-            end = start
-        file.truncate(0)
-
-
-def _filter_lines(path: Path, keep: Callable[[Mapping[str, Any]], bool]) -> None:
-    """Rewrite a JSON-lines file with the records that ``keep`` accepts."""
-    lines = [json.dumps(record) for record in read_jsonl(path) if keep(record)]
-    write_atomically(path, "".join(line + "\n" for line in lines).encode())
 
 
 def _read_settings(path: Path) -> Mapping[str, Any]:

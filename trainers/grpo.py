@@ -8,7 +8,6 @@ what tests/trainers/test_trl_contract.py guards.
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +22,8 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 
 from trainers.algorithms import Preset, Schedule, get_preset
-from trainers.arguments import check_arguments
+from trainers.algorithms.presets import SERVES
+from trainers.arguments import check_arguments, check_preset
 from trainers.batching import bucketed, trains, trimmed
 from trainers.collector import Collector, RolloutEvent, TaskSource
 from trainers.credit import Credit, assign, check_sampled
@@ -44,10 +44,6 @@ from trainers.rollouts.runner import Envs, Opening, RolloutRunner
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 
 __all__ = ["MultiTurnTrainer", "RolloutEvent"]
-
-STATE_FILE = "multi_turn_state.json"
-SERVES = ("reference",)
-"""Needs of presets this trainer can meet, see ``algorithms.NEEDS``."""
 
 
 class MultiTurnTrainer(GRPOTrainer):
@@ -88,7 +84,8 @@ class MultiTurnTrainer(GRPOTrainer):
             chat: Turn tokenizer of the policy.
             tasks: Chooses the tasks of each step.
             horizon: Turn budget, a schedule of the step (from 1) or a constant.
-            preset: Credit, filters and loss, or the name of a preset.
+            preset: Credit, filters and loss, or the name of a preset. Its ``ignored`` parts are
+                left out, with a warning; horizon and group size come from the other arguments.
             limits: Token budgets.
             full_horizon: Turn budget of ``play``; None leaves it to the environment.
             engine: What generates, or a function that makes it from the (PEFT-wrapped) model;
@@ -105,7 +102,7 @@ class MultiTurnTrainer(GRPOTrainer):
             ValueError: The preset needs something this trainer lacks.
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
-        self.preset.require(SERVES)
+        check_preset(self.preset, SERVES)
         check_arguments(args)
         self.full_horizon = full_horizon
         self._on_rollout, self._probe_every = on_rollout, probe_every
@@ -170,7 +167,8 @@ class MultiTurnTrainer(GRPOTrainer):
         check_sampled(everyone)
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         rows = to_rows(self._played)
-        if [row.trajectory for row in rows] != list(range(len(self._played))):
+        uneven = [row.trajectory for row in rows] != list(range(len(self._played)))
+        if any(self._gather([uneven])):
             output = self._repack(output, rows)
         if self._inexact and "old_per_token_logps" not in output:
             output["old_per_token_logps"] = self._score(output, self.model)
@@ -179,12 +177,11 @@ class MultiTurnTrainer(GRPOTrainer):
         offset = sum(t.action_tokens for t in everyone[: rank * len(self._played)])
         local = slice(offset, offset + int(mask.sum()))
         output["advantages"] = scatter_tokens(credit.advantage[local], mask)
-        if credit.train.any():
-            # Without anything to train the masks stay, so that the loss is 0 and not 0 / 0.
-            train = scatter_tokens(credit.train[local], mask)
-            output["tool_mask"] = output["tool_mask"] * train.to(output["tool_mask"].dtype)
-            total = torch.tensor(int(credit.train.sum()), device=mask.device)
-            output["num_items_in_batch"] = total
+        train = scatter_tokens(credit.train[local], mask)
+        output["tool_mask"] = output["tool_mask"] * train.to(output["tool_mask"].dtype)
+        # Without anything to train all masks are 0, and so is the loss: 0 / 1.
+        total = max(1, int(credit.train.sum()))
+        output["num_items_in_batch"] = torch.tensor(total, device=mask.device)
         self._report(step, everyone, credit)
         return output
 
@@ -199,29 +196,30 @@ class MultiTurnTrainer(GRPOTrainer):
         return inputs
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
-        """TRL's loss without the columns, and without the micro-batches, that train nothing."""
+        """TRL's loss without the columns, and without the micro-batches, that train nothing.
+
+        TRL's loss gathers figures over processes, so with several of them none may leave it out.
+        """
         inputs = trimmed(inputs)
-        if trains(inputs):
+        trained = trains(inputs)
+        if trained or self.accelerator.num_processes > 1:
             loss: Tensor = super()._compute_loss(model, inputs)
-            return loss
+            return loss if trained else loss * 0.0
         # A forward all the same: distributed wrappers expect every weight to take part.
         return self._logps(inputs, model).sum() * 0.0
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        """Add the state of stateful schedules and task sources to a checkpoint."""
-        super()._save_checkpoint(model, trial)
-        state = self.collector.state_dict()
-        if self.args.should_save and state:
+        """Add the state of schedule and task source, before the file that marks a checkpoint whole."""
+        if self.args.should_save:
             folder = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
-            path = Path(self._get_output_dir(trial=trial)) / folder / STATE_FILE
-            path.write_text(json.dumps(state), encoding="utf-8")
+            self.collector.save(Path(self._get_output_dir(trial=trial)) / folder)
+        super()._save_checkpoint(model, trial)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         """Restore that state with the optimiser's."""
         super()._load_optimizer_and_scheduler(checkpoint)
-        path = None if checkpoint is None else Path(checkpoint) / STATE_FILE
-        if path is not None and path.exists():
-            self.collector.load_state_dict(json.loads(path.read_text(encoding="utf-8")))
+        if checkpoint is not None:
+            self.collector.load(Path(checkpoint))
 
     @property
     def _inexact(self) -> bool:
@@ -253,9 +251,11 @@ class MultiTurnTrainer(GRPOTrainer):
         return gather_object(items) if self.accelerator.num_processes > 1 else items
 
     def _repack(self, output: dict[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
-        """Rebuild the batch where trajectories have no row or several."""
+        """Rebuild the batch, of one size in all processes, if trajectories have no row or several."""
         parts, pad = self.args.steps_per_generation, self.runner.chat.pad_id
-        rebuilt = {**output, **row_tensors(rows, pad, self.accelerator.device, parts)}
+        least = max(1, *self._gather([len(rows)]))
+        tensors = row_tensors(rows, pad, self.accelerator.device, parts, least)
+        rebuilt = {**output, **tensors}
         if "old_per_token_logps" in output:
             rebuilt["old_per_token_logps"] = self._score(rebuilt, self.model)
         if "ref_per_token_logps" in output:

@@ -38,7 +38,7 @@ def filler(token: int) -> Row:
 
 
 def row_tensors(
-    rows: Sequence[Row], pad_id: int, device: torch.device, parts: int = 1
+    rows: Sequence[Row], pad_id: int, device: torch.device, parts: int = 1, least: int = 1
 ) -> dict[str, Tensor]:
     """Padded tensors under TRL's names: prompts on the left, completions on the right.
 
@@ -48,15 +48,17 @@ def row_tensors(
         device: Where to put them.
         parts: TRL splits the batch into that many micro-batches: the number of rows B is rounded
             up to a multiple of it with rows that train nothing.
+        least: Fewest rows before rounding up: all processes need the same number.
 
     Returns:
         ``prompt_ids, prompt_mask`` (B, P); ``completion_ids, completion_mask, tool_mask`` (B, T),
         where ``tool_mask`` is 1 on sampled tokens; ``sampling_per_token_logps`` (B, T).
     """
-    rows = [*rows, *[filler(pad_id)] * (-len(rows) % parts or (0 if rows else parts))]
+    count = max(len(rows), least)
+    count += -count % parts
+    rows = [*rows, *[filler(pad_id)] * (count - len(rows))]
     prompts = max(row.prompt_length for row in rows)
     width = max(len(row.ids) - row.prompt_length for row in rows)
-    count = len(rows)
     prompt_ids = np.full((count, prompts), pad_id, dtype=np.int64)
     completion_ids = np.full((count, width), pad_id, dtype=np.int64)
     masks = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 SERVES = ("reference",)
 """Needs of presets that a run can meet, see ``algorithms.NEEDS``."""
+DEFAULT_MINUTES = 12.0
+"""Of the default run, which is to end within 15 minutes, evaluation included."""
 TRAIN, VALID, TEST = "train", "valid", "test"
 
 
@@ -53,9 +57,34 @@ class Plan:
     """Folder of the run."""
 
     @property
+    def seconds(self) -> float:
+        """Wall time after which training is cut short."""
+        minutes = self.config.minutes
+        if minutes is None:
+            tiny = self.config.model == "tiny" and self.config.steps is None
+            minutes = DEFAULT_MINUTES if tiny else 0.0
+        return 60 * minutes if minutes else math.inf
+
+    @property
+    def template_args(self) -> dict[str, Any]:
+        """Arguments of the chat template."""
+        return parse_env_args(self.config.template_args, "--template-args")
+
+    def resolved(self) -> dict[str, Any]:
+        """Return what the settings leave open, as it was filled in: kept with the run."""
+        return {
+            "env_id": self.env_id,
+            "env": dict(self.env_kwargs),
+            "rounds": list(self.schedule.rounds),
+            "every": self.schedule.every,
+            "fit": self.fit,
+            "steps": self.steps,
+        }
+
+    @property
     def full_horizon(self) -> int:
         """Turns of an evaluation episode."""
-        return self.config.eval.horizon or int(self.schedule.rounds[-1])
+        return self.config.eval.horizon or int(max(self.schedule.rounds))
 
     def make_env(self, **extra: Any) -> TextEnv:
         """Make one environment of the run.
@@ -144,8 +173,9 @@ def make_plan(config: TrainConfig) -> Plan:
     """
     validate(config)
     name, env_id = _resolve(config.env)
-    defaults = defaults_for(name)
-    kwargs = {**defaults.env, **parse_env_args(config.env_args)}
+    asked = parse_env_args(config.env_args)
+    defaults = defaults_for(name).suited(asked)
+    kwargs = {**defaults.env, **asked}
     try:
         preset = get_preset(config.preset)
         preset.require(SERVES)
@@ -155,7 +185,7 @@ def make_plan(config: TrainConfig) -> Plan:
         raise
     except (KeyError, ValueError) as error:
         raise ConfigurationError(str(error.args[0])) from error
-    kwargs.setdefault("max_turns", config.eval.horizon or int(schedule.rounds[-1]))
+    kwargs.setdefault("max_turns", config.eval.horizon or int(max(schedule.rounds)))
     env = make_env(env_id, kwargs)
     try:
         fit = _fit(config.fit, env)
@@ -173,6 +203,15 @@ def make_plan(config: TrainConfig) -> Plan:
 
 def _resolve(name: str) -> tuple[str, str]:
     """Return short name and id of an environment; ids registered elsewhere are accepted."""
+    if ":" in name:
+        module, _, name = name.partition(":")
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise ConfigurationError(
+                f"expected --env MODULE:ID with a module that can be imported, got {module!r}: "
+                f"{error}"
+            ) from error
     if name in gymnasium.registry and not name.startswith("agentgym/"):
         return name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower(), name
     entry = registration.family(name)
@@ -185,7 +224,12 @@ def _schedule(config: TrainConfig, defaults: FamilyDefaults) -> Stages:
     default = ",".join(map(str, defaults.horizon))
     text = default if config.horizon is None else config.horizon
     schedule = parse_horizon(text, every)
-    return schedule if isinstance(schedule, Stages) else Stages((int(schedule(1)),), every)
+    stages = schedule if isinstance(schedule, Stages) else Stages((int(schedule(1)),), every)
+    if list(stages.rounds) != sorted(stages.rounds):
+        raise ConfigurationError(
+            f"expected --horizon to grow from stage to stage, such as 5,8,10; got {text!r}"
+        )
+    return stages
 
 
 def _fit(asked: bool | None, env: TextEnv) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from agentgym.core import TextEnv
-from agentgym.errors import ConfigurationError
+from agentgym.errors import AgentGymError, ConfigurationError
 from trainers.plan import Plan
 from trainers.rollouts.budget import Limits
 from trainers.rollouts.chat import TurnTokenizer
@@ -19,6 +19,8 @@ from trainers.rollouts.runner import Opening, system_opening
 TINY = "tiny"
 TINY_BUDGET = (18, 512)
 """Tokens per turn and per episode of the tiny policy."""
+OPENING_TOKENS = 4096
+"""Most tokens of an episode's opening."""
 PRETRAINED_BUDGET = (256, 4096)
 """Tokens per turn and per episode of a pretrained model."""
 
@@ -66,15 +68,16 @@ def load_policy(plan: Plan, path: str | Path, system: str | None = None) -> Poli
 
     with _loading(path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
-        model = AutoModelForCausalLM.from_pretrained(str(path), dtype=_dtype())
+        model = AutoModelForCausalLM.from_pretrained(str(path), dtype=_dtype(plan))
     return _assemble(plan, model, tokenizer, system)
 
 
-def check_model(name: str) -> None:
+def check_model(name: str, template_args: Mapping[str, Any] | None = None) -> None:
     """Check ``--model`` before a run's folder is made, without loading weights.
 
     Args:
         name: ``tiny``, a folder or a hub id.
+        template_args: Arguments of the chat template.
 
     Raises:
         ConfigurationError: There is no such model, or it has no chat template.
@@ -86,7 +89,7 @@ def check_model(name: str) -> None:
     with _loading(name):
         AutoConfig.from_pretrained(name)
         tokenizer = AutoTokenizer.from_pretrained(name)
-    TurnTokenizer(tokenizer)
+    TurnTokenizer(tokenizer, template_kwargs=template_args)
 
 
 @contextmanager
@@ -94,7 +97,9 @@ def _loading(path: str | Path) -> Iterator[None]:
     """Say clearly that a model cannot be loaded, and why."""
     try:
         yield
-    except (OSError, ValueError, KeyError) as error:
+    except AgentGymError:
+        raise
+    except Exception as error:  # damaged files fail in as many ways as there are parsers
         reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise ConfigurationError(
             f"expected --model to be 'tiny', a folder or a hub id of a causal language model, got "
@@ -128,20 +133,27 @@ def one_thread() -> None:
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 
 
-def _dtype() -> Any:
+def _dtype(plan: Plan) -> Any:
+    """Return bfloat16 for frozen weights under adapters on a GPU, else float32."""
     import torch
 
-    return torch.bfloat16 if torch.cuda.is_available() else torch.float32
+    frozen = plan.config.model != TINY and plan.config.lora.r > 0
+    return torch.bfloat16 if frozen and torch.cuda.is_available() else torch.float32
+
+
+def _device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _assemble(plan: Plan, model: Any, tokenizer: Any, system: str | None) -> PolicyModel:
     """Put model, tokenizer and budgets together."""
     settings = plan.config.rl
     turn, episode = TINY_BUDGET if plan.config.model == TINY else PRETRAINED_BUDGET
-    context = int(getattr(model.config, "max_position_embeddings", 32768))
-    limits = Limits(
-        turn_tokens=settings.turn_tokens or turn,
-        episode_tokens=min(settings.episode_tokens or episode, context),
-        context=context,
-    )
-    return PolicyModel(model, TurnTokenizer(tokenizer), system_opening(system), limits)
+    turn, episode = settings.turn_tokens or turn, settings.episode_tokens or episode
+    most = int(getattr(model.config, "max_position_embeddings", 32768))
+    context = min(most, OPENING_TOKENS + episode + turn)
+    limits = Limits(turn_tokens=turn, episode_tokens=min(episode, context), context=context)
+    chat = TurnTokenizer(tokenizer, template_kwargs=plan.template_args)
+    return PolicyModel(model.to(_device()), chat, system_opening(system), limits)

@@ -112,6 +112,9 @@ class Recorder(TrainerCallback):
             self.validate(state.global_step)
         if self.spent:
             control.should_training_stop = True
+        if self._folder.seconds() > self._plan.seconds:
+            self._display.note(f"time is up: training ends at step {state.global_step}")
+            control.should_training_stop = True
 
     @property
     def spent(self) -> bool:
@@ -270,9 +273,7 @@ def _engine(plan: Plan, policy: PolicyModel) -> Any:
     return partial(
         VLLMColocateEngine,
         dtype=str(policy.model.dtype).removeprefix("torch."),
-        max_model_len=min(
-            policy.limits.context, policy.limits.episode_tokens + policy.limits.turn_tokens + 512
-        ),
+        max_model_len=policy.limits.context,
         max_num_seqs=settings.groups * settings.group_size,
         seed=plan.config.seed,
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
-from agentgym.errors import require
+from agentgym.errors import ConfigurationError, require
 from trainers.arms import GREEDY, Arms
 from trainers.config import TrainConfig
 from trainers.folder import COMPLETE, RunFolder, write_atomically
@@ -20,6 +20,10 @@ from trainers.plan import Plan, make_plan
 from trainers.policy import check_model
 from trainers.progress import Display
 from trainers.report import ARM_NAMES, ARMS, write_curve, write_report
+
+PACKAGES = (
+    "torch", "transformers", "trl", "peft", "accelerate", "datasets", "matplotlib", "yaml",
+)  # fmt: skip
 
 logger = logging.getLogger(__name__)
 
@@ -38,16 +42,31 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
         AgentGymError: A setting is wrong, a package is missing, or the environment cannot be
             used; the folder stays fit for ``--resume``.
     """
+    _one_process()
     plan = make_plan(config)
-    for module in ("torch", "transformers", "trl", "peft"):
+    for module in PACKAGES:
         require(module, "train")
-    check_model(config.model)
-    folder = RunFolder.open(plan.out, config)
+    check_model(config.model, plan.template_args)
+    folder = RunFolder.open(plan.out, config, plan.resolved())
+    folder.lock()
     with display or Display() as shown, _warnings_to(folder.warnings_path):
         if folder.summary_path.exists():
             shown.note(f"this run is complete: {folder.summary_path}")
             return json.loads(folder.summary_path.read_text())
-        return _Run(plan, folder, shown).execute()
+        try:
+            return _Run(plan, folder, shown).execute()
+        finally:
+            folder.close()
+
+
+def _one_process() -> None:
+    """Refuse launchers that start several processes, which would all write one folder."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ConfigurationError(
+            "expected agentgym-train to run in one process, but WORLD_SIZE is "
+            f"{os.environ['WORLD_SIZE']}; for several, launch a script of your own around "
+            "trainers.grpo.MultiTurnTrainer with accelerate"
+        )
 
 
 class _Run:
@@ -64,7 +83,9 @@ class _Run:
         one_thread()
         seed_everything(self._plan.config.seed)
         arms = Arms(self._plan, self._folder)
+        self._display.phase("baselines", 1)
         arms.add_baselines()
+        self._display.update(1)
         self._learn(arms)
         summary = self._summarise(arms)
         write_curve(self._folder)

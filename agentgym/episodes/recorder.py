@@ -14,6 +14,7 @@ from typing import Any
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
+from agentgym.episodes.hook_records import hooks_to_json
 from agentgym.episodes.records import Episode, State, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
 
@@ -167,6 +168,8 @@ def _origin(env: gymnasium.Env[str, str]) -> dict[str, Any]:
     """Describe how the environment was made, as far as JSON can hold it."""
     kwargs = dict(env.spec.kwargs) if env.spec else {}
     stored = {key: _plain(value) for key, value in kwargs.items() if _is_json(value)}
+    described = None if "reward_hooks" in stored else hooks_to_json(kwargs.get("reward_hooks"))
+    held = {*stored, "reward_hooks"} if described is not None else set(stored)
     wrappers = [wrapper.name for wrapper in env.spec.additional_wrappers] if env.spec else []
     hooks = list(getattr(getattr(env.unwrapped, "hooks", None), "names", ()))
     layer: gymnasium.Env[str, str] = env
@@ -177,7 +180,8 @@ def _origin(env: gymnasium.Env[str, str]) -> dict[str, Any]:
         "env_id": env.spec.id if env.spec else type(env.unwrapped).__name__,
         "env_kwargs": stored,
         "hooks": tuple(hooks),
-        "not_stored": tuple([key for key in kwargs if key not in stored] + wrappers),
+        "not_stored": tuple([key for key in kwargs if key not in held] + wrappers),
+        "reward_hooks": described or (),
     }
 
 

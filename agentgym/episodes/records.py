@@ -105,6 +105,8 @@ class Episode:
     """Versions of the packages at the time."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Anything else, such as the training step."""
+    reward_hooks: tuple[dict[str, Any], ...] = ()
+    """The argument ``reward_hooks`` of the environment, if it holds supplied hooks only."""
 
     @property
     def reward(self) -> float:
@@ -164,10 +166,13 @@ class Episode:
         values = _fields(cls, record)
         values["start"] = _state(values["start"], "start")
         values["turns"] = tuple(_turn(turn, i) for i, turn in enumerate(values["turns"]))
-        values["hooks"], values["not_stored"] = tuple(values["hooks"]), tuple(values["not_stored"])
+        for name in ("hooks", "not_stored", *_LATER):
+            values[name] = tuple(values.get(name, ()))
         return cls(**values)
 
 
+_LATER = ("reward_hooks",)
+"""Fields that the first records of the format lack."""
 _TYPES: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "str | None": (str, type(None)),
@@ -180,6 +185,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "dict[str, float]": (dict,),
     "tuple[str, ...]": (list,),
     "tuple[Turn, ...]": (list,),
+    "tuple[dict[str, Any], ...]": (list,),
     "State": (dict,),
 }
 
@@ -192,6 +198,8 @@ def _fields(cls: type, record: Any, where: str = "") -> dict[str, Any]:
     for entry in fields(cls):
         name = f"{where}.{entry.name}" if where else entry.name
         kinds = _TYPES[str(entry.type)]
+        if entry.name not in record and entry.name in _LATER:
+            continue
         if entry.name not in record:
             raise DataError(f"expected the field {name!r}, but it is missing")
         value = record[entry.name]

@@ -9,6 +9,7 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
+from agentgym.episodes.hook_records import hooks_from_json
 from agentgym.episodes.recorder import package_versions
 from agentgym.episodes.records import Episode, State, Turn, clean
 from agentgym.errors import ConfigurationError, DataError
@@ -39,6 +40,7 @@ def make_env(episode: Episode) -> gymnasium.Env[str, str]:
 
     Raises:
         ConfigurationError: If the record does not hold all of its arguments, or its id is unknown.
+        DataError: If its reward hooks are damaged.
     """
     if episode.not_stored:
         raise ConfigurationError(
@@ -50,7 +52,10 @@ def make_env(episode: Episode) -> gymnasium.Env[str, str]:
             f"expected a registered id, got {episode.env_id!r} from the record: import the package "
             "that registers it, or pass env="
         )
-    return gymnasium.make(episode.env_id, **episode.env_kwargs)
+    kwargs = dict(episode.env_kwargs)
+    if episode.reward_hooks:
+        kwargs["reward_hooks"] = hooks_from_json(episode.reward_hooks)
+    return gymnasium.make(episode.env_id, **kwargs)
 
 
 def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> ReplayReport:
@@ -65,7 +70,7 @@ def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> Repl
 
     Raises:
         ConfigurationError: If the environment cannot be made from the record.
-        DataError: If the state of the random generator in the record is damaged.
+        DataError: If the random generator or the reward hooks in the record are damaged.
         TaskNotFound: If the task no longer exists.
     """
     used = env if env is not None else make_env(episode)

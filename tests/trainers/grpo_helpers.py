@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import socket
+from pathlib import Path
 from typing import Any
 
+import torch
+
+from agentgym.vector import TextVectorEnv
+from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
 from trainers.algorithms import Preset, get_preset
 from trainers.arguments import grpo_arguments
@@ -57,7 +64,8 @@ def warm_model(steps: int = 100) -> Any:
 
 def trainer(folder: Any, model: Any = None, *, args: Any = None, **changes: Any) -> Any:
     """A trainer of 4 tasks x 4 episodes on the toy."""
-    preset: Preset = get_preset(changes.pop("preset", "rloo"))
+    preset: Preset | str = changes.pop("preset", "rloo")
+    preset = get_preset(preset) if isinstance(preset, str) else preset
     settings = {"groups": 4, "group_size": 4, "steps": 3, "lr": 1e-3, "limits": LIMITS}
     settings |= args or {}
     options = {
@@ -75,6 +83,75 @@ def trainer(folder: Any, model: Any = None, *, args: Any = None, **changes: Any)
         grpo_arguments(folder, preset, **settings),
         **options,
     )
+
+
+def reloaded_model(folder: Any) -> Any:
+    """A fresh model that came from a folder, whence TRL loads the reference policy."""
+    model = tiny_policy.model()
+    model.save_pretrained(folder)
+    return type(model).from_pretrained(folder)
+
+
+class Uneven(ToyEnv):
+    """Pays by the action's length in the first process; ends unpaid after a turn in others."""
+
+    def _act(self, action: str) -> Any:
+        outcome = super()._act(action)
+        first = os.environ["RANK"] == "0"
+        outcome.reward = float(len(action) % 5) if first else 0.0
+        outcome.terminated, outcome.terms = not first, None
+        return outcome
+
+
+def train_on_two_processes(folder: Path) -> list[dict[str, Any]]:
+    """Train two steps on two processes of this machine; what each of them ended with."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    context = torch.multiprocessing.spawn(_rank, (port, folder), nprocs=2, join=False)
+    try:
+        # A deadlock must fail the test; join returns whenever a process ends.
+        done = context.join(timeout=120) or context.join(timeout=30)
+        assert done, "a process waits for the other"
+    finally:
+        for process in context.processes:
+            process.kill()
+    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in (0, 1)]
+
+
+def _rank(rank: int, port: int, folder: Path) -> None:
+    """One of the two processes."""
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+    os.environ |= {"ACCELERATE_USE_CPU": "true", "CUDA_VISIBLE_DEVICES": ""}
+    made = trainer(
+        folder / "run",
+        preset="dapo",
+        args={"steps": 2, "micro_batch": 4},
+        envs=TextVectorEnv([Uneven] * 8),
+        limits=Limits(4, 120, 160, window=1),
+    )
+    out: dict[str, Any] = {"start": weights(made.model)}
+    repack = made._repack
+
+    def note(output: dict[str, Any], rows: Any) -> dict[str, Any]:
+        rebuilt = repack(output, rows)
+        out["rows"] = len(rebuilt["prompt_ids"])
+        return rebuilt
+
+    score = made._generate_and_score_completions
+
+    def scored(inputs: Any) -> dict[str, Any]:
+        output = score(inputs)
+        out["trained"] = bool(output["tool_mask"][output["completion_mask"] > 0].any())
+        return output
+
+    made._repack, made._generate_and_score_completions = note, scored  # type: ignore[method-assign]
+    made.train()
+    out |= {"steps": made.state.global_step, "weights": weights(made.model)}
+    out["entropy"] = made._metrics["train"]["entropy"] or log(made, "entropy")
+    torch.save(out, folder / f"{rank}.pt")
+    torch.distributed.destroy_process_group()
 
 
 def weights(model: Any) -> list[Any]:

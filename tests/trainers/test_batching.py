@@ -38,7 +38,7 @@ def test_columns_behind_the_last_trained_token_go():
     assert out["prompt_ids"].shape == out["prompt_mask"].shape == (2, 2)
     assert trains(out)
     nothing = trimmed(batch([6, 4], [0, 0]))
-    assert nothing["completion_ids"].shape == (2, 1)
+    assert nothing["completion_ids"].shape == (2, 2)
     assert not trains(nothing)
 
 

@@ -53,3 +53,13 @@ def test_probe_compares_opening_prompts():
     assert made.probe(episodes, exact=True) <= 1e-5
     assert made.probe([], exact=True) == 0.0
     assert made.state_dict() == {"tasks": {"asked": [(1, 2, 2)]}}
+
+
+def test_state_is_kept_in_a_folder(tmp_path):
+    made, fresh = collector(), collector()
+    made.collect(1, 6, 3)
+    made.save(tmp_path / "new" / "folder")
+    fresh.load(tmp_path)
+    assert fresh.state_dict() == {"tasks": {"asked": []}}
+    fresh.load(tmp_path / "new" / "folder")
+    assert fresh.state_dict() == made.state_dict()

@@ -1,18 +1,30 @@
 from __future__ import annotations
 
 import json
+import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from transformers import TrainerState
 
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo_helpers import EASY, Feed, log, trainer, warm_model, weights
-from trainers.algorithms import Gated, Stages
-from trainers.grpo import STATE_FILE
+from tests.trainers.grpo_helpers import (
+    EASY,
+    Feed,
+    log,
+    reloaded_model,
+    trainer,
+    train_on_two_processes,
+    warm_model,
+    weights,
+)
+from trainers.algorithms import Gated, Stages, ZeroVariance, get_preset
+from trainers.collector import STATE_FILE
 from trainers.packing import sampled_mask
 from trainers.rollouts import Limits, TurnTokenizer
 from trainers.rollouts.engines.hf import HFEngine
@@ -60,10 +72,8 @@ def test_reinforcement_improves_a_warm_start(tmp_path):
 @pytest.mark.parametrize("preset", ["default", "grpo", "gspo", "cispo", "gigpo", "reinforce++"])
 def test_presets_train(tmp_path, preset):
     """Toy episodes rarely succeed untrained, so invalid actions are given a reward to differ in."""
-    model = tiny_policy.model()
-    model.save_pretrained(tmp_path / "start")  # TRL reloads the reference policy from there
-    loaded = type(model).from_pretrained(tmp_path / "start")
-    made = trainer(tmp_path, loaded, preset=preset, envs=TextVectorEnv([Picky] * 16))
+    model = reloaded_model(tmp_path / "start")
+    made = trainer(tmp_path, model, preset=preset, envs=TextVectorEnv([Picky] * 16))
     start = weights(made.model)
     made.train()
     assert differs(start, made.model)
@@ -127,6 +137,31 @@ def test_gated_schedule_is_kept_in_the_checkpoint(tmp_path):
     again = trainer(tmp_path, horizon=fresh, args={"steps": 4})
     again.train(resume_from_checkpoint=str(tmp_path / "checkpoint-3"))
     assert again.collector.horizon == 3
+
+
+def test_a_checkpoint_has_the_state_before_it_counts_as_whole(tmp_path, monkeypatch):
+    seen = []
+    write = TrainerState.save_to_json
+
+    def save(state, path):
+        seen.append((Path(path).parent / STATE_FILE).exists())
+        write(state, path)
+
+    monkeypatch.setattr(TrainerState, "save_to_json", save)
+    made = trainer(tmp_path, args={"steps": 1, "save_every": 1})
+    made.train()
+    assert seen
+    assert all(seen)
+
+
+def test_a_bfloat16_policy_is_corrected_instead_of_refused(tmp_path):
+    model = tiny_policy.model().to(torch.bfloat16)
+    made = trainer(tmp_path, model, envs=TextVectorEnv([Picky] * 16))
+    assert not made.runner.engine.exact
+    made.train()
+    assert log(made, "sampling/probe_gap")[0] > 1e-4  # more than a float32 policy may be off
+    assert all(gap > 0 for gap in log(made, "sampling/logp_gap_max"))
+    assert len(log(made, "sampling/importance_mean")) == 3
 
 
 def test_inexact_engines_get_importance_weights(tmp_path):
@@ -203,12 +238,40 @@ def test_failed_environments_are_masked_and_the_run_goes_on(tmp_path):
     assert log(made, "rollout/error") == [0.5, 0.5, 0.5]
 
 
-def test_nothing_to_learn_from_is_a_step_without_effect(tmp_path):
-    made = trainer(tmp_path, preset="dapo", horizon=1, args={"steps": 1, "weight_decay": 0.0})
+ENTROPY = replace(get_preset("scalinginter"), filters=(ZeroVariance(),), horizon=None)
+
+
+@pytest.mark.parametrize("preset", [get_preset("dapo"), ENTROPY], ids=["dapo", "entropy"])
+def test_nothing_to_learn_from_is_a_step_without_effect(tmp_path, preset):
+    settings = {"steps": 1, "weight_decay": 0.0}
+    model = reloaded_model(tmp_path / "start")
+    made = trainer(tmp_path, model, preset=preset, horizon=1, args=settings)
     start = weights(made.model)
     made.train()
     assert log(made, "credit/trained_fraction") == [0.0]
     assert not differs(start, made.model)
+
+
+def test_processes_whose_rows_differ_stay_in_step(tmp_path):
+    """One process has more rows than the other, which has nothing to train on."""
+    ranks = train_on_two_processes(tmp_path)
+    assert [rank["steps"] for rank in ranks] == [2, 2]
+    assert [rank["trained"] for rank in ranks] == [True, False]
+    assert len({rank["rows"] for rank in ranks}) == 1
+    assert ranks[0]["rows"] > 8
+    assert ranks[0]["entropy"] == ranks[1]["entropy"]
+    for first, second in zip(ranks[0]["weights"], ranks[1]["weights"], strict=True):
+        assert torch.equal(first, second)
+    assert any(
+        not torch.equal(a, b) for a, b in zip(ranks[0]["start"], ranks[0]["weights"], strict=True)
+    )
+
+
+def test_parts_that_are_left_out_are_warned_about(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING, "trainers.arguments"):
+        trainer(tmp_path, preset="dapo")
+        trainer(tmp_path)
+    assert [record.args[:2] for record in caplog.records] == [("dapo", "refill")]
 
 
 def test_mistakes_are_named(tmp_path):

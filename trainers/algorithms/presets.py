@@ -1,12 +1,13 @@
 """Papers as data: each preset names the parts that make up one published method.
 
 A preset holds parts, not code; change one with `dataclasses.replace`. Learning rates, batch sizes
-and models belong to the trainer's configuration.
+and models belong to the trainer's configuration. `runnable` tells which presets the bundled trainer
+can run, `Preset.ignored` which of their parts it then leaves out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from trainers.algorithms.batch import EndReason
@@ -20,8 +21,24 @@ from trainers.algorithms.shaping import EndPenalty, FlagPenalty, Overlong
 from trainers.algorithms.signals import GAE, Implicit, KLToGo, Outcome, RewardToGo, StepReward
 
 
+SERVES = ("reference",)
+"""Keys of `NEEDS` the bundled trainer can serve."""
+
+
+def runnable(available: Collection[str] = SERVES) -> list[str]:
+    """Names of the presets whose needs are met.
+
+    Args:
+        available: Keys of `NEEDS` a trainer can serve; by default those of the bundled one.
+
+    Returns:
+        The names, in alphabetical order.
+    """
+    return sorted(name for name, preset in PRESETS.items() if not preset.missing(available))
+
+
 def get_preset(name: str) -> Preset:
-    """Looks up a preset.
+    """Looks up a preset, also one that the bundled trainer cannot run.
 
     Args:
         name: Its name; "default" is "turn-loo".
@@ -30,12 +47,25 @@ def get_preset(name: str) -> Preset:
         The preset.
 
     Raises:
-        ValueError: There is none of that name.
+        ValueError: There is none of that name; the message says which there are, and which of
+            them need more than the bundled trainer has.
     """
     key = DEFAULT if name == "default" else name
     if key not in PRESETS:
-        raise ValueError(f"expected a preset of {', '.join(sorted(PRESETS))}, got {name!r}")
+        raise ValueError(
+            f"expected a preset of {', '.join(runnable())}, got {name!r}. Others need what the "
+            f"bundled trainer does not have: {_unserved()}"
+        )
     return PRESETS[key]
+
+
+def _unserved() -> str:
+    """The presets the bundled trainer cannot run, by what they need."""
+    names: dict[str, list[str]] = {}
+    for name in sorted(PRESETS):
+        for need in PRESETS[name].missing(SERVES):
+            names.setdefault(need, []).append(name)
+    return "; ".join(f"{need}: {', '.join(names[need])}" for need in sorted(names))
 
 
 DEFAULT = "turn-loo"
@@ -46,6 +76,9 @@ _LOO = Term(Outcome(), center="group", leave_one_out=True)
 _CLIP = Loss(high=0.2)
 _ROW_MEAN = Loss(high=0.2, aggregation="seq-mean-token-mean")
 _KL = "reference"
+_NO_REFILL = "The bundled trainer does not refill: groups that the filters drop make a step smaller. "
+_NO_SAMPLER = "The bundled trainer leaves out the {} task sampler and takes its task source's tasks. "
+_MEANS = "In the bundled trainer {} a mean over tokens, unlike the policy term."
 
 _ALL = (
     Preset(
@@ -66,7 +99,8 @@ _ALL = (
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=1e-3, entropy=1e-3),
         horizon=Stages((5, 8, 10), 100),
         needs=(_KL,),
-        note="The score is the reward of the last step; stages are those of its search task.",
+        note="The score is the reward of the last step; stages are those of its search task. "
+        + _MEANS.format("the KL and entropy terms are each"),
     ),
     Preset(
         "agentrl",
@@ -79,6 +113,7 @@ _ALL = (
         sampler="interleaved",
         pool=PolicyPool(0.25, 25),
         needs=(_KL, "policy_pool"),
+        note=_NO_SAMPLER.format("interleaved").strip(),
     ),
     Preset(
         "meowtea-ppo",
@@ -110,6 +145,7 @@ _ALL = (
         (_Z,),
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=0.04),
         needs=(_KL,),
+        note=_MEANS.format("the KL term is"),
     ),
     Preset(
         "dr_grpo",
@@ -129,6 +165,7 @@ _ALL = (
         shapers=(Overlong(),),
         refill=True,
         group_size=16,
+        note=_NO_REFILL.strip(),
     ),
     Preset(
         "grpo-tcr",
@@ -139,7 +176,7 @@ _ALL = (
         filters=(ZeroVariance(),),
         shapers=(Overlong(),),
         sampler="informative",
-        note="The paper's tool bonus is an environment hook.",
+        note=_NO_SAMPLER.format("informative") + "The paper's tool bonus is an environment hook.",
     ),
     Preset(
         "reinforce++",
@@ -235,7 +272,9 @@ _ALL = (
         refill=True,
         group_size=5,
         needs=(_KL,),
-        note="Without value-smoothing clipping, whose formula is not published.",
+        note=_NO_REFILL
+        + _NO_SAMPLER.format("value")
+        + "Without value-smoothing clipping, whose formula is not published.",
     ),
     Preset(
         "erpo",
@@ -244,7 +283,7 @@ _ALL = (
         (Term(Outcome(), center="group", scale="task"),),
         filters=(ZeroVariance(),),
         refill=True,
-        note="With a judge, add FlaggedTurns('judge_reject').",
+        note=_NO_REFILL + "With a judge, add FlaggedTurns('judge_reject').",
     ),
     Preset(
         "loop",

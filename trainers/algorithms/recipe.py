@@ -49,9 +49,10 @@ class Preset:
     horizon: Schedule | None = None
     """Turn budget over steps; None leaves it to the run."""
     sampler: Literal["uniform", "interleaved", "value", "informative"] = "uniform"
-    """Task sampler of `sampling`."""
+    """Task sampler of `sampling`; the bundled trainer's tasks come from its task source."""
     refill: bool = False
-    """Whether groups the filters drop are replaced by new ones until the batch is full."""
+    """Whether groups the filters drop are replaced by new ones until the batch is full; the
+    bundled trainer trains on what is left."""
     pool: PolicyPool | None = None
     """Cross-policy sampling."""
     brancher: EntropyBrancher | None = None
@@ -63,6 +64,20 @@ class Preset:
     note: str = ""
     """Where the preset departs from the paper, or what the paper adds outside these parts."""
 
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Parts that describe the method, but that the bundled trainer does not carry out."""
+        parts = {"refill": self.refill, "sampler": self.sampler != "uniform"}
+        return tuple(name for name, present in parts.items() if present)
+
+    def missing(self, available: Collection[str]) -> tuple[str, ...]:
+        """Needs that are not met.
+
+        Args:
+            available: Keys of `NEEDS` the trainer can serve.
+        """
+        return tuple(need for need in self.needs if need not in available)
+
     def require(self, available: Collection[str]) -> None:
         """Checks that a trainer has what the preset needs.
 
@@ -72,7 +87,7 @@ class Preset:
         Raises:
             ValueError: Something is missing.
         """
-        missing = [f"{need} ({NEEDS[need]})" for need in self.needs if need not in available]
+        missing = [f"{need} ({NEEDS[need]})" for need in self.missing(available)]
         if missing:
             raise ValueError(
                 f"preset {self.name!r} needs {' and '.join(missing)}, which this trainer does not "

@@ -14,6 +14,7 @@ from agentgym.envs.webshop import compact, engine, pages
 from agentgym.envs.webshop.careful import CarefulExpert
 from agentgym.envs.webshop.catalogue import Difficulty
 from agentgym.envs.webshop.engine import Session
+from agentgym.envs.webshop.nouns import NounSource
 from agentgym.envs.webshop.reward import check_mode
 from agentgym.envs.webshop.shop import (
     Shop,
@@ -47,8 +48,8 @@ class WebShopEnv(TextEnv):
         goals_per_product: Most goals per product in goal mode ``generated``.
         split_mode: ``product`` (no product of the test split is a training target) or
             ``official-index`` (ranges of the original's order, for comparison with the literature).
-        nouns: Noun extractor of the type reward: ``builtin`` or ``spacy:<model>``; None takes the
-            best that needs no model.
+        nouns: Nouns of the type reward: ``builtin``, ``spacy:<model>``, a mapping from asin to
+            nouns, or a JSON file of one (``.gz`` too); None is the best that needs no model.
         observation_mode: ``text`` and ``text_rich`` are the original's; ``compact`` saves tokens.
         results_per_page: Products on a results page; compact mode only, the others show ten.
         reward: ``official`` (bit-exact) or ``strict`` (exact options).
@@ -99,7 +100,7 @@ class WebShopEnv(TextEnv):
         human_goals: bool = False,
         goals_per_product: int = GOALS_PER_PRODUCT,
         split_mode: str = "product",
-        nouns: str | None = None,
+        nouns: NounSource | None = None,
         observation_mode: str = "text",
         results_per_page: int | None = None,
         reward: str = "official",

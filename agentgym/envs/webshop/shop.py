@@ -14,7 +14,7 @@ from agentgym.envs.webshop.careful import CarefulExpert
 from agentgym.envs.webshop.catalogue import VERSION as GENERATOR
 from agentgym.envs.webshop.catalogue import Catalogue, Difficulty, generate
 from agentgym.envs.webshop.goals import Goal, generated_goals
-from agentgym.envs.webshop.nouns import BUILTIN, extractor
+from agentgym.envs.webshop.nouns import BUILTIN, NounSource, cache_key, freeze, of_item
 from agentgym.envs.webshop.oracle import Expert
 from agentgym.envs.webshop.products import Instruction, Product
 from agentgym.envs.webshop.store import BoundedCache
@@ -54,15 +54,18 @@ class ShopConfig:
     """Most goals per product in goal mode ``generated``."""
     split_mode: str = "product"
     """``product``: disjoint products. ``official-index``: ranges of the original's order."""
-    nouns: str | None = None
-    """Noun extractor; None takes the generator's knowledge, or ``builtin`` for official files."""
+    nouns: NounSource | None = None
+    """Noun extractor, or a table of nouns, which is compared and hashed by its content; None takes
+    the generator's knowledge, or ``builtin`` for official files."""
 
     def __post_init__(self) -> None:
         """Validate.
 
         Raises:
             ConfigurationError: Two fields contradict each other, or one is out of range.
+            DataError: The file of nouns cannot be read.
         """
+        object.__setattr__(self, "nouns", freeze(self.nouns))
         _choice("goal_mode", self.goal_mode, GOAL_MODES)
         _choice("split_mode", self.split_mode, SPLIT_MODES)
         if self.split_mode == "official-index" and self.goal_mode != "official":
@@ -224,15 +227,16 @@ def _generated(config: ShopConfig, catalogue: Catalogue) -> World:
     """Open or build the world of a generated catalogue."""
     own = config.goal_mode == "generated"
     key = ["generated", GENERATOR, repr(catalogue.difficulty), catalogue.size, catalogue.seed,
-           config.goal_mode, config.nouns]  # fmt: skip
+           config.goal_mode, cache_key(freeze(config.nouns))]  # fmt: skip
 
     def build() -> World:
-        if config.nouns is None:
+        given = freeze(config.nouns)
+        if given is None:
 
             def nouns(item: Mapping[str, Any]) -> Sequence[str]:
                 return catalogue.nouns(catalogue.index(item["asin"]))
         else:
-            nouns = _nouns(config.nouns)
+            nouns = of_item(given)
         goals = () if own else official_goals(catalogue.ins, None)
         return World.build(catalogue.items, catalogue.ins, nouns, goals=goals)
 
@@ -244,12 +248,12 @@ def _from_files(config: ShopConfig) -> World:
     assert config.data_dir is not None
     files = official.locate(config.data_dir, config.num_products)
     key = ["files", files.key(), config.num_products, config.goal_mode, config.human_goals,
-           config.goals_per_product, config.seed, config.nouns]  # fmt: skip
+           config.goals_per_product, config.seed, cache_key(freeze(config.nouns))]  # fmt: skip
 
     def build() -> World:
         items = official.read_items(files, config.num_products)
         instructions = official.read_instructions(files)
-        nouns = _nouns(config.nouns or BUILTIN)
+        nouns = of_item(freeze(config.nouns) or BUILTIN)
         if config.goal_mode == "official":
             human = official.read_human(files) if config.human_goals else None
             goals = official_goals(instructions, human)
@@ -272,11 +276,6 @@ def _few_goals(
             item, entry, seed=config.seed, limit=config.goals_per_product, solvable=world.solvable
         )
     return goals
-
-
-def _nouns(source: str) -> Any:
-    extract = extractor(source)
-    return lambda item: extract(item["name"])
 
 
 def _choice(name: str, value: str, choices: Sequence[str]) -> None:

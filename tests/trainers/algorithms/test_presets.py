@@ -25,6 +25,7 @@ from trainers.algorithms import (
     loss_coefficients,
     shape_rewards,
 )
+from trainers.algorithms.presets import runnable
 
 EXPECTED = {
     "turn-loo",
@@ -83,8 +84,28 @@ def test_all_the_promised_presets_are_there() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"agentrl, arpo, cispo.*got 'grop'"):
+    with pytest.raises(ValueError, match=r"cispo, dapo.*got 'grop'.*critic: meowtea-ppo, mt-ppo"):
         get_preset("grop")
+
+
+def test_runnable_presets_are_those_whose_needs_are_met() -> None:
+    beyond = {"agentrl", "meowtea-ppo", "starpo-s", "mt-ppo", "istar", "arpo"}
+    assert runnable() == sorted(EXPECTED - beyond)
+    assert runnable(NEEDS) == sorted(EXPECTED)
+    assert "grpo" not in runnable([])
+
+
+def test_parts_the_bundled_trainer_leaves_out_are_listed_and_noted() -> None:
+    ignored = {name: preset.ignored for name, preset in PRESETS.items() if preset.ignored}
+    assert ignored == {
+        "agentrl": ("sampler",),
+        "dapo": ("refill",),
+        "grpo-tcr": ("sampler",),
+        "vspo": ("refill", "sampler"),
+        "erpo": ("refill",),
+    }
+    for name, parts in ignored.items():
+        assert all(part in PRESETS[name].note for part in parts)
 
 
 @every_preset

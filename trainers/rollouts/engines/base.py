@@ -81,8 +81,12 @@ class GenerationEngine(Protocol):
     """
 
     name: str
-    exact: bool
     version: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether no importance correction is needed; a plain attribute will do."""
+        ...
 
     def generate(
         self,

@@ -15,7 +15,7 @@ from agentgym.envs.webshop.catalogue.families import VERSION, Draft
 from agentgym.envs.webshop.catalogue.instructions import Request
 from agentgym.errors import ConfigurationError
 
-MIN_SIZE, MAX_SIZE = 20, 1 << 24
+MIN_SIZE, MAX_SIZE = 20, 100_000
 
 __all__ = [
     "DIFFICULTIES",
@@ -35,7 +35,7 @@ def generate(size: int, difficulty: str | Difficulty = "medium", seed: int = 0) 
     """Make a shop.
 
     Args:
-        size: Number of products, from 20 up.
+        size: Number of products, from 20 to 100,000; indexing one costs time and memory per product.
         difficulty: ``easy``, ``medium``, ``hard``, or a :class:`Difficulty`.
         seed: Any non-negative integer; another seed is another shop.
 
@@ -47,8 +47,8 @@ def generate(size: int, difficulty: str | Difficulty = "medium", seed: int = 0) 
     """
     if isinstance(size, bool) or not isinstance(size, int) or not MIN_SIZE <= size <= MAX_SIZE:
         raise ConfigurationError(
-            f"expected a catalogue size from {MIN_SIZE} to {MAX_SIZE}, got {size!r}; "
-            "choose for example 1000"
+            f"expected size (a catalogue size, in products) to be an integer from {MIN_SIZE} to "
+            f"{MAX_SIZE:,}, got {size!r}; choose for example 1000"
         )
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ConfigurationError(

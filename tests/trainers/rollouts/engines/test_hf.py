@@ -45,6 +45,15 @@ def test_log_probs_equal_a_training_forward_after_several_turns(slots, temperatu
     assert largest_gap(model, to_rows(episodes), temperature) <= 1e-5
 
 
+def test_only_float32_is_exact():
+    model = tiny_policy.model()
+    assert HFEngine(model).exact
+    assert not HFEngine(model, autocast=torch.bfloat16).exact
+    engine = HFEngine(model)
+    model.lm_head.to(torch.bfloat16)
+    assert not engine.exact
+
+
 def test_kept_cache_changes_nothing():
     model = tiny_policy.model()
     kept, fresh = play(model), play(model, keep_cache=False)

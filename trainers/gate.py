@@ -1,0 +1,63 @@
+"""When imitation has done enough: the validation gate of the warm start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentgym.vector import TextVectorEnv
+from trainers.folder import RunFolder
+from trainers.metrics import rollout_metrics
+from trainers.plan import VALID, Plan
+from trainers.policy import PolicyModel
+from trainers.rollouts.engines.base import Sampling
+from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.runner import RolloutRunner
+
+PHASE = "sft"
+
+
+class Gate:
+    """Ends the warm start once the sampled policy solves enough validation tasks.
+
+    Half of the run's time is the most that it may take.
+    """
+
+    def __init__(self, plan: Plan, folder: RunFolder, policy: PolicyModel) -> None:
+        config = plan.config.sft
+        self._threshold, self._folder, self._horizon = (
+            config.gate_success, folder, plan.full_horizon,
+        )  # fmt: skip
+        self._envs = TextVectorEnv.make(plan.env_id, config.gate_tasks, plan.env_kwargs)
+        env = plan.make_env()
+        count = min(config.gate_tasks, env.tasks.len(VALID))
+        self._tasks: Sequence[dict[str, Any]] = [
+            {"task_id": task_id} for task_id in env.tasks.panel(VALID, count).ids
+        ]
+        env.close()
+        engine = HFEngine(policy.model, policy.chat.pad_id, plan.config.seed)
+        self._engine, self._temperature = engine, plan.config.rl.temperature
+        self._runner = RolloutRunner(
+            self._envs, policy.chat, engine, policy.limits, opening=policy.opening
+        )
+        self._seconds = plan.seconds
+        self.success, self.reached = 0.0, False
+
+    def __call__(self, step: int) -> bool:
+        """Validate after ``step`` steps; True ends the warm start."""
+        self._engine.sync((), step)
+        played = self._runner.run(
+            self._tasks,
+            horizon=self._horizon,
+            seed=step,
+            sampling=Sampling(temperature=self._temperature),
+        )
+        figures = rollout_metrics(played)
+        self.success, score = figures["rollout/success"], figures["rollout/score"]
+        self._folder.log(phase=PHASE, step=step, success=self.success, score=score)
+        self.reached = self.success >= self._threshold
+        return self.reached or self._folder.seconds() > self._seconds / 2
+
+    def close(self) -> None:
+        """Close the environments."""
+        self._envs.close()

@@ -1,0 +1,83 @@
+"""Files that survive ``kill -9``: atomic writes, and JSON lines that are cut cleanly."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import DataError
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of a JSON-lines file; an unfinished last line is left out.
+
+    Raises:
+        DataError: A line other than the last is not JSON.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise DataError(
+                    f"expected JSON in line {number} of {path}, got {line[:60]!r}; the file was "
+                    "changed by something other than the run"
+                ) from error
+
+
+def append_line(path: Path, line: str) -> None:
+    """Append one line and flush it to the operating system; all of it or, on an error, nothing."""
+    with path.open("ab", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+        data = line.encode() + b"\n"
+        try:
+            while data:
+                data = data[file.write(data) :]
+        except OSError:
+            with suppress(OSError):
+                file.truncate(size)
+            raise
+
+
+def cut_unfinished_line(path: Path) -> None:
+    """Take off what a killed run left of its last line, so that the next one starts afresh."""
+    if not path.is_file():
+        return
+    with path.open("r+b") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end > 0:
+            start = max(0, end - 65536)
+            file.seek(start)
+            found = file.read(end - start).rfind(b"\n")
+            if found >= 0:
+                file.truncate(start + found + 1)
+                return
+            end = start
+        file.truncate(0)
+
+
+def filter_lines(path: Path, keep: Callable[[Mapping[str, Any]], bool]) -> None:
+    """Rewrite a JSON-lines file with the records that ``keep`` accepts."""
+    lines = [json.dumps(record) for record in read_jsonl(path) if keep(record)]
+    write_atomically(path, "".join(line + "\n" for line in lines).encode())
