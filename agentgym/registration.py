@@ -25,6 +25,9 @@ class EnvFamily:
     """One line for people."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Default keyword arguments of the id."""
+    play: Mapping[str, Any] = field(default_factory=dict)
+    """Keyword arguments that suit a person at the terminal better; ``agentgym play`` takes them
+    where the user sets nothing else."""
     packages: tuple[str, ...] = ()
     """Import names of the optional packages that the family needs beyond the core."""
     extra: str = ""
@@ -37,6 +40,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/WebShop-v0",
         entry_point="agentgym.envs.webshop.env:WebShopEnv",
         summary="Find and buy the product that an instruction describes.",
+        play={"observation_mode": "text_rich"},
     ),
 )
 

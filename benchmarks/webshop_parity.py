@@ -24,8 +24,7 @@ from typing import Any
 import gymnasium
 
 import agentgym  # noqa: F401  (registers the ids)
-from agentgym.envs.webshop import nouns as noun_extractors
-from agentgym.envs.webshop import official
+from agentgym.envs.webshop import nouns, official
 from agentgym.envs.webshop.goals import Goal
 from agentgym.envs.webshop.world import World, official_goals
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
@@ -83,35 +82,29 @@ def found(folder: Path, pattern: str) -> list[Path]:
 def goals_of(pack: Path, episodes: Path) -> Path | None:
     """Find the goals of a recording: beside it, or else in the pack if only one file fits."""
     stem = episodes.name.split(".")[0]
+    names = (stem.replace("episodes", "goals_prices"), stem.replace("episodes", "goals"))
     everywhere = found(pack, "*goals*.json")
     for candidates in ([p for p in everywhere if p.parent == episodes.parent], everywhere):
-        named = [p for p in candidates if stem in episode_names(p.name.split(".")[0])]
-        for fitting in (named, candidates):
+        for fitting in ([p for p in candidates if p.name.split(".")[0] in names], candidates):
             if len(fitting) == 1:
                 return fitting[0]
     return None
 
 
-def episode_names(goals: str) -> tuple[str, str]:
-    """Return the names of the recordings that a file of goals may belong to."""
-    return goals.replace("goals_prices", "episodes"), goals.replace("goals", "episodes")
-
-
 def find_nouns(catalogue: Path, folder: Path, pack: Path, asins: set[str]) -> tuple[Any, str]:
     """Return the nouns of a recording in ``folder``, and the path or name of their source."""
     root, pattern = catalogue.resolve(), "*nouns*.json"
-    near = [path for place in (folder, pack) for path in found(place, pattern)]
-    near += found(root, pattern)
+    near = [path for place in (folder, pack, root) for path in found(place, pattern)]
     for parent in root.parents[:2]:
         near += sorted({*parent.glob(f"*/{pattern}"), *parent.glob(f"*/{pattern}.gz")})
     for path in near:
         try:
-            table = noun_extractors.read_table(path)
+            table = nouns.read_table(path)
         except (ConfigurationError, DataError):
             continue
         if asins & table.table.keys():
             return table, str(path)
-    return noun_extractors.of_item(noun_extractors.BUILTIN), noun_extractors.BUILTIN
+    return nouns.of_item(nouns.BUILTIN), nouns.BUILTIN
 
 
 class Replay:
@@ -125,13 +118,12 @@ class Replay:
     def __init__(self, world: World, goals: list[Goal]) -> None:
         self.count = dict.fromkeys(COUNTS, 0)
         self.examples: list[dict[str, Any]] = []
+        settings: dict[str, Any] = {"world": world, "tasks": GoalTasks(goals), "show_score": True,
+                                    "max_turns": 1_000_000, "disable_env_checker": True}  # fmt: skip
         self.envs = {
-            mode: gymnasium.make(
-                "agentgym/WebShop-v0", world=world, tasks=GoalTasks(goals), observation_mode=mode,
-                show_score=True, max_turns=1_000_000, disable_env_checker=True,
-            )
+            mode: gymnasium.make("agentgym/WebShop-v0", observation_mode=mode, **settings)
             for mode in ("text", "text_rich")
-        }  # fmt: skip
+        }
 
     def episode(self, record: dict[str, Any]) -> None:
         """Replay one recorded episode in both modes."""
@@ -149,11 +141,8 @@ class Replay:
         self.count["steps"] += 1
         action = step["action"]
         session = self.envs["text"].unwrapped.session
-        available = step.get("available")
-        if available is not None:
-            mine = {"has_search_bar": session.state.page == "index",
-                    "clickables": session.clickables()}  # fmt: skip
-            self.compare("clickables", mine, available, record, action)
+        mine = {"has_search_bar": session.state.page == "index", "clickables": session.clickables()}
+        self.compare("clickables", mine, step.get("available"), record, action)
         answers = {mode: env.step(action) for mode, env in self.envs.items()}
         text, reward, done, _, info = answers["text"]
         self.compare("text", text, step.get("obs"), record, action)
@@ -190,10 +179,10 @@ def build(
     """Build the shop of a recording in ``folder``; say where its nouns came from."""
     files = official.locate(catalogue)
     items = official.read_items(files)
-    nouns, source = find_nouns(catalogue, folder, pack, {item["asin"] for item in items})
-    if source == noun_extractors.BUILTIN:
+    words, source = find_nouns(catalogue, folder, pack, {item["asin"] for item in items})
+    if source == nouns.BUILTIN:
         missing.append("*nouns*.json of these products (the built-in extractor is used)")
-    return World.build(items, official.read_instructions(files), nouns, prices=prices), source
+    return World.build(items, official.read_instructions(files), words, prices=prices), source
 
 
 def replay(
@@ -211,18 +200,14 @@ def replay(
             continue
         side = official.load_json(goals_path)
         prices = side.get("product_prices", {})
-        shop = world, nouns = build(catalogue, pack, missing, path.parent, prices)
+        shop = world, words = build(catalogue, pack, missing, path.parent, prices)
         goals = [Goal.from_content(goal) for goal in side["goals"]]
         run = Replay(world, goals)
         for record in lines(path):
             run.episode(record)
-        results[tag] = {
-            **run.count,
-            "nouns": nouns,
-            "goals": len(goals),
-            "goals_that_we_make_differ": goals_differ(catalogue, world, goals),
-            "examples": run.examples,
-        }
+        differ = goals_differ(catalogue, world, goals)
+        results[tag] = {**run.count, "nouns": words, "goals": len(goals),
+                        "goals_that_we_make_differ": differ, "examples": run.examples}  # fmt: skip
     if not results:
         missing.append("*episodes*.jsonl")
     return results, shop
@@ -231,21 +216,20 @@ def replay(
 def goals_differ(catalogue: Path, world: World, recorded: list[Goal]) -> int | None:
     """Count recorded goals that our official goals do not hold in the same place, bounds aside."""
     files = official.locate(catalogue)
-    human = None
-    if recorded and not isinstance(recorded[0].goal_options, dict):
-        if files.human is None:
-            return None
-        human = official.read_human(files)
+    by_people = recorded and not isinstance(recorded[0].goal_options, dict)
+    if by_people and files.human is None:
+        return None
+    human = official.read_human(files) if by_people else None
     ours = official_goals(official.read_instructions(files), human)(world.products.items)
     if len(ours) != len(recorded):
         return max(len(ours), len(recorded))
-    return sum(
-        (a.asin, a.attributes, a.goal_options, a.weight)
-        != (b.asin, b.attributes, b.goal_options, b.weight)
-        or a.instruction_text.split(", and price lower")[0]
-        != b.instruction_text.split(", and price lower")[0]
-        for a, b in zip(ours, recorded, strict=True)
-    )
+    return sum(content(a) != content(b) for a, b in zip(ours, recorded, strict=True))
+
+
+def content(goal: Goal) -> tuple[Any, ...]:
+    """Return what two equal goals share, bounds aside."""
+    text = goal.instruction_text.split(", and price lower")[0]
+    return goal.asin, goal.attributes, goal.goal_options, goal.weight, text
 
 
 def rankings(world: World, pack: Path, missing: list[str]) -> dict[str, Any]:
@@ -254,23 +238,20 @@ def rankings(world: World, pack: Path, missing: list[str]) -> dict[str, Any]:
     if not paths:
         missing.append("*rankings*.jsonl")
         return {}
-    total = at_10 = at_50 = overlap = size = 0
-    examples: list[str] = []
-    for path in paths:
-        for record in lines(path):
-            query = record.get("q", record.get("query", ""))
-            hits = record.get("hits", record.get("ranking", []))
-            theirs = [hit if isinstance(hit, str) else hit[0] for hit in hits][:50]
-            mine = world.index.search(query, 50)[0] if query else []
-            total += 1
-            at_10 += mine[:10] == theirs[:10]
-            at_50 += mine == theirs
-            overlap += len(set(mine) & set(theirs))
-            size += max(len(theirs), len(mine))
-            if mine != theirs and len(examples) < SHOWN:
-                examples.append(query[:80])
-    return {"queries": total, "identical_at_10": at_10, "identical_at_50": at_50,
-            "overlap_at_50": overlap / max(size, 1), "examples": examples}  # fmt: skip
+    total = at_10 = overlap = size = 0
+    wrong: list[str] = []
+    for record in (record for path in paths for record in lines(path)):
+        query = record.get("q", record.get("query", ""))
+        hits = record.get("hits", record.get("ranking", []))
+        theirs = [hit if isinstance(hit, str) else hit[0] for hit in hits][:50]
+        mine = world.index.search(query, 50)[0] if query else []
+        total += 1
+        at_10 += mine[:10] == theirs[:10]
+        overlap += len(set(mine) & set(theirs))
+        size += max(len(theirs), len(mine))
+        wrong += [query[:80]] * (mine != theirs)
+    return {"queries": total, "identical_at_10": at_10, "identical_at_50": total - len(wrong),
+            "overlap_at_50": overlap / max(size, 1), "examples": wrong[:SHOWN]}  # fmt: skip
 
 
 def tokens(world: World, pack: Path, missing: list[str]) -> dict[str, Any]:
@@ -280,10 +261,10 @@ def tokens(world: World, pack: Path, missing: list[str]) -> dict[str, Any]:
         missing.append("*tokens*.json")
         return {}
     streams = official.load_json(paths[0])
+    products = world.products
+    pairs = list(zip(products.items, streams, strict=False))
     if isinstance(streams, dict):
-        pairs = [(world.products[a], t) for a, t in streams.items() if a in world.products]
-    else:
-        pairs = list(zip(world.products.items, streams, strict=False))
+        pairs = [(products[asin], stream) for asin, stream in streams.items() if asin in products]
     wrong = [item.asin for item, stream in pairs if tokenize(item.document()) != stream]
     return {"documents": len(pairs), "differ": len(wrong), "examples": wrong[:SHOWN]}
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 
-from agentgym.actions import ActionSpec, Param, openai_tools
+from agentgym.actions import ActionSpec, Param, openai_tools, parse
 from agentgym.core import OBSERVATION_LENGTH, TextEnv
 from agentgym.errors import ConfigurationError, NotSupported, TaskNotFound
 from agentgym.hooks import TurnContext
-from agentgym.language import ACTION_LENGTH
+from agentgym.language import ACTION_LENGTH, Language
 from agentgym.outcome import Outcome, StopReason, bounded, stop_reason
 from agentgym.tasks import Task, TaskList
 from tests.faulty import FaultyEnv
@@ -104,7 +104,7 @@ def test_the_marker_of_a_cut_does_not_complete_an_action(grammar: str) -> None:
     text = "search[" * 600 if grammar == "native" else f"<search>{'x' * 5000}</search>"
     native = Language((spec,), grammar).read(text).native
     assert len(native) == ACTION_LENGTH and native.endswith(" characters cut")
-    assert not set("[](){}<>`\"|") & set(native[-30:].partition("... ")[2])
+    assert not set('[](){}<>`"|') & set(native[-30:].partition("... ")[2])
     assert parse(native, (spec,), "native").error
     env = gymnasium.make("agentgym/WebShop-v0")
     env.reset(seed=0)

@@ -111,7 +111,7 @@ def _play(command: Play, console: Console) -> int:
         options["index"] = command.index
     if command.horizon is not None:
         options["horizon"] = command.horizon
-    env = _make(command.env, command.set, grammar=command.grammar)
+    env = _make(command.env, command.set, **_play_defaults(command.env), grammar=command.grammar)
     try:
         play(
             env,
@@ -124,6 +124,14 @@ def _play(command: Play, console: Console) -> int:
     finally:
         env.close()
     return 0
+
+
+def _play_defaults(name: str) -> dict[str, Any]:
+    """Return what suits a person; ids that others registered have nothing of the kind."""
+    from agentgym.registration import FAMILIES
+
+    env_id = _resolve(name)
+    return next((dict(entry.play) for entry in FAMILIES if entry.id == env_id), {})
 
 
 def _eval(command: Eval, console: Console) -> int:

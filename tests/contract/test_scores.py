@@ -5,11 +5,16 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import gymnasium
+import pytest
+
 from agentgym.core import TextEnv
 from tests.contract.playing import admissible_action, finish
 
 ORACLE_TASKS = 100
 RANDOM_TASKS = 40
+SHOPPER_TASKS = 60
+FLOOR_TASKS = 200
 
 
 class RandomPolicy:
@@ -56,3 +61,23 @@ def test_the_expert_knows_how_long_it_takes(env: TextEnv) -> None:
 def test_the_random_policy_is_well_below(env: TextEnv) -> None:
     rate, _ = success(env, RandomPolicy(env), RANDOM_TASKS)
     assert rate <= 0.5
+
+
+def webshop(**kwargs: Any) -> TextEnv:
+    """Make a WebShop environment without wrappers."""
+    env = gymnasium.make("agentgym/WebShop-v0", **kwargs).unwrapped
+    assert isinstance(env, TextEnv)
+    return env
+
+
+@pytest.mark.parametrize("expert", ["careful", "thinking"])
+def test_the_experts_that_can_be_imitated_solve_webshop(expert: str) -> None:
+    env = webshop(difficulty="easy", observation_mode="compact", expert=expert, max_turns=9)
+    rate, failed = success(env, env.oracle(), SHOPPER_TASKS)
+    assert rate >= 0.99, failed
+
+
+def test_the_random_floor_of_webshop_is_near_zero() -> None:
+    env = webshop(difficulty="medium")
+    rate, _ = success(env, RandomPolicy(env), FLOOR_TASKS)
+    assert rate <= 0.02

@@ -15,8 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
+import agentgym  # noqa: F401  (registers the id)
 from agentgym.envs.webshop.catalogue import DIFFICULTIES, Catalogue, generate
 from agentgym.envs.webshop.catalogue.asins import ALPHABET, AsinCodec
 from agentgym.envs.webshop.catalogue.stream import Stream
@@ -282,10 +284,12 @@ def test_stream_draws_are_fixed_and_even() -> None:
     assert {stream.between(-1, 1) for _ in range(100)} == {-1, 0, 1}
 
 
-@pytest.mark.parametrize("size", [0, 19, 1 << 25, True, "1000", 50.0])
+@pytest.mark.parametrize("size", [0, 19, 100_001, 10**7, True, "1000", 50.0])
 def test_bad_sizes_are_refused(size: object) -> None:
     with pytest.raises(ConfigurationError, match="catalogue size"):
         generate(size)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="from 20 to 100,000"):
+        gymnasium.make("agentgym/WebShop-v0", size=size)
 
 
 def test_bad_difficulty_and_seed_are_refused() -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentgym.envs.webshop import compact
 from agentgym.envs.webshop.env import WebShopEnv
@@ -82,3 +87,52 @@ def test_invalid_actions_change_nothing(env: WebShopEnv) -> None:
 )
 def test_grammar(text: str, expected: tuple[str, str] | None) -> None:
     assert compact.read(text) == expected
+
+
+def plain_read(text: str) -> tuple[str, str] | None:
+    """The grammar as its definition says it, without regard to time."""
+    for found in re.finditer(r"\b(search|click)\s*\[", text, re.IGNORECASE):
+        ends = [i for i in range(found.end(), len(text)) if text[i] == "]"]
+        for end in ends:
+            inside = text[found.end() : end]
+            if inside.count("[") == inside.count("]"):
+                return found[1].lower(), " ".join(inside.split()).lower()
+        if ends:
+            return found[1].lower(), " ".join(text[found.end() : ends[-1]].split()).lower()
+    return None
+
+
+PIECES = st.sampled_from(
+    ["search[", "Click [", "search", "[", "]", " ", "\n", "a", "B b", "\u0130"]
+)
+
+
+@given(st.lists(PIECES, max_size=30).map("".join) | st.text(max_size=40))
+def test_grammar_is_the_plain_one(text: str) -> None:
+    assert compact.read(text) == plain_read(text)
+
+
+class Counted(str):
+    """A text that counts the characters that are taken out of it."""
+
+    visits = 0
+
+    def __getitem__(self, key: Any) -> Counted:
+        part = Counted(super().__getitem__(key))
+        Counted.visits += len(part)
+        return part
+
+    def rfind(self, *args: Any) -> int:
+        Counted.visits += len(self)
+        return super().rfind(*args)
+
+
+@pytest.mark.parametrize(
+    "piece", ["search[", "click[[", "search[]]", "[", "search[a] ", "search  "]
+)
+@pytest.mark.parametrize("tail", ["", "]", "]" * 99])
+def test_long_texts_are_read_in_one_pass(piece: str, tail: str) -> None:
+    text = Counted((piece * 4096)[: 4096 - len(tail)] + tail)
+    Counted.visits = 0
+    assert compact.read(text) == plain_read(str(text)[:4096])
+    assert Counted.visits <= 2 * len(text)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gzip
+import io
 import json
 import os
 import pickle
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,10 @@ import gymnasium
 import pytest
 
 import agentgym  # noqa: F401
+from agentgym.cli import main
 from agentgym.envs.webshop import cache, official
+from agentgym.envs.webshop.catalogue import generate
+from agentgym.envs.webshop.catalogue.write import write
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.tasks import listed_tasks
 from agentgym.envs.webshop.world import World
@@ -193,3 +199,42 @@ def test_without_a_writable_cache_the_world_stays_in_memory(
     monkeypatch.delenv("AGENTGYM_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path))
     assert cache.cache_folder() == tmp_path / "agentgym"
+
+
+def test_nouns_can_be_injected(tmp_path: Path) -> None:
+    shop = generate(40, "easy", 5)
+    write(shop, tmp_path)
+    asin, other = shop.asin(0), shop.asin(1)
+    table = {asin: ["zebra", "stripes"]}
+    plain, packed = tmp_path / "nouns.json", tmp_path / "nouns_by_asin.json.gz"
+    plain.write_text(json.dumps(table))
+    packed.write_bytes(gzip.compress(json.dumps({"note": "x", "nouns": table}).encode()))
+
+    def make(nouns: Any) -> WebShopEnv:
+        made = gymnasium.make("agentgym/WebShop-v0", data_dir=str(tmp_path), nouns=nouns).unwrapped
+        assert isinstance(made, WebShopEnv)
+        return made
+
+    envs = [make(nouns) for nouns in (table, str(plain), packed)]
+    assert len({id(env.world) for env in envs}) == 1
+    builtin = make(None).world
+    assert (
+        envs[0].world.products[asin].nouns == ("zebra", "stripes") != builtin.products[asin].nouns
+    )
+    assert envs[0].world.products[other].nouns == builtin.products[other].nouns
+    envs[0].reset(seed=0)
+    assert pickle.loads(pickle.dumps(envs[0])).world is envs[0].world
+    assert make({asin: ["lion"]}).world.products[asin].nouns == ("lion",)
+    generated = WebShopEnv(nouns={"unknown": ["x"]}, **SMALL)  # type: ignore[arg-type]
+    assert generated.world is not WebShopEnv(**SMALL).world
+    with pytest.raises(DataError, match="JSON file"):
+        make("missing.json")
+
+
+def test_a_person_plays_with_pages_of_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for settings, expected in (((), "[button]"), (("--set", "observation_mode=text"), "[SEP]")):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
+        assert main(["play", "webshop", "--set", "size=60", *settings]) == 0
+        assert expected in capsys.readouterr().out

@@ -18,7 +18,7 @@ from agentgym.envs.webshop.goals import (
     shuffled,
     synthetic_goals,
 )
-from agentgym.envs.webshop.nouns import builtin, extractor
+from agentgym.envs.webshop.nouns import NounTable, builtin, extractor, freeze
 from agentgym.envs.webshop.products import Instruction, Product, parse_prices, parse_product, usable
 from agentgym.envs.webshop.world import World
 from agentgym.errors import ConfigurationError, DataError
@@ -136,3 +136,17 @@ def test_nouns() -> None:
     )  # fmt: skip
     with pytest.raises(ConfigurationError, match="builtin"):
         extractor("other")
+
+
+@pytest.mark.parametrize("bad", [{}, {"A": "word"}, {"A": [1]}, {1: ["word"]}, ["A"], 3, "other"])
+def test_bad_nouns_are_refused(bad: Any) -> None:
+    with pytest.raises(ConfigurationError, match="expected nouns"):
+        freeze(bad)
+
+
+def test_tables_of_nouns_are_equal_by_content() -> None:
+    table = NounTable.of({"A": ["x"], "B": []})
+    assert table == freeze({"nouns": {"B": (), "A": ("x",)}, "note": "any"})
+    assert hash(table) == hash(freeze({"B": [], "A": ["x"]})) and table != freeze({"A": ["x"]})
+    assert table({"asin": "B", "name": "Lamp"}) == ()
+    assert table({"asin": "C", "name": "Lamp"}) == ("lamp",)
