@@ -17,7 +17,8 @@ import gzip
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def find_nouns(catalogue: Path, folder: Path, pack: Path, asins: set[str]) -> tu
     root, pattern = catalogue.resolve(), "*nouns*.json"
     near = [path for place in (folder, pack, root) for path in found(place, pattern)]
     for parent in root.parents[:2]:
-        near += sorted({*parent.glob(f"*/{pattern}"), *parent.glob(f"*/{pattern}.gz")})
+        near += sorted([*parent.glob(f"*/{pattern}"), *parent.glob(f"*/{pattern}.gz")])
     for path in near:
         try:
             table = nouns.read_table(path)
@@ -118,12 +119,9 @@ class Replay:
     def __init__(self, world: World, goals: list[Goal]) -> None:
         self.count = dict.fromkeys(COUNTS, 0)
         self.examples: list[dict[str, Any]] = []
-        settings: dict[str, Any] = {"world": world, "tasks": GoalTasks(goals), "show_score": True,
-                                    "max_turns": 1_000_000, "disable_env_checker": True}  # fmt: skip
-        self.envs = {
-            mode: gymnasium.make("agentgym/WebShop-v0", observation_mode=mode, **settings)
-            for mode in ("text", "text_rich")
-        }
+        make = partial(gymnasium.make, "agentgym/WebShop-v0", world=world, tasks=GoalTasks(goals),
+                       show_score=True, max_turns=1_000_000, disable_env_checker=True)  # fmt: skip
+        self.envs = {mode: make(observation_mode=mode) for mode in ("text", "text_rich")}
 
     def episode(self, record: dict[str, Any]) -> None:
         """Replay one recorded episode in both modes."""
@@ -132,9 +130,7 @@ class Replay:
         shown = {mode: env.reset(options=options)[0] for mode, env in self.envs.items()}
         self.compare("text", shown["text"], record.get("reset_obs"), record, "reset")
         self.compare("text_rich", shown["text_rich"], record.get("reset_obs_rich"), record, "reset")
-        for step in record["steps"]:
-            if not self.step(step, record):
-                break
+        all(self.step(step, record) for step in record["steps"])  # stops where a step ends it
 
     def step(self, step: dict[str, Any], record: dict[str, Any]) -> bool:
         """Replay one step; tell whether the episode goes on."""
@@ -285,12 +281,12 @@ def compare_all(catalogue: Path, pack: Path, missing: list[str]) -> dict[str, An
     return result
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Run the comparison and print its result."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--catalogue", type=Path, required=True)
     parser.add_argument("--pack", type=Path, required=True)
-    args = parser.parse_args(argv)
+    args = parser.parse_args()
     started, missing = time.perf_counter(), list[str]()
     result = compare_all(args.catalogue, args.pack, missing)
     runs = result.get("recordings", {}).values()

@@ -209,7 +209,8 @@ def test_doctor_looks_for_a_gpu(monkeypatch, tmp_path):
 
 
 def test_doctor_prints_the_recipe_of_a_machine_without_a_gpu(capsys, monkeypatch):
-    monkeypatch.setattr(doctor.metadata, "requires", lambda name: ["vllm; extra == 'vllm'"])
+    lines = ["vllm; extra == 'vllm'", "torch; extra == 'vllm'"]  # built metadata expand [train]
+    monkeypatch.setattr(doctor.metadata, "requires", lambda name: lines)
     vllm_check(monkeypatch, {doctor.DISTRIBUTION: "1"}, gpu=False)
     out = run(capsys, "doctor")[1]
     assert f"vllm (optional):\n  {CPU_RECIPE}\n" in out and "[vllm]" not in out

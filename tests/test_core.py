@@ -100,12 +100,12 @@ def test_overlong_text_is_cut_with_a_visible_marker() -> None:
 
 @pytest.mark.parametrize("grammar", ["native", "xml"])
 def test_the_marker_of_a_cut_does_not_complete_an_action(grammar: str) -> None:
-    spec = ActionSpec("search", "Search.", (Param("query", "Words."),), native="search[{query}]")
+    spec = ActionSpec("search", "Search.", (Param("query"),), native="search[{query}]")
     text = "search[" * 600 if grammar == "native" else f"<search>{'x' * 5000}</search>"
     native = Language((spec,), grammar).read(text).native
     assert len(native) == ACTION_LENGTH and native.endswith(" characters cut")
     assert not set('[](){}<>`"|') & set(native[-30:].partition("... ")[2])
-    assert parse(native, (spec,), "native").error
+    assert parse(native, (spec,), "native").call is None
     env = gymnasium.make("agentgym/WebShop-v0")
     env.reset(seed=0)
     assert env.step(native)[4]["action_valid"] is False

@@ -209,7 +209,7 @@ class MultiTurnTrainer(GRPOTrainer):
         return self._logps(inputs, model).sum() * 0.0
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        """Add the state of schedule and task source, before the file that marks a checkpoint whole."""
+        """Add the collector's state, before the file that marks a checkpoint as whole."""
         if self.args.should_save:
             folder = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
             self.collector.save(Path(self._get_output_dir(trial=trial)) / folder)
@@ -251,11 +251,10 @@ class MultiTurnTrainer(GRPOTrainer):
         return gather_object(items) if self.accelerator.num_processes > 1 else items
 
     def _repack(self, output: dict[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
-        """Rebuild the batch, of one size in all processes, if trajectories have no row or several."""
+        """Rebuild a batch with no row or several for a trajectory; as large in all processes."""
         parts, pad = self.args.steps_per_generation, self.runner.chat.pad_id
         least = max(1, *self._gather([len(rows)]))
-        tensors = row_tensors(rows, pad, self.accelerator.device, parts, least)
-        rebuilt = {**output, **tensors}
+        rebuilt = {**output, **row_tensors(rows, pad, self.accelerator.device, parts, least)}
         if "old_per_token_logps" in output:
             rebuilt["old_per_token_logps"] = self._score(rebuilt, self.model)
         if "ref_per_token_logps" in output:

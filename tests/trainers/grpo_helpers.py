@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import socket
 from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate.state import AcceleratorState, GradientState
 
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
@@ -104,14 +106,19 @@ class Uneven(ToyEnv):
 
 
 def train_on_two_processes(folder: Path) -> list[dict[str, Any]]:
-    """Train two steps on two processes of this machine; what each of them ended with."""
+    """Train two steps on two processes of this machine; what each of them ended with.
+
+    They are forks, which saves minutes of imports on a busy machine, but wants one without a GPU.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    context = torch.multiprocessing.spawn(_rank, (port, folder), nprocs=2, join=False)
+    context = torch.multiprocessing.start_processes(
+        _rank, (port, folder), nprocs=2, join=False, start_method="fork"
+    )
     try:
         # A deadlock must fail the test; join returns whenever a process ends.
-        done = context.join(timeout=120) or context.join(timeout=30)
+        done = context.join(timeout=90) or context.join(timeout=30)
         assert done, "a process waits for the other"
     finally:
         for process in context.processes:
@@ -123,7 +130,10 @@ def _rank(rank: int, port: int, folder: Path) -> None:
     """One of the two processes."""
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
-    os.environ |= {"ACCELERATE_USE_CPU": "true", "CUDA_VISIBLE_DEVICES": ""}
+    os.environ["ACCELERATE_USE_CPU"] = "true"
+    AcceleratorState._reset_state(reset_partial_state=True)
+    GradientState._reset_state()
+    faulthandler.dump_traceback_later(60)
     made = trainer(
         folder / "run",
         preset="dapo",

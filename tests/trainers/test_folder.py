@@ -39,7 +39,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypat
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("trainers.folder.os.fsync", fail)
+    monkeypatch.setattr("os.fsync", fail)
     with pytest.raises(OSError, match="No space"):
         write_atomically(path, b"new")
     assert toy_runs.files(tmp_path) == {"file": b"old"}
@@ -223,6 +223,25 @@ def test_changed_settings_are_named_with_both_values(tmp_path):
     assert "seed was 0 and is 7" in reason
     assert "rl.lr was 0.01 and is 0.5" in reason
     assert "group_size" not in reason
+
+
+def test_what_was_filled_in_is_kept_and_compared(tmp_path):
+    config = toy_runs.config(tmp_path / "run")
+    RunFolder.open(tmp_path / "run", config, {"every": 40, "env": {"size": 10}})
+    again = toy_runs.config(tmp_path / "run", "--resume")
+    RunFolder.open(tmp_path / "run", again, {"every": 40, "env": {"size": 10}})
+    with pytest.raises(ConfigurationError, match=r"env\.size was 10 and is 20"):
+        RunFolder.open(tmp_path / "run", again, {"every": 40, "env": {"size": 20}})
+
+
+def test_only_one_process_works_on_a_run(tmp_path):
+    first, second = opened(tmp_path / "run"), opened(tmp_path / "run", "--resume")
+    first.lock()
+    with pytest.raises(ConfigurationError, match="no other process to work on the run"):
+        second.lock()
+    first.close()
+    second.lock()
+    second.close()
 
 
 def test_the_same_settings_resume_also_elsewhere(tmp_path):

@@ -16,6 +16,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.statistics import paired_difference, scaled
 from tests.toy import TOY_ID, ToyTasks
 from tests.trainers import toy_runs
+from trainers.folder import LOCK, RunFolder
 from trainers.progress import Display
 from trainers.run import train
 
@@ -58,7 +59,8 @@ def test_the_summary_has_the_promised_structure(finished):
     assert summary["evaluation"]["horizon"] == 5
     assert summary["evaluation"]["decoding"] == "sampled"
     assert summary["warm_start"]["steps"] == 40
-    extras = {"eval", "paired", "wall_s", "evaluation", "warm_start"}
+    assert set(summary["greedy"]) == {"sft", "rl", "rl_minus_sft"}
+    extras = {"eval", "paired", "greedy", "wall_s", "evaluation", "warm_start"}
     assert set(summary) == set(promised) | extras
 
 
@@ -88,7 +90,7 @@ def test_the_oracle_is_100_and_random_is_0(finished):
 
 
 def test_every_file_of_the_folder_is_there(finished):
-    names = {path.name for path in finished.iterdir()}
+    names = {path.name for path in finished.iterdir()} - {LOCK}
     assert names == {
         "config.yaml", "state.json", "metrics.jsonl", "episodes.jsonl", "checkpoints",
         "curve.png", "summary.json", "report.html",
@@ -114,7 +116,9 @@ def test_the_pictures_are_pictures_and_the_page_holds_its_own(finished):
 def test_every_arm_plays_the_same_panel_at_the_full_horizon(finished):
     panel = ToyTasks().panel("test", 30)
     records = of(finished, "eval")
-    assert [record["arm"] for record in records] == ["random", "oracle", "sft", "rl"]
+    assert [record["arm"] for record in records] == [
+        "random", "oracle", "sft", "sft-greedy", "rl", "rl-greedy",
+    ]  # fmt: skip
     for record in records:
         assert record["panel_sha256"] == panel.sha256
         assert [row["task_id"] for row in record["rows"]] == list(panel.ids)
@@ -247,4 +251,33 @@ def test_other_presets_run_also_from_a_reference_policy(tmp_path, preset):
 def test_greedy_evaluation_is_said(tmp_path):
     changes = {"steps": 1, "sft__max_steps": 5, "eval__every": 0}
     config = toy_runs.config(tmp_path / "run", "--eval.greedy", **changes)
-    assert train(config, Display(quiet=True))["evaluation"]["decoding"] == "greedy"
+    summary = train(config, Display(quiet=True))
+    assert summary["evaluation"]["decoding"] == "greedy"
+    assert "greedy" not in summary, "it is no extra then"
+    assert [r["arm"] for r in of(tmp_path / "run", "eval")] == ["random", "oracle", "sft", "rl"]
+
+
+def test_the_time_limit_ends_the_training_and_stays_ended(tmp_path, monkeypatch):
+    """An hour passes in the third step; what follows is evaluated, also after a kill."""
+    late = [0.0]
+    seconds, log = RunFolder.seconds, RunFolder.log
+
+    def log_and_wait(self: RunFolder, **record: Any) -> None:
+        log(self, **record)
+        if (record["phase"], record.get("step")) == ("rl", 2):
+            late[0] = 3600.0
+
+    monkeypatch.setattr(RunFolder, "seconds", lambda self: seconds(self) + late[0])
+    monkeypatch.setattr(RunFolder, "log", log_and_wait)
+    changes = {"minutes": 30, "sft__max_steps": 5, "eval__every": 0, "rl__save_every": 100}
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr("trainers.run._Run._summarise", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            train(toy_runs.config(out, **changes), Display(quiet=True))
+    before = of(out, "rl")
+    assert [record["step"] for record in before] == [1, 2, 3]
+    shutil.rmtree(out / "checkpoints" / "trained")
+    summary = train(toy_runs.config(out, "--resume", **changes), Display(quiet=True))
+    assert summary["steps"] == 3
+    assert of(out, "rl") == before

@@ -32,6 +32,7 @@ SETTINGS: Mapping[str, Any] = {
     "steps": 6,
     "horizon": "3,4,5",
     "every": 2,
+    "minutes": 0,
     "sft.demonstrations": 64,
     "sft.max-steps": 40,
     "sft.copy-steps": 5,

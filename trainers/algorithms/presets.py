@@ -20,7 +20,6 @@ from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import EndPenalty, FlagPenalty, Overlong
 from trainers.algorithms.signals import GAE, Implicit, KLToGo, Outcome, RewardToGo, StepReward
 
-
 SERVES = ("reference",)
 """Keys of `NEEDS` the bundled trainer can serve."""
 
@@ -76,8 +75,8 @@ _LOO = Term(Outcome(), center="group", leave_one_out=True)
 _CLIP = Loss(high=0.2)
 _ROW_MEAN = Loss(high=0.2, aggregation="seq-mean-token-mean")
 _KL = "reference"
-_NO_REFILL = "The bundled trainer does not refill: groups that the filters drop make a step smaller. "
-_NO_SAMPLER = "The bundled trainer leaves out the {} task sampler and takes its task source's tasks. "
+_NO_REFILL = "The bundled trainer does not refill: dropped groups make a step smaller. "
+_NO_SAMPLER = "The bundled trainer leaves out the {} sampler; its task source chooses. "
 _MEANS = "In the bundled trainer {} a mean over tokens, unlike the policy term."
 
 _ALL = (

@@ -35,7 +35,7 @@ def generate(size: int, difficulty: str | Difficulty = "medium", seed: int = 0) 
     """Make a shop.
 
     Args:
-        size: Number of products, from 20 to 100,000; indexing one costs time and memory per product.
+        size: Number of products, from 20 to 100,000; each costs time and memory.
         difficulty: ``easy``, ``medium``, ``hard``, or a :class:`Difficulty`.
         seed: Any non-negative integer; another seed is another shop.
 
