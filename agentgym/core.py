@@ -22,7 +22,7 @@ from agentgym.expert import Oracle
 from agentgym.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
 from agentgym.language import ACTION_LENGTH, Language
 from agentgym.options import checked_options, turns
-from agentgym.outcome import Outcome, Snapshot, StopReason, bounded, stop_reason
+from agentgym.outcome import Outcome, Snapshot, StopReason, bounded, stop_reason, total
 from agentgym.spaces import UnicodeText
 from agentgym.tasks import Task, TaskSet
 
@@ -196,7 +196,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
                 success=outcome.success,
             )
         info = self._info(outcome, terms, stop_reason(outcome, truncated), state_key, trailing)
-        return self._observation, sum(terms.values()), terminated, truncated, info
+        return self._observation, total(terms.values()), terminated, truncated, info
 
     def render(self) -> str | None:
         """Return the last turn as text in render mode ``"ansi"``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -66,6 +66,14 @@ def stop_reason(outcome: Outcome, truncated: bool) -> StopReason:
     if outcome.stop_reason is not StopReason.NONE:
         return outcome.stop_reason
     return StopReason.SUCCESS if outcome.success else StopReason.FAILURE
+
+
+def total(values: Iterable[float]) -> float:
+    """Add floats from left to right: the same bits on every Python, unlike ``sum`` since 3.12."""
+    result = 0.0
+    for value in values:
+        result += value
+    return result
 
 
 def bounded(text: str, length: int, *, brackets: bool = True) -> str:

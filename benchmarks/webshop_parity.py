@@ -185,8 +185,7 @@ def replay(
     catalogue: Path, pack: Path, missing: list[str]
 ) -> tuple[dict[str, Any], tuple[World, str] | None]:
     """Replay every recording of a pack; return also the last shop and the source of its nouns."""
-    results: dict[str, Any] = {}
-    shop = None
+    results, shop = dict[str, Any](), None
     for path in found(pack, "*episodes*.jsonl"):
         place = path.relative_to(pack)
         tag = place.with_name(path.name.split(".")[0]).as_posix()
@@ -195,9 +194,9 @@ def replay(
             missing.append(f"goals of {place} (its episodes are skipped)")
             continue
         side = official.load_json(goals_path)
+        goals = [Goal.from_content(goal) for goal in side["goals"]]
         prices = side.get("product_prices", {})
         shop = world, words = build(catalogue, pack, missing, path.parent, prices)
-        goals = [Goal.from_content(goal) for goal in side["goals"]]
         run = Replay(world, goals)
         for record in lines(path):
             run.episode(record)
@@ -256,8 +255,7 @@ def tokens(world: World, pack: Path, missing: list[str]) -> dict[str, Any]:
     if not paths:
         missing.append("*tokens*.json")
         return {}
-    streams = official.load_json(paths[0])
-    products = world.products
+    streams, products = official.load_json(paths[0]), world.products
     pairs = list(zip(products.items, streams, strict=False))
     if isinstance(streams, dict):
         pairs = [(products[asin], stream) for asin, stream in streams.items() if asin in products]
@@ -287,7 +285,7 @@ def main() -> int:
     parser.add_argument("--catalogue", type=Path, required=True)
     parser.add_argument("--pack", type=Path, required=True)
     args = parser.parse_args()
-    started, missing = time.perf_counter(), list[str]()
+    missing, started = list[str](), time.perf_counter()
     result = compare_all(args.catalogue, args.pack, missing)
     runs = result.get("recordings", {}).values()
     result["total"] = {name: sum(run[name] for run in runs) for name in COUNTS}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import DataError
+from agentgym.outcome import total
 
 FORMAT = "agentgym.episode/1"
 """Name and version of the format; the version changes when a reader must."""
@@ -111,7 +112,7 @@ class Episode:
     @property
     def reward(self) -> float:
         """Sum of the rewards."""
-        return sum(turn.reward for turn in self.turns)
+        return total(turn.reward for turn in self.turns)
 
     @property
     def score(self) -> float:

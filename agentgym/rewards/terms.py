@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from agentgym.errors import ConfigurationError
 from agentgym.hooks import TurnContext, TurnState
+from agentgym.outcome import total
 
 
 def _check(value: float, what: str, low: float, high: float = math.inf) -> None:
@@ -286,7 +287,7 @@ class Progressive:
         self._mean += (float(self.step(context)) - self._mean) / self._turns
         if self.forfeit and context.done and not context.success:
             self._mean = 0.0
-        outcome = sum(context.terms.values())
+        outcome = total(context.terms.values())
         return (alpha - 1.0) * outcome + (1.0 - alpha) * (self._mean - before)
 
     def reset(self) -> None:

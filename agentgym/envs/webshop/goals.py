@@ -19,6 +19,7 @@ from itertools import product as cross
 from typing import Any
 
 from agentgym.envs.webshop.products import Instruction, Product, unit_interval
+from agentgym.outcome import total
 
 PRICE_STEPS = range(10, 1000, 10)
 CANDIDATE_BOUNDS = 4
@@ -130,7 +131,7 @@ def synthetic_goals(
             goals.append(_goal(item, instruction.text, instruction.wanted, options, bound))
     counts = Counter(attribute for goal in goals for attribute in goal.attributes)
     return [
-        replace(goal, weight=sum(1.0 / counts[a] for a in goal.attributes) / len(goal.attributes))
+        replace(goal, weight=total(1.0 / counts[a] for a in goal.attributes) / len(goal.attributes))
         for goal in goals
     ]
 

@@ -230,13 +230,11 @@ def _generated(config: ShopConfig, catalogue: Catalogue) -> World:
            config.goal_mode, cache_key(freeze(config.nouns))]  # fmt: skip
 
     def build() -> World:
-        given = freeze(config.nouns)
-        if given is None:
+        def known(item: Mapping[str, Any]) -> Sequence[str]:
+            return catalogue.nouns(catalogue.index(item["asin"]))
 
-            def nouns(item: Mapping[str, Any]) -> Sequence[str]:
-                return catalogue.nouns(catalogue.index(item["asin"]))
-        else:
-            nouns = of_item(given)
+        given = freeze(config.nouns)
+        nouns = known if given is None else of_item(given)
         goals = () if own else official_goals(catalogue.ins, None)
         return World.build(catalogue.items, catalogue.ins, nouns, goals=goals)
 
