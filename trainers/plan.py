@@ -16,7 +16,7 @@ import gymnasium
 import agentgym.registration as registration
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
-from trainers.algorithms.presets import get_preset
+from trainers.algorithms.presets import SERVES, get_preset
 from trainers.algorithms.recipe import Preset
 from trainers.algorithms.schedule import Stages, parse_horizon
 from trainers.arguments import loss_arguments
@@ -26,8 +26,6 @@ from trainers.feed import TaskFeed, knows_oracle_lengths
 
 logger = logging.getLogger(__name__)
 
-SERVES = ("reference",)
-"""Needs of presets that a run can meet, see ``algorithms.NEEDS``."""
 DEFAULT_MINUTES = 12.0
 """Of the default run, which is to end within 15 minutes, evaluation included."""
 TRAIN, VALID, TEST = "train", "valid", "test"

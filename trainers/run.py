@@ -136,6 +136,7 @@ class _Run:
         return {
             "env": plan.env_id,
             "preset": plan.preset.name,
+            "preset_parts_left_out": list(plan.preset.ignored),
             "steps": self._steps(),
             "horizon": {
                 "rounds": list(plan.schedule.rounds),

@@ -68,7 +68,13 @@ def trainer(folder: Any, model: Any = None, *, args: Any = None, **changes: Any)
     """A trainer of 4 tasks x 4 episodes on the toy."""
     preset: Preset | str = changes.pop("preset", "rloo")
     preset = get_preset(preset) if isinstance(preset, str) else preset
-    settings = {"groups": 4, "group_size": 4, "steps": 3, "lr": 1e-3, "limits": LIMITS}
+    settings: dict[str, Any] = {
+        "groups": 4,
+        "group_size": 4,
+        "steps": 3,
+        "lr": 1e-3,
+        "limits": LIMITS,
+    }
     settings |= args or {}
     options = {
         "envs": tiny_policy.envs(16),
@@ -156,7 +162,7 @@ def _rank(rank: int, port: int, folder: Path) -> None:
         out["trained"] = bool(output["tool_mask"][output["completion_mask"] > 0].any())
         return output
 
-    made._repack, made._generate_and_score_completions = note, scored  # type: ignore[method-assign]
+    made._repack, made._generate_and_score_completions = note, scored
     made.train()
     out |= {"steps": made.state.global_step, "weights": weights(made.model)}
     out["entropy"] = made._metrics["train"]["entropy"] or log(made, "entropy")
