@@ -110,6 +110,17 @@ def test_the_folder_of_another_run_is_left_as_it_is(finished, tmp_path, capsys):
     assert toy_runs.files(out) == before
 
 
+def test_a_run_at_which_another_process_is_at_work_is_left_alone(tmp_path, capsys):
+    out = tmp_path / "run"
+    other = RunFolder.open(out, toy_runs.config(out, **QUICK))
+    other.lock()
+    before = toy_runs.files(out)
+    assert main(toy_runs.arguments(out, "--resume", **QUICK)) == 2
+    assert "no other process" in sentence(capsys)
+    assert toy_runs.files(out) == before
+    other.close()
+
+
 def test_a_folder_with_other_files_is_left_as_it_is(tmp_path, capsys):
     (tmp_path / "thesis.tex").write_text("precious")
     assert main(toy_runs.arguments(tmp_path)) == 2
@@ -286,9 +297,10 @@ def test_an_environment_that_always_fails_is_one_sentence(tmp_path, capsys):
     # In a process of its own, because pytest keeps what is logged off the screen.
     ended = toy_runs.run_command(toy_runs.arguments(out, env=toy_runs.BROKEN_ID, **QUICK))
     assert ended.returncode == 2
-    assert ended.stderr == (
-        "agentgym-train: expected episodes, but all 12 failed; first: RuntimeError: short circuit\n"
-    )
+    assert ended.stderr.splitlines() == [
+        "[baselines] 1 steps",
+        "agentgym-train: expected episodes, but all 12 failed; first: RuntimeError: short circuit",
+    ]
     assert ended.stdout == ""
     assert main(toy_runs.arguments(out, "--resume", env=toy_runs.BROKEN_ID, **QUICK)) == 2
     assert "all 12 failed" in sentence(capsys)
