@@ -1,4 +1,4 @@
-"""What the trainer costs besides the model: rollout overhead per turn, and credit of a million tokens.
+"""What the trainer costs besides the model: rollout overhead per turn, and turn-level credit.
 
 Usage: ``python benchmarks/trainer_overhead.py``. Prints JSON.
 """
