@@ -27,6 +27,8 @@ from agentgym.spaces import UnicodeText
 from agentgym.tasks import Task, TaskSet
 
 OBSERVATION_LENGTH = 32768
+FORKED = ("turn", "horizon", "_running", "_observation", "_last_action", "_score")
+"""Attributes of an episode that a snapshot holds, besides the state of hooks and engine."""
 
 
 class TextEnv(gymnasium.Env[str, str], ABC):
@@ -237,17 +239,9 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         Raises:
             NotSupported: The family's engine cannot do it.
         """
-        episode = {
-            "turn": self.turn,
-            "horizon": self.horizon,
-            "running": self._running,
-            "observation": self._observation,
-            "last_action": self._last_action,
-            "score": self._score,
-            "hooks": self.hooks.snapshot(),
-        }
+        episode = {name: getattr(self, name) for name in FORKED}
         rng = copy.deepcopy(dict(self.np_random.bit_generator.state))
-        return Snapshot(self.task.id, episode, self._snapshot(), rng)
+        return Snapshot(self.task.id, episode, self.hooks.snapshot(), self._snapshot(), rng)
 
     def restore(self, state: Snapshot) -> None:
         """Continue from a state taken by :meth:`snapshot`.
@@ -258,12 +252,9 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         """
         self._task = self.tasks.find(state.task_id)
         self._restore(state.engine)
-        episode = state.episode
-        self.turn, self.horizon = episode["turn"], episode["horizon"]
-        self._running, self._score = episode["running"], episode["score"]
-        self._observation = episode["observation"]
-        self._last_action = episode["last_action"]
-        self.hooks.restore(episode["hooks"])
+        for name in FORKED:
+            setattr(self, name, state.episode[name])
+        self.hooks.restore(state.hooks)
         self.np_random.bit_generator.state = copy.deepcopy(state.rng)
 
     def oracle(self) -> Oracle:
@@ -288,14 +279,8 @@ class TextEnv(gymnasium.Env[str, str], ABC):
 
     def _turn_state(self, state_key: str) -> TurnState:
         """Describe the present state to the reward hooks."""
-        return TurnState(
-            self._observation,
-            self.turn,
-            self._score,
-            self._potential(),
-            state_key,
-            self._oracle_turns(),
-        )
+        phi, left = self._potential(), self._oracle_turns()
+        return TurnState(self._observation, self.turn, self._score, phi, state_key, left)
 
     def _info(
         self,

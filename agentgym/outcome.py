@@ -51,6 +51,8 @@ class Snapshot:
     """Task of the episode."""
     episode: dict[str, Any]
     """The base class's own state."""
+    hooks: Any
+    """State of the reward hooks."""
     engine: Any
     """The family's state."""
     rng: dict[str, Any]

@@ -19,13 +19,13 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     Returns:
         Names under ``rollout/``: ``return, success, score, turns, action_tokens, valid`` (share of
         turns), ``stopped`` (share of turns that ended with a stop token), ``repeat`` (share of
-        turns that repeat an earlier action in the same state), and the shares of episodes that
-        ended with ``horizon``, ``length`` and ``error``.
+        turns that repeat an earlier action in the same state), and the shares of episodes
+        ``ended_by_horizon``, ``ended_by_length`` and ``ended_by_error``.
     """
     count = len(trajectories)
     reasons = [t.stop_reason for t in trajectories]
     shares = {
-        f"rollout/{name}": reasons.count(name) / count
+        f"rollout/ended_by_{name}": reasons.count(name) / count
         for name in (StopReason.HORIZON.value, LENGTH, StopReason.ERROR.value)
     }
     sound = [t for t in trajectories if t.stop_reason != StopReason.ERROR.value]

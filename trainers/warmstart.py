@@ -153,15 +153,7 @@ def _imitate(
     display.phase("watch expert", 1)
     rows = to_rows(demonstrations(env, demonstration_tasks(plan, env), policy))
     display.update(1, demonstrations=len(rows))
-    settings = SftSettings(
-        steps=steps,
-        batch_size=config.batch_size,
-        lr=config.lr or (TINY_RATE if plan.config.model == TINY else PRETRAINED_RATE),
-        observation_weight=config.observation_weight,
-        gate_every=config.gate_every,
-        seed=plan.config.seed,
-    )
-    sft = Sft(policy.model, rows, policy.chat.pad_id, settings)
+    sft = Sft(policy.model, rows, policy.chat.pad_id, _settings(plan, steps))
     checkpoint = folder.latest_checkpoint(PREFIX)
     if checkpoint is not None:
         _load(sft, checkpoint)
@@ -181,6 +173,19 @@ def _imitate(
         f"(gate {config.gate_success} {reached})"
     )
     folder.note(sft={"steps": result.steps, "gated": gate.reached, "success": gate.success})
+
+
+def _settings(plan: Plan, steps: int) -> SftSettings:
+    """Return the settings of the supervised phase."""
+    config = plan.config.sft
+    return SftSettings(
+        steps=steps,
+        batch_size=config.batch_size,
+        lr=config.lr or (TINY_RATE if plan.config.model == TINY else PRETRAINED_RATE),
+        observation_weight=config.observation_weight,
+        gate_every=config.gate_every,
+        seed=plan.config.seed,
+    )
 
 
 class _Watch:

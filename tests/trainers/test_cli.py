@@ -273,7 +273,7 @@ def test_an_environment_that_fails_now_and_then_costs_these_episodes_only(tmp_pa
     panel = tasks.panel("test", 40)
     phases = toy_runs.by_phase(out)
     assert [record["step"] for record in phases["rl"]] == [1, 2, 3]
-    assert any(record["error"] > 0 for record in phases["rl"])
+    assert any(record["ended_by_error"] > 0 for record in phases["rl"])
     summary = toy_runs.summary(out)
     for arm in ("random", "sft", "rl", "oracle"):
         rows = phases[f"eval {arm}"][0]["rows"]

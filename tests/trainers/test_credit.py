@@ -80,7 +80,11 @@ def test_metrics_leave_out_failed_episodes():
     assert metrics["rollout/return"] == metrics["rollout/success"] == 0.5
     assert metrics["rollout/turns"] == 2.5
     assert metrics["rollout/repeat"] == pytest.approx(1 / 5)
-    assert metrics["rollout/error"] == metrics["rollout/horizon"] == pytest.approx(1 / 3)
+    assert (
+        metrics["rollout/ended_by_error"]
+        == metrics["rollout/ended_by_horizon"]
+        == pytest.approx(1 / 3)
+    )
 
 
 def test_every_preset_is_expressed_or_refused():

@@ -235,7 +235,7 @@ def test_failed_environments_are_masked_and_the_run_goes_on(tmp_path):
     assert sampled_mask(scored)[~failed].any(1).all()
     assert int(scored["num_items_in_batch"]) == int(sampled_mask(scored).sum())
     made.train()
-    assert log(made, "rollout/error") == [0.5, 0.5, 0.5]
+    assert log(made, "rollout/ended_by_error") == [0.5, 0.5, 0.5]
 
 
 ENTROPY = replace(get_preset("scalinginter"), filters=(ZeroVariance(),), horizon=None)

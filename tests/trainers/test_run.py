@@ -60,8 +60,7 @@ def test_the_summary_has_the_promised_structure(finished):
     assert summary["evaluation"]["decoding"] == "sampled"
     assert summary["warm_start"]["steps"] == 40
     assert set(summary["greedy"]) == {"sft", "rl", "rl_minus_sft"}
-    extras = {"eval", "paired", "greedy", "wall_s", "evaluation", "warm_start"}
-    assert set(summary) == set(promised) | extras
+    assert set(summary) >= set(promised) | {"wall_s", "eval", "paired"}
 
 
 def test_the_summary_follows_from_the_recorded_episodes(finished):
