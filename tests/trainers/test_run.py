@@ -139,7 +139,7 @@ def test_stages_switch_at_their_steps(finished):
 def test_every_step_has_the_figures_of_rollouts_credit_and_optimiser(finished):
     for step in of(finished, "rl"):
         assert step.keys() >= {
-            "return", "success", "score", "valid", "stopped", "error", "length", "loss",
+            "return", "success", "score", "valid", "stopped", "ended_by_error", "loss",
             "grad_norm", "entropy", "learning_rate", "trained_fraction",
         }  # fmt: skip
     assert of(finished, "rl")[0]["probe_gap"] <= 1e-4
