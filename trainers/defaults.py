@@ -50,7 +50,9 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             "results_per_page",
         ),
         # Longer requests, longer pages, and the expert that knows the product.
-        otherwise=FamilyDefaults(env={}, horizon=(5, 10, 15), every=40, steps=150),
+        otherwise=FamilyDefaults(
+            env={"observation_mode": "compact"}, horizon=(5, 10, 15), every=40, steps=150
+        ),
     ),
 }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+from gymnasium.envs.registration import load_env_creator
 
 import agentgym.registration as registration
 from agentgym.core import TextEnv
@@ -107,15 +108,28 @@ def make_env(env_id: str, kwargs: Mapping[str, Any]) -> TextEnv:
     except AgentGymError:
         raise
     except (TypeError, ValueError) as error:
+        _check_kind(env_id)
         raise ConfigurationError(
             f"expected --env-args that {env_id} takes, got {dict(kwargs)}: {error}"
         ) from error
     unwrapped = env.unwrapped
     if not isinstance(unwrapped, TextEnv):
-        raise ConfigurationError(
-            f"expected an environment of agentgym (a TextEnv), got {type(unwrapped).__name__}"
-        )
+        raise _not_text(type(unwrapped).__name__)
     return unwrapped
+
+
+def _check_kind(env_id: str) -> None:
+    """Say so if an id is not that of a text environment, rather than blame its arguments."""
+    point = gymnasium.spec(env_id).entry_point
+    made = load_env_creator(point) if isinstance(point, str) else point
+    if isinstance(made, type) and not issubclass(made, TextEnv):
+        raise _not_text(made.__name__)
+
+
+def _not_text(name: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"expected --env to be an environment of text (an agentgym.core.TextEnv), got {name}"
+    )
 
 
 class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):

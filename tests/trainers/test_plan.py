@@ -56,8 +56,8 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
     [
         ({"env": "webshopp"}, r"name of an environment \(webshop.*got 'webshopp'"),
         ({"env": "agentgym/Nope-v0"}, r"name of an environment .*got 'agentgym/Nope-v0'"),
-        ({"env": "CartPole-v1"}, "--env-args that CartPole-v1 takes"),
-        ({"env": "agentgym-test/Foreign-v0"}, "environment of agentgym .*got ForeignEnv"),
+        ({"env": "CartPole-v1"}, "environment of text .*got CartPoleEnv"),
+        ({"env": "agentgym-test/Foreign-v0"}, "environment of text .*got ForeignEnv"),
         ({"env_args": "colour=red"}, "--env-args that agentgym-test/Toy-v0 takes.*'colour'"),
         ({"env_args": "max_turns=no"}, "max_turns to be an integer.*got 'no'"),
         ({"env_args": "colour"}, "name=value.*got 'colour'"),
@@ -137,3 +137,37 @@ def test_errors_of_agentgym_pass_through_make_env():
         make_env(TOY_ID, {"grammar": "latin"})
     with pytest.raises(gymnasium.error.NameNotFound):
         make_env("agentgym-test/None-v0", {})
+
+
+@pytest.mark.parametrize(
+    ("asked", "rounds", "expert"),
+    [
+        ([], [5, 7, 9], "thinking"),
+        (["size=2000"], [5, 7, 9], "thinking"),
+        (["difficulty=medium", "size=1000"], [5, 10, 15], None),
+        (["observation_mode=text"], [5, 10, 15], None),
+        (["grammar=xml"], [5, 10, 15], None),
+    ],
+)
+def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
+    arguments = ["--env", "webshop", *(["--env-args", *asked] if asked else [])]
+    plan = make_plan(parse_config(arguments))
+    assert plan.resolved()["rounds"] == rounds
+    assert plan.env_kwargs.get("expert") == expert
+
+
+def test_an_environment_that_is_not_text_is_called_so():
+    with pytest.raises(ConfigurationError, match=r"TextEnv.*CartPoleEnv"):
+        make_plan(parse_config(["--env", "CartPole-v1"]))
+
+
+def test_a_horizon_that_shrinks_is_refused():
+    with pytest.raises(ConfigurationError, match="grow from stage to stage"):
+        make_plan(parse_config(["--env", "webshop", "--horizon", "10,5"]))
+
+
+def test_an_environment_of_another_module_is_imported():
+    plan = make_plan(parse_config(["--env", "tests.toy:agentgym-test/Toy-v0", "--eval.tasks", "9"]))
+    assert plan.env_id == "agentgym-test/Toy-v0"
+    with pytest.raises(ConfigurationError, match="can be imported"):
+        make_plan(parse_config(["--env", "no.such.module:Toy-v0"]))
