@@ -20,6 +20,7 @@ from trainers.plan import Plan, make_plan
 from trainers.policy import check_model
 from trainers.progress import Display
 from trainers.report import ARM_NAMES, ARMS, write_curve, write_report
+from trainers.rollouts.engines.vllm_process import check_vllm
 
 PACKAGES = (
     "torch", "transformers", "trl", "peft", "accelerate", "datasets", "matplotlib", "yaml",
@@ -46,6 +47,8 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     plan = make_plan(config)
     for module in PACKAGES:
         require(module, "train")
+    if config.engine == "vllm":
+        check_vllm()
     check_model(config.model, plan.template_args)
     folder = RunFolder.open(plan.out, config, plan.resolved())
     if folder.summary_path.exists():

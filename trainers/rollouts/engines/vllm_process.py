@@ -45,6 +45,16 @@ _DEFAULTS = {
 """Read by vLLM when it is imported; a value the user has set is kept."""
 
 
+def check_vllm() -> None:
+    """Notice a missing vLLM early, without the seconds that its import takes.
+
+    Raises:
+        DependencyNotInstalled: vLLM is absent; names the install commands.
+    """
+    if importlib.util.find_spec("vllm") is None:
+        raise DependencyNotInstalled(_install_message("is not installed"))
+
+
 def import_vllm() -> ModuleType:
     """Import vLLM with the environment variables an in-process engine needs.
 
@@ -58,8 +68,7 @@ def import_vllm() -> ModuleType:
         os.environ.setdefault(name, value)
     # With "1" vLLM forks its engine core: the weights could then not be handed over by reference.
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
-    if importlib.util.find_spec("vllm") is None:
-        raise DependencyNotInstalled(_install_message("is not installed"))
+    check_vllm()
     try:
         with _quiet():
             vllm = importlib.import_module("vllm")
