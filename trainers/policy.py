@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -119,7 +118,6 @@ def seed_everything(seed: int) -> None:
     """Seed the generators that libraries draw from; the suite itself has no global generator."""
     from transformers import set_seed
 
-    random.seed(seed)
     set_seed(seed)
 
 
