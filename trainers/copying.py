@@ -4,6 +4,10 @@ Whether a small transformer learns to use its context hangs on induction heads (
 arXiv 2209.11895): attend to what followed the present token when it stood there before. On
 demonstrations these form late, because few tokens need them; on repeated random sequences every
 token of the second half does.
+
+A few hundred steps do not master it (the loss falls from 5 nats to about 4), but what follows forms
+sooner: in one run each, with initial weights of .02, the loss after 200 steps of imitation was .30
+with 150 such steps before and .48 without.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,7 @@ class SlotSnapshot:
     """Whether the episode was running."""
 
 
-class RolloutFace:
+class RolloutFace(ABC):
     """Starts, steps, forks and groups episodes in the slots of a back end.
 
     Args:
@@ -231,9 +232,9 @@ class RolloutFace:
         self._check(slots)
         return self._run_calls(slots, [(name, args, kwargs)] * len(slots))
 
+    @abstractmethod
     def _draw_seed(self) -> int:
         """Draw the root seed of groups for which none was given."""
-        raise NotImplementedError
 
     def _check(self, slots: Sequence[int], **columns: Sequence[Any]) -> None:
         """Check that slots exist, are given once, and that every argument has one entry each."""

@@ -6,11 +6,15 @@ is known in closed form, so the mean over many groups shows the bias (research: 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from trainers.algorithms import (
     Batch,
+    EndReason,
+    HarnessEndings,
     Outcome,
     RewardToGo,
     StepReward,
@@ -18,6 +22,7 @@ from trainers.algorithms import (
     ZeroVariance,
     advantage,
     apply_filters,
+    get_preset,
 )
 
 TURNS, SIZE, GROUPS = 6, 8, 5000
@@ -95,4 +100,23 @@ def test_dropping_groups_of_equal_outcome_biases_turn_credit_but_not_at_turn_lev
     mean, error = estimate("turn")
     assert abs(mean - truth) < 4 * error
     mean, error = estimate("outcome")
+    assert mean < truth - 10 * error
+
+
+def test_masking_episodes_that_ran_out_of_turns_biases_credit_and_the_default_does_not() -> None:
+    batch, score = simulate(-1.0, "success")
+    p = 1 / (1 + np.exp(1.0))
+    truth = TURNS * (1 - p) ** (TURNS - 1) * p * (1 - p)
+    ends = np.where(batch.returns > 0, int(EndReason.DONE), int(EndReason.HORIZON))
+    batch = replace(batch, end=ends)
+
+    def estimate(filters: tuple) -> tuple[float, float]:
+        masks = apply_filters(batch, filters)
+        a = advantage(batch, [PADDED], train=masks.train, baseline=masks.baseline)
+        return gradient(batch, score * a * masks.train[batch.token_traj])
+
+    mean, error = estimate(get_preset("default").filters)
+    assert abs(mean - truth) < 4 * error
+    mean, error = estimate((HarnessEndings(),))
+    assert mean == pytest.approx(0.155, abs=4 * error)
     assert mean < truth - 10 * error
