@@ -62,10 +62,9 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         render_mode: str | None = None,
     ) -> None:
         self.language = Language(self.action_specs, grammar)
-        tasks.check(split)
         self.tasks = tasks
         self.max_turns = turns(max_turns, "max_turns")
-        self.split = split
+        self.split = tasks.check(split)
         self.expose_oracle = expose_oracle
         self.render_mode = render_mode
         self.observation_space = UnicodeText(OBSERVATION_LENGTH)

@@ -71,6 +71,9 @@ class TaskSet(ABC):
     """Short name of the set, used in task ids."""
     splits: tuple[str, ...] = SPLITS
     """Names of the splits."""
+    aliases: Mapping[str, str] = {}
+    """Other names of splits: where a family's literature has names of its own, ``train``, ``valid``
+    and ``test`` still work."""
 
     @abstractmethod
     def len(self, split: str) -> int:
@@ -127,10 +130,9 @@ class TaskSet(ABC):
             return self.find(options["task_id"])
         split = options.get("split", split)
         if options.get("index") is None:
-            self.check(split)
-            return self.draw(rng, split)
-        self.check(split, int(options["index"]))
-        return self.task(split, int(options["index"]))
+            return self.draw(rng, self.check(split))
+        index = int(options["index"])
+        return self.task(self.check(split, index), index)
 
     def iterate(self, split: str) -> Iterator[Task]:
         """Yield the tasks of ``split`` in order."""
@@ -154,6 +156,7 @@ class TaskSet(ABC):
             ConfigurationError: ``n`` is not between 1 and the size of the split.
             TaskNotFound: There is no such split.
         """
+        split = self.check(split)
         size = self.len(split)
         if not 1 <= n <= size:
             raise ConfigurationError(
@@ -165,12 +168,20 @@ class TaskSet(ABC):
         digest = hashlib.sha256("".join(task.digest() for task in tasks).encode()).hexdigest()
         return Panel(split, seed, tuple(task.id for task in tasks), digest)
 
-    def check(self, split: str, index: int | None = None) -> None:
+    def check(self, split: str, index: int | None = None) -> str:
         """Validate a split and, if given, an index within it.
+
+        Args:
+            split: A split or an alias of one.
+            index: Position within it.
+
+        Returns:
+            The name of the split as it stands in :attr:`splits`.
 
         Raises:
             TaskNotFound: The split is unknown or the index is out of range.
         """
+        split = self.aliases.get(split, split)
         if split not in self.splits:
             raise TaskNotFound(
                 f"expected a split of {self.name}: one of {', '.join(self.splits)}; got {split!r}"
@@ -180,6 +191,7 @@ class TaskSet(ABC):
                 f"expected an index from 0 to {self.len(split) - 1} in split {split!r} of "
                 f"{self.name}, got {index}"
             )
+        return split
 
 
 class TaskList(TaskSet):
@@ -210,13 +222,11 @@ class TaskList(TaskSet):
 
     def len(self, split: str) -> int:
         """Return the number of tasks in ``split``."""
-        self.check(split)
-        return len(self._tasks[split])
+        return len(self._tasks[self.check(split)])
 
     def task(self, split: str, index: int) -> Task:
         """Return one task by its place."""
-        self.check(split, index)
-        return self._tasks[split][index]
+        return self._tasks[self.check(split, index)][index]
 
     def find(self, task_id: str) -> Task:
         """Return one task by its id."""

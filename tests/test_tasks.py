@@ -44,6 +44,18 @@ def test_a_list_of_tasks() -> None:
     assert pickle.loads(pickle.dumps(tasks)).task("test", 1) == tasks.task("test", 1)
 
 
+def test_a_split_goes_by_its_aliases() -> None:
+    tasks = tiny()
+    tasks.aliases = {"test-seen": "test"}
+    assert tasks.check("test-seen", 2) == "test" == tasks.check("test")
+    assert tasks.len("test-seen") == 3 and tasks.task("test-seen", 2) is tasks.find("test-2")
+    assert tasks.panel("test-seen", 2) == tasks.panel("test", 2)
+    options = {"split": "test-seen", "index": 1}
+    assert tasks.choose(options, np.random.default_rng(0), "train").id == "test-1"
+    with pytest.raises(TaskNotFound, match="0 to 2"):
+        tasks.check("test-seen", 3)
+
+
 def test_what_does_not_exist_is_named() -> None:
     tasks = tiny()
     for ask, words in (

@@ -24,7 +24,7 @@ class TaskFeed:
     """
 
     def __init__(self, tasks: TaskSet, split: str, seed: int, fit: bool) -> None:
-        tasks.check(split)
+        split = tasks.check(split)
         self._tasks, self._split, self._seed, self._fit = tasks, split, seed, fit
         self._size = tasks.len(split)
 

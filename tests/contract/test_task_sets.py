@@ -29,7 +29,7 @@ def indices(size: int) -> range:
 
 
 def test_splits(env: TextEnv) -> None:
-    assert set(env.tasks.splits) == set(SPLITS)
+    assert {env.tasks.check(split) for split in SPLITS} == set(env.tasks.splits)
     for split in env.tasks.splits:
         assert env.tasks.len(split) > 0
         task = env.tasks.task(split, env.tasks.len(split) - 1)
@@ -63,7 +63,7 @@ def test_tasks_are_found_by_their_id(env: TextEnv) -> None:
 def test_a_task_is_chosen_by_index_or_id(env: TextEnv) -> None:
     task = env.tasks.task("valid", 1)
     observation, info = env.reset(seed=4, options={"split": "valid", "index": 1})
-    assert (info["task_id"], info["split"], info["goal"]) == (task.id, "valid", task.goal)
+    assert (info["task_id"], info["split"], info["goal"]) == (task.id, task.split, task.goal)
     assert env.reset(seed=4, options={"task_id": task.id}) == (observation, info)
     for split in env.tasks.splits:
         assert env.reset(seed=4, options={"split": split})[1]["split"] == split
@@ -74,7 +74,7 @@ def test_panels(env: TextEnv) -> None:
     size = min(30, tasks.len("test"))
     panel = tasks.panel("test", size, seed=1)
     assert len(panel) == size == len(set(panel.ids))
-    assert all(tasks.find(task_id).split == "test" for task_id in panel.ids)
+    assert all(tasks.find(task_id).split == tasks.check("test") for task_id in panel.ids)
     assert tasks.panel("test", size, seed=1) == panel
     assert tasks.panel("test", size - 1, seed=1).ids == panel.ids[:-1]
     assert tasks.panel("test", size - 1, seed=1).sha256 != panel.sha256
