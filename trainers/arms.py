@@ -24,7 +24,7 @@ def test_panel(plan: Plan) -> Panel:
     """Return the held-out tasks of a run; they depend on neither seed nor settings of training."""
     env = plan.make_env()
     try:
-        return env.tasks.panel(TEST, plan.config.eval.tasks, PANEL_SEED)
+        return env.tasks.panel(TEST, plan.eval_tasks, PANEL_SEED)
     finally:
         env.close()
 

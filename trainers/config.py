@@ -34,8 +34,10 @@ class SftConfig:
     """Weight of the language-model loss on observation tokens."""
     copy_steps: int = 200
     """Steps that teach a fresh tiny model to copy, before the demonstrations."""
-    gate_success: float = 0.45
-    """Success of the sampled policy on validation tasks at which the warm start ends."""
+    gate_success: float | None = None
+    """Success of the sampled policy on validation tasks at which the warm start ends.
+
+    None: the family's default, such as .45 for the shop."""
     gate_every: int = 25
     """Steps between two validations."""
     gate_tasks: int = 128
@@ -63,7 +65,9 @@ class RlConfig:
     turn_tokens: int | None = None
     """Most tokens that the policy may write in a turn; None: 18 for ``--model tiny``, else 256."""
     episode_tokens: int | None = None
-    """Most tokens of an episode after its opening; None: 512 for ``--model tiny``, else 4096."""
+    """Most tokens of an episode after its opening.
+
+    None: the family's default for ``--model tiny``, such as 512 for the shop, else 4096."""
     micro_batch: int = 32
     """Episodes per forward and backward pass."""
     max_grad_norm: float = 1.0
@@ -98,8 +102,8 @@ class LoraConfig:
 class EvalConfig:
     """The comparison at the end, always at the full horizon."""
 
-    tasks: int = 500
-    """Held-out test tasks; the same for every policy."""
+    tasks: int | None = None
+    """Held-out test tasks, the same for every policy; None: 500, or all if there are fewer."""
     greedy: bool = False
     """Take the likeliest token instead of sampling from the policy that is optimised."""
     horizon: int | None = None

@@ -19,6 +19,11 @@ class FamilyDefaults:
     """Steps per stage."""
     steps: int = 150
     """Reinforcement learning steps."""
+    gate: float = 0.45
+    """Validation success at which the warm start ends. It lies above what a policy that acts
+    unchecked reaches, since reinforcement learning does not leave that plateau."""
+    episode_tokens: int = 512
+    """Most tokens of an episode after its opening, for the tiny policy."""
     decisive: tuple[str, ...] = ()
     """Arguments that change the tasks: with another value of one, ``otherwise`` holds instead."""
     otherwise: FamilyDefaults | None = None

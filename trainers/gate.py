@@ -26,7 +26,7 @@ class Gate:
     def __init__(self, plan: Plan, folder: RunFolder, policy: PolicyModel) -> None:
         config = plan.config.sft
         self._threshold, self._folder, self._horizon = (
-            config.gate_success, folder, plan.full_horizon,
+            plan.gate_success, folder, plan.full_horizon,
         )  # fmt: skip
         self._envs = TextVectorEnv.make(plan.env_id, config.gate_tasks, plan.env_kwargs)
         env = plan.make_env()

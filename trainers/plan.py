@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_MINUTES = 12.0
 """Of the default run, which is to end within 15 minutes, evaluation included."""
+DEFAULT_PANEL = 500
+"""Evaluation tasks where the settings are silent and the test split has as many."""
 TRAIN, VALID, TEST = "train", "valid", "test"
 
 
@@ -52,6 +54,10 @@ class Plan:
     """Reinforcement learning steps."""
     preset: Preset
     """Credit assignment and loss."""
+    defaults: FamilyDefaults
+    """What holds where the settings are silent."""
+    eval_tasks: int
+    """Held-out tasks on which policies are compared."""
     out: Path
     """Folder of the run."""
 
@@ -78,7 +84,15 @@ class Plan:
             "every": self.schedule.every,
             "fit": self.fit,
             "steps": self.steps,
+            "gate_success": self.gate_success,
+            "eval_tasks": self.eval_tasks,
         }
+
+    @property
+    def gate_success(self) -> float:
+        """Validation success at which the warm start ends."""
+        asked = self.config.sft.gate_success
+        return self.defaults.gate if asked is None else asked
 
     @property
     def full_horizon(self) -> int:
@@ -201,7 +215,7 @@ def make_plan(config: TrainConfig) -> Plan:
     env = make_env(env_id, kwargs)
     try:
         fit = _fit(config.fit, env)
-        _check_panel(config, env)
+        panel = _panel_size(config, env)
         # A first stage that no task fits is noticed now, not after the warm start.
         feed = TaskFeed(env.tasks, TRAIN, config.seed, fit)
         feed.draw(1, config.rl.groups, min(schedule.rounds))
@@ -210,7 +224,7 @@ def make_plan(config: TrainConfig) -> Plan:
     model = Path(config.model).name
     out = config.out or Path("runs") / f"{name}-{model}-seed{config.seed}"
     steps = config.steps or defaults.steps
-    return Plan(config, name, env_id, kwargs, schedule, fit, steps, preset, out)
+    return Plan(config, name, env_id, kwargs, schedule, fit, steps, preset, defaults, panel, out)
 
 
 def _resolve(name: str) -> tuple[str, str]:
@@ -255,11 +269,12 @@ def _fit(asked: bool | None, env: TextEnv) -> bool:
     return known if asked is None else asked
 
 
-def _check_panel(config: TrainConfig, env: TextEnv) -> None:
-    """Refuse an evaluation that is larger than the test split."""
-    size = env.tasks.len(TEST)
-    if config.eval.tasks > size:
+def _panel_size(config: TrainConfig, env: TextEnv) -> int:
+    """Return the number of evaluation tasks; refuse more than the test split has."""
+    size, asked = env.tasks.len(TEST), config.eval.tasks
+    if asked is not None and asked > size:
         raise ConfigurationError(
             f"expected --eval.tasks of at most {size}, the size of the test split of "
-            f"{env.tasks.name}; got {config.eval.tasks}"
+            f"{env.tasks.name}; got {asked}"
         )
+    return min(DEFAULT_PANEL, size) if asked is None else asked

@@ -16,8 +16,8 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.runner import Opening, system_opening
 
 TINY = "tiny"
-TINY_BUDGET = (18, 512)
-"""Tokens per turn and per episode of the tiny policy."""
+TINY_TURN = 18
+"""Tokens per turn of the tiny policy."""
 OPENING_TOKENS = 4096
 """Most tokens of an episode's opening."""
 PRETRAINED_BUDGET = (256, 4096)
@@ -148,7 +148,8 @@ def _device() -> str:
 def _assemble(plan: Plan, model: Any, tokenizer: Any, system: str | None) -> PolicyModel:
     """Put model, tokenizer and budgets together."""
     settings = plan.config.rl
-    turn, episode = TINY_BUDGET if plan.config.model == TINY else PRETRAINED_BUDGET
+    tiny = plan.config.model == TINY
+    turn, episode = (TINY_TURN, plan.defaults.episode_tokens) if tiny else PRETRAINED_BUDGET
     turn, episode = settings.turn_tokens or turn, settings.episode_tokens or episode
     most = int(getattr(model.config, "max_position_embeddings", 32768))
     context = min(most, OPENING_TOKENS + episode + turn)

@@ -170,7 +170,7 @@ def _imitate(
     reached = "reached" if gate.reached else "not reached"
     display.note(
         f"warm start: {result.steps} steps, validation success {gate.success:.3f} "
-        f"(gate {config.gate_success} {reached})"
+        f"(gate {plan.gate_success} {reached})"
     )
     folder.note(sft={"steps": result.steps, "gated": gate.reached, "success": gate.success})
 

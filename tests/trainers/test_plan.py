@@ -28,6 +28,12 @@ def test_a_plan_has_every_default_filled_in():
     assert made.env_kwargs == {"max_turns": 10}
 
 
+def test_evaluation_takes_the_whole_test_split_if_it_is_small_and_the_gate_is_the_family_s():
+    made = make_plan(parse_config([f"--env={TOY_ID}"]))
+    assert (made.eval_tasks, made.gate_success) == (200, 0.45)
+    assert make_plan(parse_config([f"--env={TOY_ID}", "--sft.gate-success=0"])).gate_success == 0
+
+
 def test_the_command_line_goes_before_the_defaults():
     made = plan("--no-fit", horizon="4", steps=7, env_args="max_turns=20", preset="rloo")
     assert (made.schedule.rounds, made.full_horizon, made.steps) == ((4,), 4, 7)
