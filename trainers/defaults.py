@@ -36,6 +36,20 @@ class FamilyDefaults:
 
 
 FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
+    "alfworld": FamilyDefaults(
+        env={"difficulty": "easy", "expert": "searching"},
+        horizon=(10, 13, 16),
+        every=10,
+        steps=100,
+        episode_tokens=800,
+    ),
+    "textworld": FamilyDefaults(
+        env={"engine": "native"},
+        horizon=(6, 9, 12),
+        every=10,
+        steps=100,
+        episode_tokens=800,
+    ),
     "webshop": FamilyDefaults(
         env={
             "difficulty": "easy",

@@ -12,10 +12,11 @@ import pytest
 
 from agentgym.core import TextEnv
 from agentgym.registration import FAMILIES
+from tests.contract.variants import VARIANTS, packages
 from tests.toy import TOY_ID
 
 PACKAGES = {family.id: family.packages for family in FAMILIES}
-IDS = (TOY_ID, *PACKAGES)
+IDS = (TOY_ID, *PACKAGES, *VARIANTS)
 
 Make = Callable[..., TextEnv]
 
@@ -24,7 +25,7 @@ Make = Callable[..., TextEnv]
 def env_id(request: pytest.FixtureRequest) -> str:
     """An id whose optional packages are installed."""
     env_id = str(request.param)
-    for package in PACKAGES.get(env_id, ()):
+    for package in (*PACKAGES.get(env_id, ()), *packages(env_id)):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{env_id} needs the package {package}")
     return env_id

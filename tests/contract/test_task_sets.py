@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MANY = 300
 
 PANEL = """
-import json, gymnasium, agentgym, tests.toy
+import json, gymnasium, agentgym, tests.toy, tests.contract.variants
 tasks = gymnasium.make({env_id!r}).unwrapped.tasks
 panels = [tasks.panel(split, min(20, tasks.len(split)), seed=3) for split in tasks.splits]
 print(json.dumps([[panel.sha256, list(panel.ids)] for panel in panels]))

@@ -1,0 +1,190 @@
+"""Reading the files of one official game: only JSON and regular expressions, sizes bounded.
+
+Game files come from anywhere. Their domain and grammar are never used, as the original engine
+evaluates grammars as code; what is kept is the problem and the sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentgym.envs.alfworld.game import TASK_TYPES
+from agentgym.errors import DataError
+
+LARGEST_GAME = 8 << 20
+"""Bytes of a ``game.tw-pddl``; the largest official one has about 0.15 million."""
+
+LARGEST_TRAJECTORY = 64 << 20
+LONGEST_GOAL = 1000
+LONGEST_PROBLEM = 4 << 20
+
+_SENTENCE = re.compile(r'Your task is to: ((?:[^"\\\n]|\\.){1,2000})"')
+_SCENE = re.compile(r"FloorPlan\d{1,4}")
+_REMEDY = "remove its folder, or fetch the data again with alfworld-download"
+
+
+@dataclass(frozen=True, slots=True)
+class GameFile:
+    """What is kept of a ``game.tw-pddl``."""
+
+    solvable: bool | None
+    """What the file says; None where it does not say."""
+    goal: str
+    """The sentence, as it stands in the game; empty unless solvable."""
+    problem: str
+    """The PDDL problem; empty unless solvable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """What is kept of a ``traj_data.json``."""
+
+    task_type: str
+    """ALFRED's task type; not only those that text games have."""
+    scene: str
+    """Floor plan, for example ``"FloorPlan305"``; empty if not named."""
+    human_goal: str
+    """The first sentence that a person wrote for it; empty if none."""
+
+
+def read_game(path: Path) -> GameFile:
+    """Read a ``game.tw-pddl`` of either generation.
+
+    Raises:
+        DataError: It is damaged.
+    """
+    content = load_object(path, LARGEST_GAME)
+    solvable = content.get("solvable")
+    if solvable is not True:
+        return GameFile(None if "solvable" not in content else False, "", "")
+    grammar = content.get("grammar")
+    found = _SENTENCE.search(grammar) if isinstance(grammar, str) else None
+    goal = clean_goal(_unescaped(found[1])) if found else ""
+    if not goal:
+        raise DataError(
+            f'expected "Your task is to: ..." in the grammar of {path}, but it is not there; '
+            f"{_REMEDY}"
+        )
+    return GameFile(True, goal, checked_problem(content.get("pddl_problem"), path))
+
+
+def read_trajectory(path: Path) -> Trajectory:
+    """Read a ``traj_data.json``.
+
+    Raises:
+        DataError: It is damaged.
+    """
+    content = load_object(path, LARGEST_TRAJECTORY)
+    task_type = content.get("task_type")
+    if not isinstance(task_type, str):
+        raise DataError(f"expected a task_type in {path}, got {task_type!r}; {_REMEDY}")
+    return Trajectory(task_type, _scene(content.get("scene")), _human_goal(content))
+
+
+def load_object(path: Path, limit: int) -> dict[str, Any]:
+    """Read a file that holds one JSON object.
+
+    Args:
+        path: The file.
+        limit: Bytes that it may have.
+
+    Returns:
+        The object.
+
+    Raises:
+        DataError: It cannot be read, is too large, or holds something else.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+        content = json.loads(data) if len(data) <= limit else None
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(
+            f"expected a JSON file at {path}, but it cannot be read ({error}); {_REMEDY}"
+        ) from error
+    if not isinstance(content, dict):
+        raise DataError(
+            f"expected one JSON object of at most {limit} bytes in {path}, got something else; "
+            f"{_REMEDY}"
+        )
+    return content
+
+
+def clean_goal(text: Any) -> str:
+    """Return a goal as one printable line with a final full stop; empty if it cannot be one.
+
+    The grammar adds the full stop, so a sentence has one in the game whether or not it had before.
+    """
+    if not isinstance(text, str) or len(text) > 2 * LONGEST_GOAL:
+        return ""
+    line = " ".join(text.split())
+    if not line.strip(".") or len(line) > LONGEST_GOAL or not line.isprintable():
+        return ""
+    return line if line.endswith(".") else f"{line}."
+
+
+def checked_problem(problem: Any, path: Path) -> str:
+    """Return a PDDL problem if it can be one.
+
+    Raises:
+        DataError: It cannot.
+    """
+    parts = (":objects", ":init", ":goal")
+    if (
+        not isinstance(problem, str)
+        or len(problem) > LONGEST_PROBLEM
+        or any(part not in problem for part in parts)
+    ):
+        raise DataError(
+            f"expected a PDDL problem with {', '.join(parts)} in {path}, got something else; "
+            f"{_REMEDY}"
+        )
+    return problem
+
+
+def checked_type(task_type: Any, path: Path) -> str:
+    """Return a task type if text games have it.
+
+    Raises:
+        DataError: They do not.
+    """
+    if task_type not in TASK_TYPES:
+        raise DataError(
+            f"expected a task_type in {path}: one of {', '.join(TASK_TYPES)}; got {task_type!r}"
+        )
+    return str(task_type)
+
+
+def scene_name(scene: Any) -> str:
+    """Return a floor plan's name from its number or name; empty if it is neither."""
+    if type(scene) is int and 0 < scene < 10_000:
+        return f"FloorPlan{scene}"
+    return scene if isinstance(scene, str) and _SCENE.fullmatch(scene) else ""
+
+
+def _scene(scene: Any) -> str:
+    if not isinstance(scene, dict):
+        return ""
+    return scene_name(scene.get("scene_num")) or scene_name(scene.get("floor_plan"))
+
+
+def _human_goal(content: dict[str, Any]) -> str:
+    """Return the first usable sentence under ``turk_annotations``."""
+    turk = content.get("turk_annotations")
+    annotations = turk.get("anns") if isinstance(turk, dict) else None
+    for annotation in annotations if isinstance(annotations, list) else ():
+        if isinstance(annotation, dict) and (goal := clean_goal(annotation.get("task_desc"))):
+            return goal
+    return ""
+
+
+def _unescaped(text: str) -> str:
+    """Undo the escapes of a quoted string."""
+    try:
+        return str(json.loads(f'"{text}"'))
+    except ValueError:
+        return text

@@ -1,0 +1,170 @@
+"""Writing a furnished room as a PDDL problem of the ALFRED domain, and its task as a sentence.
+
+Goals and sentences are those of ALFWorld 0.4.2 (``alfworld/gen/goal_library.py``, MIT licence),
+which its engine and grammar expect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agentgym.envs.alfworld.generator.draw import Draw
+from agentgym.envs.alfworld.generator.layout import Layout, Thing
+from agentgym.envs.alfworld.generator.rooms import place, symbol
+from agentgym.envs.alfworld.generator.tables import (
+    CONTENTS,
+    LAMP_SUPPORTS,
+    OPENABLE,
+    PROPERTIES,
+)
+
+SENTENCES: dict[str, tuple[str, str]] = {
+    "pick_and_place_simple": ("put a {target} in {goal}", "put some {target} on {goal}"),
+    "look_at_obj_in_light": (
+        "look at {target} under the {lamp}",
+        "examine the {target} with the {lamp}",
+    ),
+    "pick_clean_then_place_in_recep": (
+        "put a clean {target} in {goal}",
+        "clean some {target} and put it in {goal}",
+    ),
+    "pick_heat_then_place_in_recep": (
+        "put a hot {target} in {goal}",
+        "heat some {target} and put it in {goal}",
+    ),
+    "pick_cool_then_place_in_recep": (
+        "put a cool {target} in {goal}",
+        "cool some {target} and put it in {goal}",
+    ),
+    "pick_two_obj_and_place": (
+        "put two {target} in {goal}",
+        "find two {target} and put them in {goal}",
+    ),
+}
+
+_TREATED = (
+    "(exists (?r - receptacle) (exists (?o - object) (and ({able} ?o) (objectType ?o {target}Type) "
+    "(receptacleType ?r {goal}Type) ({state} ?o) (inReceptacle ?o ?r))))"
+)
+GOALS: dict[str, str] = {
+    "pick_and_place_simple": (
+        "(exists (?r - receptacle) (exists (?o - object) (and (inReceptacle ?o ?r) "
+        "(objectType ?o {target}Type) (receptacleType ?r {goal}Type))))"
+    ),
+    "look_at_obj_in_light": (
+        "(exists (?ot - object ?r - receptacle ?a - agent ?l - location) "
+        "(and (objectType ?ot {lamp}Type) (toggleable ?ot) (isToggled ?ot) "
+        "(receptacleAtLocation ?r ?l) (atLocation ?a ?l) (inReceptacle ?ot ?r)))\n"
+        "(exists (?o - object ?a - agent) (and (objectType ?o {target}Type) (holds ?a ?o)))"
+    ),
+    "pick_clean_then_place_in_recep": _TREATED.replace("{able}", "cleanable").replace(
+        "{state}", "isClean"
+    ),
+    "pick_heat_then_place_in_recep": _TREATED.replace("{able}", "heatable").replace(
+        "{state}", "isHot"
+    ),
+    "pick_cool_then_place_in_recep": _TREATED.replace("{able}", "coolable").replace(
+        "{state}", "isCool"
+    ),
+    "pick_two_obj_and_place": (
+        "(exists (?r - receptacle) (exists (?o1 - object) (and (objectType ?o1 {target}Type) "
+        "(receptacleType ?r {goal}Type) (inReceptacle ?o1 ?r) (exists (?o2 - object) "
+        "(and (not (= ?o1 ?o2)) (objectType ?o2 {target}Type) (receptacleType ?r {goal}Type) "
+        "(inReceptacle ?o2 ?r))))))"
+    ),
+}
+
+DOMAIN_RECEPTACLES = ("Fridge", "Microwave", "SinkBasin")
+"""Types that the domain's actions name, so that every problem must declare them."""
+
+DOMAIN_OBJECTS = ("ButterKnife", "Knife")
+
+_GRID = 600
+
+
+def sentence(draw: Draw, layout: Layout) -> str:
+    """Return the task in words, as the game says it after ``"Your task is to: "``."""
+    text = draw.pick(SENTENCES[layout.task_type]).format(
+        target=layout.target.lower(), goal=layout.goal.lower(), lamp=layout.lamp.lower()
+    )
+    return f"{text}."
+
+
+def problem(draw: Draw, layout: Layout) -> str:
+    """Return the PDDL problem of a layout; objects and the agent get positions here."""
+    names = _object_names(draw, layout.things)
+    start = _start(draw, layout)
+    receptacle_types = sorted({*(r.kind for r in layout.receptacles), *DOMAIN_RECEPTACLES})
+    object_types = sorted({*(thing.kind for thing in layout.things), *DOMAIN_OBJECTS})
+    places = sorted({*(r.place for r in layout.receptacles), start})
+    lines = [
+        f"(define (problem {layout.room.name})",
+        "(:domain alfred)",
+        "(:objects",
+        "agent1 - agent",
+        *(f"{kind}Type - otype" for kind in object_types),
+        *(f"{kind}Type - rtype" for kind in receptacle_types),
+        *(f"{name} - object" for name in names),
+        *(f"{receptacle.symbol} - receptacle" for receptacle in layout.receptacles),
+        *(f"{name} - location" for name in places),
+        ")",
+        "(:init",
+        *_receptacle_facts(layout),
+        *_object_facts(names, layout.things),
+        *_compatibility(receptacle_types, object_types),
+        f"(atLocation agent1 {start})",
+        ")",
+        "(:goal (and",
+        GOALS[layout.task_type].format(target=layout.target, goal=layout.goal, lamp=layout.lamp),
+        "))",
+        ")",
+    ]
+    return "\n".join(lines)
+
+
+def _object_names(draw: Draw, things: Sequence[Thing]) -> list[str]:
+    """Give every object a position, which decides its number in the game, and so a name."""
+    names: dict[str, None] = {}
+    while len(names) < len(things):
+        code = draw.below(_GRID**3)
+        metres = ((code // _GRID**power % _GRID - _GRID // 2) / 100 for power in range(3))
+        position = "|".join(f"{value:+06.2f}" for value in metres)
+        names[symbol(f"{things[len(names)].kind}|{position}")] = None
+    return list(names)
+
+
+def _start(draw: Draw, layout: Layout) -> str:
+    """Choose a location away from every receptacle for the agent."""
+    taken = {receptacle.place for receptacle in layout.receptacles}
+    while True:
+        name = place(draw.between(-20, 20), draw.between(-20, 20), draw.below(4), 30)
+        if name not in taken:
+            return name
+
+
+def _receptacle_facts(layout: Layout) -> Iterator[str]:
+    for receptacle in layout.receptacles:
+        name = receptacle.symbol
+        yield f"(receptacleType {name} {receptacle.kind}Type)"
+        yield f"(receptacleAtLocation {name} {receptacle.place})"
+        if receptacle.kind in OPENABLE:
+            yield f"(openable {name})"
+
+
+def _object_facts(names: Sequence[str], things: Sequence[Thing]) -> Iterator[str]:
+    for name, thing in zip(names, things, strict=True):
+        yield f"(objectType {name} {thing.kind}Type)"
+        yield f"(inReceptacle {name} {thing.home.symbol})"
+        yield f"(objectAtLocation {name} {thing.home.place})"
+        yield f"({'toggleable' if thing.kind in LAMP_SUPPORTS else 'pickupable'} {name})"
+        for predicate, kinds in PROPERTIES.items():
+            if thing.kind in kinds:
+                yield f"({predicate} {name})"
+
+
+def _compatibility(receptacle_types: Sequence[str], object_types: Sequence[str]) -> Iterator[str]:
+    for receptacle in receptacle_types:
+        contents = CONTENTS[receptacle]
+        for kind in object_types:
+            if kind in contents:
+                yield f"(canContain {receptacle}Type {kind}Type)"

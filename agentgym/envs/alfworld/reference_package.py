@@ -1,0 +1,119 @@
+"""The installed alfworld and textworld packages, imported without their side effects.
+
+- Importing alfworld makes a folder in the user's home and sets ``ALFWORLD_DATA``; here it does not.
+- Translating a game replaces ``sys.argv`` and ``sys.stdout``; :func:`undisturbed` puts them back.
+- Each new ``PddlEnv`` leaks a private copy of a shared library, so a process has only one.
+- Its parser keeps an exception, and with it every frame down to the program's own, for ever;
+  :func:`release` makes it let go.
+- ``alfworld.agents.modules.generic``, which others start from, would import torch; it is not used.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import DataError, NotSupported, require
+
+EXTRA = "alfworld"
+DATA_VARIABLE = "ALFWORLD_DATA"
+PARSERS = ("textworld.envs.pddl.textgen", "textworld.envs.pddl.logic", "textworld.logic")
+"""Modules of textworld that have a parser of their own."""
+UNNAMED_TASK = "Your task is to: UNKNOWN GOAL."
+"""The sentence that the package's grammar has in place of a game's own."""
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Put ``sys.argv`` and ``sys.stdout`` back, whatever happens within."""
+    argv, stdout = sys.argv, sys.stdout
+    try:
+        yield
+    finally:
+        sys.argv, sys.stdout = argv, stdout
+        release()
+
+
+def release() -> None:
+    """Make textworld's parsers forget the exception that they keep."""
+    for name in PARSERS:
+        parser: Any = getattr(sys.modules.get(name), "_PARSER", None)
+        if getattr(parser, "_furthest_exception", None) is not None:
+            parser._furthest_exception = None
+
+
+@functools.cache
+def import_alfworld() -> Any:
+    """Import ``alfworld.info`` without its side effects.
+
+    The import makes the folder that ``ALFWORLD_DATA`` names and sets that variable. It is shown a
+    folder that exists, and the variable and the module's own constant are set back.
+
+    Returns:
+        The module.
+
+    Raises:
+        DependencyNotInstalled: alfworld is absent.
+    """
+    if "alfworld" in sys.modules:
+        return require("alfworld.info", EXTRA)
+    before = os.environ.get(DATA_VARIABLE)
+    os.environ[DATA_VARIABLE] = tempfile.gettempdir()
+    try:
+        package, info = require("alfworld", EXTRA), require("alfworld.info", EXTRA)
+    finally:
+        if before is None:
+            del os.environ[DATA_VARIABLE]
+        else:
+            os.environ[DATA_VARIABLE] = before
+    folder = os.path.expanduser("~/.cache/alfworld") if before is None else before
+    for module in (package, info):
+        vars(module)[DATA_VARIABLE] = folder
+    return info
+
+
+@functools.cache
+def package_texts() -> tuple[str, str]:
+    """Return the PDDL domain and the text grammar of the installed alfworld package.
+
+    Returns:
+        Domain and grammar; in the grammar stands :data:`UNNAMED_TASK`, exactly once.
+
+    Raises:
+        DependencyNotInstalled: alfworld is absent.
+        DataError: The grammar is of another make.
+    """
+    info = import_alfworld()
+    domain = Path(info.ALFRED_PDDL_PATH).read_text(encoding="utf-8")
+    grammar = Path(info.ALFRED_TWL2_PATH).read_text(encoding="utf-8")
+    if grammar.count(UNNAMED_TASK) != 1:
+        raise DataError(
+            f"expected {UNNAMED_TASK!r} once in {info.ALFRED_TWL2_PATH}, but it is there "
+            f"{grammar.count(UNNAMED_TASK)} times; install alfworld==0.4.2"
+        )
+    return domain, grammar
+
+
+@functools.cache
+def real_engine() -> Any:
+    """Make the one ``PddlEnv`` of this process, with the demangled names of ALFWorld."""
+    if sys.version_info >= (3, 13):
+        raise NotSupported(
+            "expected Python 3.10 to 3.12 for the real ALFWorld engine, got "
+            f"{sys.version.split()[0]}: textworld 1.7 hands names to its grammar in a way that "
+            'Python 3.13 took away; use engine="native", which is the same game'
+        )
+    with undisturbed():
+        import_alfworld()
+        require("fast_downward", EXTRA)
+        textworld = require("textworld", EXTRA)
+        pddl = require("textworld.envs.pddl", EXTRA)
+        wrappers = require("alfworld.agents.environment.alfred_tw_env", EXTRA)
+        infos = textworld.EnvInfos(won=True, admissible_commands=True)
+        return wrappers.AlfredDemangler(pddl.PddlEnv(infos))
