@@ -1,0 +1,201 @@
+"""The ALFWorld half of ``textworld_alfworld_throughput.py``."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from stopwatch import Stopwatch
+
+ENV_ID = "agentgym/ALFWorld-v0"
+BARS: dict[str, tuple[str, float]] = {
+    "make_seconds": ("<=", 0.15),
+    "gym_steps_per_second": (">=", 3_000),
+    "gym_reset_milliseconds": ("<=", 10),
+    "steps_per_second": (">=", 3_000),
+    "generate_and_reset_milliseconds": ("<=", 10),
+    "megabytes_of_1000_resets": ("<=", 5),
+    "steps_ratio": (">=", 100),
+    "gym_steps_ratio": (">=", 100),
+}
+DIFFICULTY = "hard"
+"""Whole rooms, about as large as the official games."""
+GAMES = 12
+"""Games that the original engine plays; ours plays as many as there is time for."""
+COMMANDS = 20
+"""Commands of an episode."""
+RESETS = 1000
+
+
+def wall(action: Callable[[], Any]) -> float:
+    """Return the seconds that one call takes."""
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def resident() -> float:
+    """Return the resident memory in megabytes; Linux only."""
+    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
+        if line.startswith("Rss:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def measure_start(options: dict[str, Any]) -> dict[str, float]:
+    """Time the first ``gym.make`` of a process, and the first reset."""
+    import gymnasium
+
+    import agentgym  # noqa: F401
+
+    made: list[Any] = []
+    started = time.process_time()
+    seconds = wall(lambda: made.append(gymnasium.make(ENV_ID)))
+    return {
+        "make_seconds": seconds,
+        "make_processor_seconds": time.process_time() - started,
+        "first_reset_seconds": wall(lambda: made[0].reset(seed=0)),
+    }
+
+
+def measure_gym(options: dict[str, Any]) -> dict[str, float]:
+    """Time resets to new tasks and random admissible steps through ``gym.make``."""
+    import gymnasium
+
+    import agentgym  # noqa: F401
+
+    env = gymnasium.make(ENV_ID, difficulty=DIFFICULTY)
+    draw = random.Random(0)
+    env.reset(seed=0)
+    resets: list[float] = []
+    step = Stopwatch(time.thread_time)
+    while step.seconds < options["seconds"]:
+        started = time.thread_time()
+        _, info = env.reset()
+        resets.append(time.thread_time() - started)
+        over = False
+        while not over:
+            action = draw.choice(info["admissible_actions"])
+            _, _, done, late, info = step(lambda: env.step(action))  # noqa: B023
+            over = done or late
+    return {
+        "gym_steps_per_second": step.rate,
+        "gym_reset_milliseconds": 1000 * statistics.median(resets),
+        "gym_reset_mean_milliseconds": 1000 * statistics.fmean(resets),
+        "gym_reset_worst_milliseconds": 1000 * max(resets),
+    }
+
+
+def measure_memory(options: dict[str, Any]) -> dict[str, float]:
+    """Measure how much resident memory a thousand resets to new tasks add."""
+    import gymnasium
+
+    import agentgym  # noqa: F401
+
+    env = gymnasium.make(ENV_ID, difficulty=DIFFICULTY)
+    tasks: Any = env.unwrapped
+    count = tasks.tasks.len("train")
+
+    def play(numbers: range) -> None:
+        for number in numbers:
+            _, info = env.reset(options={"split": "train", "index": number % count})
+            env.step(info["admissible_actions"][0])
+
+    play(range(RESETS // 2))  # fills the caches, which are bounded
+    before = resident()
+    play(range(RESETS // 2, RESETS // 2 + RESETS))
+    return {"megabytes_of_1000_resets": resident() - before, "resident_megabytes": resident()}
+
+
+class Engines:
+    """The original engine and ours, bare, each with its stopwatches."""
+
+    def __init__(self) -> None:
+        from agentgym.envs.alfworld.household import Household
+        from agentgym.envs.alfworld.reference_package import package_texts, real_engine
+        from agentgym.envs.alfworld.session import Session
+
+        self.household, self.session = Household.of, Session
+        self.texts, self.original = package_texts(), real_engine()
+        names = ("generate", "parse", "open", "native", "load", "reset", "original")
+        self.watch = {name: Stopwatch(time.process_time) for name in names}
+
+    def play_original(self, game: Any, draw: random.Random) -> None:
+        """Play an episode at random in the original."""
+        domain, grammar = self.texts
+        grammar = grammar.replace("UNKNOWN GOAL.", game.goal)
+        data = {"pddl_domain": domain, "grammar": grammar, "pddl_problem": game.problem}
+        self.watch["load"](lambda: self.original.load(data))
+        state = self.watch["reset"](self.original.reset)
+        for _ in range(COMMANDS):
+            command = draw.choice(state["admissible_commands"])
+            state = self.watch["original"](lambda: self.original.step(command))[0]  # noqa: B023
+
+    def play_ours(self, game: Any, draw: random.Random) -> None:
+        """Play an episode at random in ours; like the original, it lists commands in each step."""
+
+        def opened() -> tuple[Any, tuple[str, ...]]:
+            session = self.session(household)
+            session.intro()
+            return session, session.admissible()
+
+        def step() -> tuple[str, ...]:
+            session.step(command)
+            commands: tuple[str, ...] = session.admissible()
+            return commands
+
+        household = self.watch["parse"](lambda: self.household(game))
+        session, admissible = self.watch["open"](opened)
+        for _ in range(COMMANDS):
+            command = draw.choice(admissible)
+            admissible = self.watch["native"](step)
+
+
+def measure_engines(options: dict[str, Any]) -> dict[str, float]:
+    """Play generated games at random in both engines, each game once, by the same draws."""
+    from agentgym.envs.alfworld.generator import Knobs, generate
+
+    knobs, engines, number = Knobs.of(DIFFICULTY), Engines(), 0
+    watch = engines.watch
+    generate(knobs, "train", 0)  # reads the tables
+    while watch["native"].seconds < options["seconds"] / 4:
+        number += 1
+        game = watch["generate"](lambda: generate(knobs, "train", number))  # noqa: B023
+        if number <= GAMES:
+            engines.play_original(game, random.Random(number))
+        engines.play_ours(game, random.Random(number))
+    each = {name: 1000 * clock.seconds / clock.calls for name, clock in watch.items()}
+    return {
+        "steps_per_second": watch["native"].rate,
+        "original_steps_per_second": watch["original"].rate,
+        "generate_milliseconds": each["generate"],
+        "parse_milliseconds": each["parse"],
+        "open_milliseconds": each["open"],
+        "original_load_milliseconds": each["load"],
+        "original_reset_milliseconds": each["reset"],
+    }
+
+
+GROUPS = {"start": measure_start, "gym": measure_gym, "memory": measure_memory,
+          "engines": measure_engines}  # fmt: skip
+REPEATS = {"start": 5}
+
+
+def combine(figures: dict[str, float]) -> None:
+    """Add ratios and sums to the figures."""
+    parts = ("generate_milliseconds", "parse_milliseconds", "open_milliseconds")
+    if parts[0] in figures:
+        total = figures[parts[0]] + figures[parts[1]] + figures[parts[2]]
+        figures["generate_and_reset_milliseconds"] = total
+        figures["start_ratio"] = (
+            figures["original_load_milliseconds"] + figures["original_reset_milliseconds"]
+        ) / (figures[parts[1]] + figures[parts[2]])
+    original = figures.get("original_steps_per_second")
+    if original:
+        figures["steps_ratio"] = figures["steps_per_second"] / original
+        if "gym_steps_per_second" in figures:
+            figures["gym_steps_ratio"] = figures["gym_steps_per_second"] / original
