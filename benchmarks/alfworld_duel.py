@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 
 from stopwatch import Stopwatch
 
-from agentgym.envs.alfworld import oracle
+from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.experts import oracle
 from agentgym.envs.alfworld.game import TASK_TYPES, Game
-from agentgym.envs.alfworld.household import Household
-from agentgym.envs.alfworld.reference import ReferenceSession
-from agentgym.envs.alfworld.reference_engine import Engine, LocalEngine
-from agentgym.envs.alfworld.reference_process import WorkerEngine
-from agentgym.envs.alfworld.session import Session
+from agentgym.envs.alfworld.original.engine import Engine, LocalEngine
+from agentgym.envs.alfworld.original.process import WorkerEngine
+from agentgym.envs.alfworld.original.session import ReferenceSession
 from agentgym.errors import DataError, DependencyNotInstalled, NotSupported
 
 T = TypeVar("T")

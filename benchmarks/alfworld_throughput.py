@@ -115,9 +115,9 @@ class Engines:
     """The original engine and ours, bare, each with its stopwatches."""
 
     def __init__(self) -> None:
-        from agentgym.envs.alfworld.household import Household
-        from agentgym.envs.alfworld.reference_package import package_texts, real_engine
-        from agentgym.envs.alfworld.session import Session
+        from agentgym.envs.alfworld.engine.household import Household
+        from agentgym.envs.alfworld.engine.session import Session
+        from agentgym.envs.alfworld.original.package import package_texts, real_engine
 
         self.household, self.session = Household.of, Session
         self.texts, self.original = package_texts(), real_engine()

@@ -9,9 +9,9 @@ import numpy as np
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
+from agentgym.envs.alfworld.engine.text import BANNER
 from agentgym.envs.alfworld.play import ENGINES, EXPERTS, Play
 from agentgym.envs.alfworld.tasks import open_tasks
-from agentgym.envs.alfworld.text import BANNER
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task

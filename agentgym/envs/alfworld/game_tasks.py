@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
+from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.experts.plans import by_length, plan_length, plan_lengths
 from agentgym.envs.alfworld.game import Game
-from agentgym.envs.alfworld.household import Household
-from agentgym.envs.alfworld.index import digest
-from agentgym.envs.alfworld.plans import by_length, plan_length, plan_lengths
+from agentgym.envs.alfworld.official.index import digest
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.tasks import Task, TaskSet
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from agentgym.envs.alfworld import oracle, searching
+from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.experts import oracle, searching
+from agentgym.envs.alfworld.experts.searching import Memory
 from agentgym.envs.alfworld.game import Game
-from agentgym.envs.alfworld.household import Household
-from agentgym.envs.alfworld.reference import ReferenceSession, open_reference
-from agentgym.envs.alfworld.searching import Memory
-from agentgym.envs.alfworld.session import Session
+from agentgym.envs.alfworld.original.session import ReferenceSession, open_reference
 
 ENGINES = ("native", "alfworld")
 EXPERTS = ("shortest", "searching")

@@ -17,8 +17,8 @@ from agentgym.envs.alfworld.generator import (
     generate,
     set_name,
 )
-from agentgym.envs.alfworld.index import digest
-from agentgym.envs.alfworld.official import DATA_VARIABLE, OfficialGames
+from agentgym.envs.alfworld.official.games import DATA_VARIABLE, OfficialGames
+from agentgym.envs.alfworld.official.index import digest
 from agentgym.errors import ConfigurationError, DataError
 
 SIZES: dict[str, int] = {"train": 4000, "valid_seen": 500, "valid_unseen": 500}
@@ -82,7 +82,7 @@ class OfficialTasks(GameTasks):
 
     Args:
         data_dir: Where the data is; None for what ``ALFWORLD_DATA`` names. See
-            :class:`~agentgym.envs.alfworld.official.OfficialGames`.
+            :class:`~agentgym.envs.alfworld.official.games.OfficialGames`.
         task_types: Types of tasks to keep, by their full or short names; None for all.
         human_goals: Whether to use the first sentence that a person wrote for a task, where the
             data has one (``traj_data.json``), instead of the game's own.

@@ -8,8 +8,8 @@ import gymnasium
 import pytest
 
 from agentgym.core import TextEnv
+from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.env import ALFWorldEnv
-from agentgym.envs.alfworld.session import Session
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import total
 from agentgym.rewards import Potential

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgym.envs.alfworld import plans
 from agentgym.envs.alfworld import tasks as tasks_module
+from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.experts import plans
 from agentgym.envs.alfworld.game_tasks import GameTasks
 from agentgym.envs.alfworld.generator import HELD_OUT, Knobs, generate, trial_folder
-from agentgym.envs.alfworld.household import Household
 from agentgym.envs.alfworld.tasks import HouseholdTasks, OfficialTasks, open_tasks
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from tests.envs.alfworld.data import games, shared_pack, write_pack, write_split

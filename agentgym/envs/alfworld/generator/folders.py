@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.envs.alfworld.game import Game
-from agentgym.envs.alfworld.reference_package import UNNAMED_TASK, package_texts
+from agentgym.envs.alfworld.original.package import UNNAMED_TASK, package_texts
 from agentgym.errors import DataError
 
 GAME_FILE = "game.tw-pddl"

@@ -1,0 +1,248 @@
+"""The actions of ALFWorld 0.4.2's PDDL domain: when each is possible, what it does and says.
+
+Everything here is a function of a household and one of its states. Two habits of the original stand
+out: an object may be in several receptacles at once, and is then taken from one of them only; and
+switching, heating, cooling, cleaning and slicing ask neither for open doors nor for free hands.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable
+from typing import NamedTuple
+
+from agentgym.envs.alfworld.engine import text
+from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.state import NOBODY, State
+
+
+class Action(NamedTuple):
+    """A command that can be carried out, taken apart."""
+
+    verb: str
+    """A key of :data:`VERBS`."""
+    first: int = NOBODY
+    """Object, or the only argument."""
+    second: int = NOBODY
+    """Receptacle, tool or location."""
+
+
+_ALWAYS = {"help": Action("help"), "inventory": Action("inventory"), "look": Action("look")}
+
+
+def local_actions(house: Household, state: State) -> dict[str, Action]:
+    """Return all commands that do something now, but for those that lead elsewhere.
+
+    Where two things have one name, the first in the original's order of operators counts: objects
+    before receptacles, and each by PDDL name.
+    """
+    actions = dict(_ALWAYS)
+    if state.held != NOBODY:
+        _in_hand(actions, house, state)
+    for receptacle in house.here.get(state.place, ()):
+        _at(actions, house, state, receptacle)
+    return actions
+
+
+def journey(house: Household, state: State, command: str) -> Action | None:
+    """Return the action of a command that leads elsewhere, or None.
+
+    Where it could lead to several places, the first of them counts.
+    """
+    for place, receptacle in house.routes.get(command, ()):
+        if place != state.place:  # the original drops operators that change nothing
+            return Action("go", receptacle, place)
+    return None
+
+
+def perform(house: Household, state: State, action: Action) -> tuple[State, str]:
+    """Carry out an action that is possible.
+
+    Returns:
+        The next state (the same object if nothing changes) and the text.
+    """
+    return VERBS[action.verb](house, state, action)
+
+
+def view(house: Household, state: State) -> str:
+    """Return what ``look`` tells."""
+    here = house.here.get(state.place)
+    if here is None:  # the original asks for receptacles at this very place
+        return text.room(())
+    displaced = [
+        thing
+        for thing, receptacle in sorted(state.displaced)
+        if receptacle in here and (thing, state.place) in state.lying
+    ]
+    return text.facing(house.called(here), house.called(displaced))
+
+
+def _in_hand(actions: dict[str, Action], house: Household, state: State) -> None:
+    """Add what can be done anywhere with the object in hand."""
+    held = state.held
+    name = house.names[held]
+    actions.setdefault(f"examine {name}", Action("examine", held))
+    if held in house.knives:
+        for thing in house.sliceable:
+            if (thing, state.place) in state.lying:
+                command = f"slice {house.names[thing]} with {name}"
+                actions.setdefault(command, Action("slice", thing, held))
+
+
+def _at(actions: dict[str, Action], house: Household, state: State, receptacle: int) -> None:
+    """Add what can be done at a receptacle."""
+    names, held, add = house.names, state.held, actions.setdefault
+    name = names[receptacle]
+    add(f"examine {name}", Action("check", receptacle))
+    accessible = True
+    if receptacle in house.openable:
+        accessible = receptacle in state.opened
+        verb = "close" if accessible else "open"
+        add(f"{verb} {name}", Action(verb, receptacle))
+    for thing in state.contents[receptacle]:
+        if accessible and held == NOBODY and thing in house.portable:
+            add(f"take {names[thing]} from {name}", Action("take", thing, receptacle))
+        if thing in house.switches:
+            add(f"use {names[thing]}", Action("use", thing, receptacle))
+    if held != NOBODY:
+        if accessible and held in house.accepts[receptacle]:
+            add(f"move {names[held]} to {name}", Action("move", held, receptacle))
+        for verb, receptacles in house.appliances.items():
+            if receptacle in receptacles and held in house.treatable[verb]:
+                add(f"{verb} {names[held]} with {name}", Action(verb, held, receptacle))
+
+
+def _describe(house: Household, state: State, receptacle: int) -> str:
+    contents = house.called(state.contents[receptacle])
+    opened = receptacle in state.opened
+    return text.receptacle(house.names[receptacle], contents, receptacle in house.openable, opened)
+
+
+def _help(house: Household, state: State, action: Action) -> tuple[State, str]:
+    return state, text.HELP
+
+
+def _look(house: Household, state: State, action: Action) -> tuple[State, str]:
+    return state, view(house, state)
+
+
+def _inventory(house: Household, state: State, action: Action) -> tuple[State, str]:
+    return state, text.inventory(None if state.held == NOBODY else house.names[state.held])
+
+
+def _check(house: Household, state: State, action: Action) -> tuple[State, str]:
+    return state, _describe(house, state, action.first)
+
+
+def _examine(house: Household, state: State, action: Action) -> tuple[State, str]:
+    thing = action.first
+    name = house.names[thing]
+    if thing in house.containers:
+        return state, text.container(name, house.called(house.inside.get(thing, ())))
+    marks = [thing in facts for facts in (state.clean, state.hot, state.cool, state.sliced)]
+    told = text.condition(name, *marks)
+    if told is None and thing in house.switches and thing in state.toggled:
+        told = text.switched_on(name)
+    return state, told or text.ordinary(name, marks[-1] and thing in house.sliceable)
+
+
+def _go(house: Household, state: State, action: Action) -> tuple[State, str]:
+    after = state._replace(place=action.second)
+    told = _describe(house, after, action.first)
+    return after, f"You arrive at {house.names[action.first]}. {told}"
+
+
+def _open(house: Household, state: State, action: Action) -> tuple[State, str]:
+    after = state._replace(opened=state.opened | {action.first})
+    told = _describe(house, after, action.first)
+    return after, f"You open the {house.names[action.first]}. {told}"
+
+
+def _close(house: Household, state: State, action: Action) -> tuple[State, str]:
+    after = state._replace(opened=state.opened - {action.first})
+    return after, f"You close the {house.names[action.first]}."
+
+
+def _take(house: Household, state: State, action: Action) -> tuple[State, str]:
+    _, thing, receptacle = action
+    left = tuple(other for other in state.contents[receptacle] if other != thing)
+    after = state._replace(
+        held=thing,
+        contents=_with(state.contents, receptacle, left),
+        lying=state.lying - {(thing, state.place)},
+        displaced=state.displaced | {(thing, receptacle)},
+    )
+    return after, f"You pick up the {house.names[thing]} from the {house.names[receptacle]}."
+
+
+def _move(house: Household, state: State, action: Action) -> tuple[State, str]:
+    _, thing, receptacle = action
+    grown = list(state.contents[receptacle])
+    if thing not in grown:
+        insort(grown, thing)
+    after = state._replace(
+        held=NOBODY,
+        contents=_with(state.contents, receptacle, tuple(grown)),
+        lying=state.lying | {(thing, state.place)},
+        displaced=state.displaced - {(thing, receptacle)},
+    )
+    return after, f"You move the {house.names[thing]} to the {house.names[receptacle]}."
+
+
+def _clean(house: Household, state: State, action: Action) -> tuple[State, str]:
+    return state._replace(clean=state.clean | {action.first}), _treated(house, action)
+
+
+def _heat(house: Household, state: State, action: Action) -> tuple[State, str]:
+    thing = {action.first}
+    after = state._replace(hot=state.hot | thing, cool=state.cool - thing)
+    return after, _treated(house, action)
+
+
+def _cool(house: Household, state: State, action: Action) -> tuple[State, str]:
+    thing = {action.first}
+    after = state._replace(cool=state.cool | thing, hot=state.hot - thing)
+    return after, _treated(house, action)
+
+
+def _use(house: Household, state: State, action: Action) -> tuple[State, str]:
+    after = state._replace(toggled=state.toggled | {action.first})
+    return after, f"You turn on the {house.names[action.first]}."  # every time, never off
+
+
+def _slice(house: Household, state: State, action: Action) -> tuple[State, str]:
+    names = house.names
+    after = state._replace(sliced=state.sliced | {action.first})
+    return after, f"You sliced the {names[action.first]} with the {names[action.second]}."
+
+
+def _treated(house: Household, action: Action) -> str:
+    thing, tool = house.names[action.first], house.names[action.second]
+    return f"You {action.verb} the {thing} using the {tool}."
+
+
+def _with(
+    contents: tuple[tuple[int, ...], ...], receptacle: int, things: tuple[int, ...]
+) -> tuple[tuple[int, ...], ...]:
+    """Return contents with those of one receptacle changed."""
+    return (*contents[:receptacle], things, *contents[receptacle + 1 :])
+
+
+VERBS: dict[str, Callable[[Household, State, Action], tuple[State, str]]] = {
+    "check": _check,
+    "clean": _clean,
+    "close": _close,
+    "cool": _cool,
+    "examine": _examine,
+    "go": _go,
+    "heat": _heat,
+    "help": _help,
+    "inventory": _inventory,
+    "look": _look,
+    "move": _move,
+    "open": _open,
+    "slice": _slice,
+    "take": _take,
+    "use": _use,
+}
+"""Verb of an action -> what carries it out; ``check`` examines a receptacle."""

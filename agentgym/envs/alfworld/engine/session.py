@@ -1,0 +1,126 @@
+"""One play of a household: commands in, text out, equal to textworld's ``PddlEnv`` at every step.
+
+A command does something exactly when it is among :meth:`Session.admissible`; any other text is only
+looked up, never parsed, so no text can harm the engine.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from typing import Any
+
+from agentgym.envs.alfworld.engine import text
+from agentgym.envs.alfworld.engine.actions import Action, journey, local_actions, perform, view
+from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.state import State
+
+
+class Session:
+    """A play of a household.
+
+    Args:
+        household: The household; many sessions may share it.
+    """
+
+    def __init__(self, household: Household) -> None:
+        self.household = household
+        self._local: dict[str, Action] | None
+        self._admissible: tuple[str, ...] | None
+        self._won: bool
+        self.restore(household.start)
+
+    def intro(self) -> str:
+        """Begin anew.
+
+        Returns:
+            The first text, with banner and task.
+        """
+        household = self.household
+        self.restore(household.start)
+        if self.state.place in household.here:
+            seen = view(household, self.state)
+        else:
+            seen = text.room(household.called(household.intro))
+        return text.intro(seen, household.game.goal)
+
+    def step(self, command: str) -> tuple[str, float, bool]:
+        """Carry out a command; white space around it does not count.
+
+        Args:
+            command: Any text.
+
+        Returns:
+            What happens, the score (1.0 while the goal is fulfilled) and whether the game is over.
+            As in the original, commands still work after that, and may undo it.
+        """
+        action = self.find(command)
+        answer = text.NOTHING_HAPPENS
+        if action is not None:
+            state, answer = perform(self.household, self.state, action)
+            if state is not self.state:
+                self.restore(state)
+        return answer, float(self._won), self._won
+
+    def find(self, command: str) -> Action | None:
+        """Return the action of a command, or None if it does nothing; nothing is carried out."""
+        command = command.strip()
+        if len(command) > self.household.longest:
+            return None  # do not even look it up
+        action = self._commands().get(command)
+        return action or journey(self.household, self.state, command)
+
+    def admissible(self) -> tuple[str, ...]:
+        """Return the commands that do something now, sorted."""
+        if self._admissible is None:
+            local = sorted(self._commands())
+            split = bisect(local, "go to ")
+            journeys = self.household.journeys(self.state.place)
+            self._admissible = (*local[:split], *journeys, *local[split:])
+        return self._admissible
+
+    @property
+    def won(self) -> bool:
+        """Whether the goal is fulfilled."""
+        return self._won
+
+    @property
+    def done(self) -> bool:
+        """Whether the game is over; there is no way to lose."""
+        return self._won
+
+    def snapshot(self) -> State:
+        """Return the state, an immutable value that can be pickled."""
+        return self.state
+
+    def restore(self, state: State) -> None:
+        """Continue from a state of the same household."""
+        self.state = state
+        self._local = None
+        self._admissible = None
+        self._won = self.household.goal.satisfied(state)
+
+    def state_text(self) -> str:
+        """Return a text that is equal exactly for equal states of a household."""
+        state, start = self.state, self.household.start
+        pairs = zip(state.contents, start.contents, strict=True)
+        moved = [(number, now) for number, (now, then) in enumerate(pairs) if now != then]
+        parts: list[object] = [state.place, state.held, moved]
+        parts += [sorted(state.lying ^ start.lying), sorted(state.displaced)]
+        parts += [sorted(state.opened), sorted(state.clean), sorted(state.hot), sorted(state.cool)]
+        parts += [sorted(state.toggled), sorted(state.sliced)]
+        return repr(parts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle without what can be computed again."""
+        return {"household": self.household, "state": self.state}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        """Restore what was pickled."""
+        self.household = saved["household"]
+        self.restore(saved["state"])
+
+    def _commands(self) -> dict[str, Action]:
+        """Return the commands that do something here."""
+        if self._local is None:
+            self._local = local_actions(self.household, self.state)
+        return self._local

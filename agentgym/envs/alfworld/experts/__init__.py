@@ -1,0 +1,1 @@
+"""Experts: the one that knows where everything is, and the one that has to search."""

@@ -1,0 +1,1 @@
+"""The official games: folders of both generations, packs, and the index over them."""

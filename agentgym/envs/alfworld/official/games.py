@@ -1,0 +1,293 @@
+"""The official games, wherever a user keeps them: folders of alfworld-download, or packs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+from agentgym.envs.alfworld.official.index import (
+    GAME_FILE,
+    Entry,
+    Index,
+    folder_index,
+    read_problem,
+)
+from agentgym.envs.alfworld.official.packs import SUFFIXES, Pack, split_name
+from agentgym.errors import ConfigurationError, DataError, TaskNotFound
+
+EXPECTED: dict[str, int] = {
+    "train": 3553,
+    "valid_seen": 140,
+    "valid_unseen": 134,
+    "valid_train": 200,
+}
+"""Official splits and their numbers of games; ``valid_train`` is the test set of AgentGym."""
+
+DATA_VARIABLE = "ALFWORLD_DATA"
+_VERSION = re.compile(r"json_(\d+(?:\.\d+)*)")
+_LAYOUTS = (
+    "a folder with json_2.1.1 (or a later version) in it, such a folder with train, valid_seen and "
+    "valid_unseen in it, the folder of one split, a pack such as valid_seen.json.gz, or a folder "
+    "of packs"
+)
+
+_log = logging.getLogger(__name__)
+
+
+class Source(Protocol):
+    """The games of one split."""
+
+    path: Path
+    """Where they come from."""
+
+    def entries(self) -> Sequence[Entry]:
+        """Return the games, in a fixed order."""
+
+    def problem(self, number: int) -> str:
+        """Return the PDDL problem of game ``number``."""
+
+    def skipped(self) -> Mapping[str, int]:
+        """Return why trials are not games, and how many."""
+
+
+class FolderSource:
+    """A split as a folder of trials.
+
+    Args:
+        path: The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._index: Index | None = None
+
+    def entries(self) -> Sequence[Entry]:
+        """Return the games, sorted by the names of their folders."""
+        return self._known().entries
+
+    def problem(self, number: int) -> str:
+        """Read one problem from its file."""
+        return read_problem(self.path, self._known().entries[number])
+
+    def skipped(self) -> Mapping[str, int]:
+        """Return why trials are not games, and how many."""
+        return self._known().skipped
+
+    def _known(self) -> Index:
+        if self._index is None:
+            self._index = folder_index(self.path)
+        return self._index
+
+
+class PackSource:
+    """A split as one file, read when it is first used.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pack: Pack | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Travel without the games; they are read again from the file."""
+        return {"path": self.path, "_pack": None}
+
+    def entries(self) -> Sequence[Entry]:
+        """Return the games in the order of the file."""
+        return self._known().entries
+
+    def problem(self, number: int) -> str:
+        """Return one problem."""
+        return self._known().problem(number)
+
+    def skipped(self) -> Mapping[str, int]:
+        """Return an empty mapping: a pack holds only games."""
+        return {}
+
+    def _known(self) -> Pack:
+        if self._pack is None:
+            self._pack = _opened(self.path, *_state(self.path))
+        return self._pack
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """Return what changes when a file changes."""
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise DataError(
+            f"expected a pack at {path}, but it is gone ({error}); put it back"
+        ) from error
+    return state.st_size, state.st_mtime_ns
+
+
+@lru_cache(maxsize=4)
+def _opened(path: Path, size: int, changed: int) -> Pack:
+    """Read a pack; the environments of a process share it while the file stays as it is."""
+    return Pack(path)
+
+
+class OfficialGames:
+    """The official splits that were found; each is read when it is first used.
+
+    Args:
+        data_dir: Where the data is; None for what ``ALFWORLD_DATA`` names.
+
+    Raises:
+        ConfigurationError: Neither is given.
+        DataError: There are no games; the message says which layouts are known.
+    """
+
+    def __init__(self, data_dir: str | Path | None = None) -> None:
+        self.path = _data_path(data_dir)
+        self._sources = dict(_ordered(_sources(self.path)))
+        self.notes: dict[str, str] = {}
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Names of the splits, official ones first and in their usual order."""
+        return tuple(self._sources)
+
+    def entries(self, split: str) -> Sequence[Entry]:
+        """Return the games of a split and, the first time, warn if their number is not official.
+
+        The warning goes to the log and into :attr:`notes` under the split's name; there the text
+        is empty if all is as it should be.
+
+        Raises:
+            TaskNotFound: There is no such split.
+            DataError: A file is damaged.
+        """
+        source = self._source(split)
+        entries = source.entries()
+        if split not in self.notes:
+            if not entries:
+                raise DataError(
+                    f"expected games for {split} in {source.path}, but there are none"
+                    f"{_reasons(source.skipped())}; fetch the data with alfworld-download"
+                )
+            self.notes[split] = note = count_note(split, len(entries), source)
+            if note:
+                _warn(note)
+        return entries
+
+    def problem(self, split: str, number: int) -> str:
+        """Return the PDDL problem of a game.
+
+        Raises:
+            DataError: Its file is damaged or has changed.
+        """
+        return self._source(split).problem(number)
+
+    def _source(self, split: str) -> Source:
+        if split not in self._sources:
+            raise TaskNotFound(
+                f"expected a split that {self.path} holds: {', '.join(self.splits)}; got {split!r}"
+            )
+        return self._sources[split]
+
+
+@lru_cache(maxsize=64)
+def _warn(note: str) -> None:
+    """Log a warning, once in a process however many environments there are."""
+    _log.warning("%s", note)
+
+
+def count_note(split: str, found: int, source: Source) -> str:
+    """Return what is to be said about the number of games, empty if it is the official one.
+
+    Args:
+        split: Name of the split.
+        found: Number of games.
+        source: Where they come from.
+    """
+    expected = EXPECTED.get(split)
+    if expected is None or found == expected:
+        return ""
+    advice = (
+        "the data is incomplete: run alfworld-download again"
+        if found < expected
+        else "there are more than in the official data"
+    )
+    return (
+        f"found {found} of {expected} {split} games in {source.path}"
+        f"{_reasons(source.skipped())}; {advice}; results are not comparable with published ones"
+    )
+
+
+def _reasons(skipped: Mapping[str, int]) -> str:
+    if not skipped:
+        return ""
+    return f" (left out: {', '.join(f'{count} {reason}' for reason, count in skipped.items())})"
+
+
+def _data_path(data_dir: str | Path | None) -> Path:
+    """Return the path that the user names, by argument or environment."""
+    named = os.environ.get(DATA_VARIABLE) if data_dir is None else data_dir
+    if not named:
+        raise ConfigurationError(
+            f"expected data_dir, or the environment variable {DATA_VARIABLE}, to name the official "
+            f"games: {_LAYOUTS}; got neither; leave both out for generated games"
+        )
+    path = Path(os.path.expandvars(str(named))).expanduser()
+    if not path.exists():
+        raise DataError(
+            f"expected official games at {path}, but there is nothing; give {_LAYOUTS}, or fetch "
+            "the data with alfworld-download"
+        )
+    return path
+
+
+def _sources(path: Path) -> dict[str, Source]:
+    """Recognise the layout of a path."""
+    if path.is_file():
+        return {split_name(path): PackSource(path)}
+    for root in (path, *_versions(path)):
+        folders: dict[str, Source] = {
+            name: FolderSource(root / name) for name in EXPECTED if (root / name).is_dir()
+        }
+        if folders:
+            return folders
+    packs: dict[str, Source] = {
+        name: PackSource(path / f"{name}{suffix}")
+        for suffix in reversed(SUFFIXES)
+        for name in EXPECTED
+        if (path / f"{name}{suffix}").is_file()
+    }
+    if packs:
+        return packs
+    if _has_game(path):
+        return {path.resolve().name: FolderSource(path)}
+    raise DataError(
+        f"expected official games at {path}, but found none; give {_LAYOUTS}, or fetch the data "
+        "with alfworld-download"
+    )
+
+
+def _versions(path: Path) -> list[Path]:
+    """Return the ``json_*`` folders of a download that hold games, newest first."""
+    found = []
+    for folder in sorted(path.iterdir()):
+        version = _VERSION.fullmatch(folder.name)
+        if version and folder.is_dir():
+            found.append((tuple(map(int, version[1].split("."))), folder))
+    newest_first = [folder for _, folder in sorted(found, reverse=True)]
+    return [folder for folder in newest_first if _has_game(folder)] or newest_first
+
+
+def _has_game(folder: Path) -> bool:
+    """Return whether a game file is anywhere below."""
+    return any(GAME_FILE in files for _, _, files in os.walk(folder))
+
+
+def _ordered(sources: Mapping[str, Source]) -> Iterator[tuple[str, Source]]:
+    known = [name for name in EXPECTED if name in sources]
+    for name in (*known, *sorted(set(sources) - set(known))):
+        yield name, sources[name]

@@ -1,0 +1,212 @@
+"""The games of one split folder, found once and remembered in the cache folder.
+
+A folder of the official training data has 8,810 trials of which 3,553 are games; reading them all
+takes many seconds, so the outcome is kept. It is made again when a folder was added, removed or had
+a file put into it or taken out; a game whose content changed under its name is noticed when it is
+read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from agentgym.envs.alfworld import stored
+from agentgym.envs.alfworld.game import TASK_TYPES
+from agentgym.envs.alfworld.official.gamefile import read_game, read_trajectory, scene_name
+from agentgym.envs.alfworld.waiting import tracked
+from agentgym.errors import DataError
+
+INDEX_VERSION = 1
+"""Raise it when the stored form, or what is collected, changes."""
+
+GAME_FILE = "game.tw-pddl"
+TRAJECTORY_FILE = "traj_data.json"
+LEFT_OUT = ("movable", "Sliced")
+"""Words in the names of folders that alfworld's own environment passes over."""
+
+DEEPEST = 8
+"""Levels of folders below a split that are looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of an official game before it is read."""
+
+    id: str
+    """Name, for example ``pick_and_place_simple-Mug-None-Desk-305/trial_T2019...``."""
+    task_type: str
+    """One of the six task types."""
+    scene: str
+    """Floor plan; empty if the data does not name it."""
+    goal: str
+    """The sentence of the game."""
+    human_goal: str
+    """A sentence that a person wrote for it; empty if there is none."""
+    sha256: str
+    """Hash (hex) of the PDDL problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The games of one split."""
+
+    entries: tuple[Entry, ...]
+    """The games, sorted by id."""
+    skipped: Mapping[str, int]
+    """Reasons for which trials are not games, and how many."""
+
+
+def digest(problem: str) -> str:
+    """Return the hash (SHA-256, hex) of a PDDL problem."""
+    return hashlib.sha256(problem.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def folder_index(folder: Path) -> Index:
+    """Return the games below a folder, from the cache if it has not changed.
+
+    Args:
+        folder: The folder of one split.
+
+    Returns:
+        The games that alfworld's own ``AlfredTWEnv`` would collect, in the order of their names.
+
+    Raises:
+        DataError: A file is damaged; the message names it.
+    """
+    folders = list(_walk(folder))
+    key = _key(folder, folders)
+    path = _cache_path(folder)
+    index = _restored(stored.load(path, key))
+    if index is None:
+        index = _collect(folder, [relative for relative, _ in folders])
+        rows = [list(astuple(entry)) for entry in index.entries]
+        stored.save(path, key, {"entries": rows, "skipped": dict(index.skipped)})
+    return index
+
+
+def forget(folder: Path) -> None:
+    """Remove what is remembered of a folder."""
+    stored.remove(_cache_path(folder))
+
+
+def read_problem(folder: Path, entry: Entry) -> str:
+    """Read the PDDL problem of a game.
+
+    Args:
+        folder: The folder of its split.
+        entry: The game.
+
+    Returns:
+        Text of the problem.
+
+    Raises:
+        DataError: The file is damaged, or is not what it was when the index was made.
+    """
+    path = folder / entry.id / GAME_FILE
+    problem = read_game(path).problem
+    if digest(problem) != entry.sha256:
+        forget(folder)
+        raise DataError(
+            f"expected {path} as it was when its folder was indexed, but its problem has changed; "
+            "the index has been removed: make the environment again"
+        )
+    return problem
+
+
+def _cache_path(folder: Path) -> Path:
+    return stored.cache_path("index", str(folder.resolve()))
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield every folder below, and itself, with the time of its last change in nanoseconds."""
+    pending = [("", 0)]
+    while pending:
+        relative, depth = pending.pop()
+        here = folder / relative
+        try:
+            yield relative, here.stat().st_mtime_ns
+            with os.scandir(here) as entries:
+                names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except OSError as error:
+            raise DataError(
+                f"expected to read the folder {here}, but it fails ({error}); check its permissions"
+            ) from error
+        if depth < DEEPEST:
+            below = sorted(names, reverse=True)
+            pending += [(f"{relative}/{name}" if relative else name, depth + 1) for name in below]
+
+
+def _key(folder: Path, folders: list[tuple[str, int]]) -> str:
+    """Return a text that changes when a folder below changes."""
+    lines = "\n".join(f"{relative}\t{time}" for relative, time in folders)
+    state = hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{INDEX_VERSION} {folder.resolve()} {len(folders)} {state}"
+
+
+def _restored(value: Any) -> Index | None:
+    """Return a stored index, or None if it is not one."""
+    try:
+        entries = tuple(Entry(*row) for row in value["entries"])
+        skipped = {str(reason): int(count) for reason, count in value["skipped"].items()}
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return None
+    texts = all(isinstance(text, str) for entry in entries for text in astuple(entry))
+    inside = texts and all(_is_inside(entry.id) for entry in entries)
+    return Index(entries, skipped) if inside else None
+
+
+def _is_inside(relative: str) -> bool:
+    path = PurePosixPath(relative)
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def _collect(folder: Path, folders: list[str]) -> Index:
+    """Read every trial."""
+    entries: list[Entry] = []
+    skipped: Counter[str] = Counter()
+    for relative in tracked(sorted(folders), len(folders), f"Indexing {folder.name}"):
+        found = _trial(folder, relative)
+        if isinstance(found, Entry):
+            entries.append(found)
+        elif found:
+            skipped[found] += 1
+    return Index(tuple(entries), dict(sorted(skipped.items())))
+
+
+def _trial(folder: Path, relative: str) -> Entry | str:
+    """Return the game in a folder, or why it is none; empty if the folder is no trial."""
+    here = folder / relative
+    if not (here / TRAJECTORY_FILE).is_file():
+        return f"without {TRAJECTORY_FILE}" if (here / GAME_FILE).is_file() else ""
+    if any(word in relative for word in LEFT_OUT):
+        return "movable or sliced"
+    trajectory = read_trajectory(here / TRAJECTORY_FILE)
+    if trajectory.task_type not in TASK_TYPES:
+        return "of another task type"
+    if not (here / GAME_FILE).is_file():
+        return f"without {GAME_FILE}"
+    game = read_game(here / GAME_FILE)
+    if not game.solvable:
+        return "not marked solvable or unsolvable" if game.solvable is None else "unsolvable"
+    scene = trajectory.scene or _scene_of_folder(relative)
+    return Entry(
+        relative,
+        trajectory.task_type,
+        scene,
+        game.goal,
+        trajectory.human_goal,
+        digest(game.problem),
+    )
+
+
+def _scene_of_folder(relative: str) -> str:
+    """Read the floor plan off a folder such as ``pick_and_place_simple-Mug-None-Desk-305/...``."""
+    found = re.search(r"-(\d{1,4})(?:/|$)", relative)
+    return scene_name(int(found[1])) if found else ""

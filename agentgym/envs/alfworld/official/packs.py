@@ -1,0 +1,126 @@
+"""Games in one file per split: a JSON list, usually gzipped.
+
+Its items read ``{id, task_type, scene, pddl_params, desc, pddl_problem}``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+from agentgym.envs.alfworld.game import Game
+from agentgym.envs.alfworld.official.gamefile import (
+    checked_problem,
+    checked_type,
+    clean_goal,
+    scene_name,
+)
+from agentgym.envs.alfworld.official.index import Entry, digest
+from agentgym.errors import DataError
+
+SUFFIXES = (".json.gz", ".json")
+LARGEST_PACK = 1 << 30
+"""Bytes of a pack when unpacked; the official training games have about 0.12 thousand million."""
+
+LONGEST_ID = 300
+_KEYS = "a JSON list of {id, task_type, scene, desc, pddl_problem}"
+
+
+class Pack:
+    """The games of one file.
+
+    Problems are kept compressed: 3,553 of them are 120 MB of text.
+
+    Args:
+        path: A ``.json.gz`` or ``.json`` file.
+
+    Raises:
+        DataError: It cannot be read or has another layout.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.entries: tuple[Entry, ...]
+        self._problems: tuple[bytes, ...]
+        found: dict[str, tuple[Entry, bytes]] = {}
+        for number, item in enumerate(_load(path)):
+            entry, problem = _checked(item, number, path)
+            if entry.id in found:
+                raise DataError(f"expected every id once in {path}, got {entry.id!r} twice")
+            found[entry.id] = entry, zlib.compress(problem.encode("utf-8", "surrogatepass"), 1)
+        self.entries = tuple(entry for entry, _ in found.values())
+        self._problems = tuple(problem for _, problem in found.values())
+
+    def problem(self, number: int) -> str:
+        """Return the PDDL problem of one game."""
+        return zlib.decompress(self._problems[number]).decode("utf-8", "surrogatepass")
+
+
+def read_pack(path: str | Path) -> tuple[Game, ...]:
+    """Read all games of a file, in its order.
+
+    Args:
+        path: A ``.json.gz`` or ``.json`` file.
+
+    Returns:
+        The games, with the ids of the file.
+
+    Raises:
+        DataError: It cannot be read or has another layout.
+    """
+    pack = Pack(Path(path))
+    return tuple(
+        Game(entry.id, entry.task_type, entry.scene, entry.goal, pack.problem(number))
+        for number, entry in enumerate(pack.entries)
+    )
+
+
+def split_name(path: Path) -> str:
+    """Return the split that a file is named after: ``valid_seen.json.gz`` holds ``valid_seen``."""
+    name = path.name
+    for suffix in SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name
+
+
+def _load(path: Path) -> list[Any]:
+    try:
+        with path.open("rb") as file:
+            packed = path.suffix == ".gz"
+            with gzip.GzipFile(fileobj=file) if packed else file as unpacked:
+                data = unpacked.read(LARGEST_PACK + 1)
+        content = json.loads(data) if len(data) <= LARGEST_PACK else None
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
+        raise DataError(
+            f"expected {_KEYS} at {path}, but it cannot be read ({error}); fetch it again"
+        ) from error
+    if not isinstance(content, list) or not content:
+        raise DataError(
+            f"expected {_KEYS} of at most {LARGEST_PACK} bytes at {path}, got something else; name "
+            "one file per split, for example valid_seen.json.gz"
+        )
+    return content
+
+
+def _checked(item: Any, number: int, path: Path) -> tuple[Entry, str]:
+    """Return one game of a file."""
+    if not isinstance(item, dict):
+        raise DataError(f"expected {_KEYS} at {path}, but item {number} is no object")
+    name, goal = item.get("id"), clean_goal(item.get("desc"))
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_ID or not name.isprintable():
+        raise DataError(
+            f"expected an id of 1 to {LONGEST_ID} printable characters in item {number} of {path}, "
+            f"got {str(name)[:80]!r}"
+        )
+    if not goal:
+        raise DataError(
+            f"expected a sentence under desc in item {number} of {path}, got "
+            f"{str(item.get('desc'))[:80]!r}"
+        )
+    task_type = checked_type(item.get("task_type"), path)
+    problem = checked_problem(item.get("pddl_problem"), path)
+    scene = scene_name(item.get("scene"))
+    return Entry(name, task_type, scene, goal, "", digest(problem)), problem
