@@ -36,6 +36,20 @@ class EnvFamily:
 
 FAMILIES: tuple[EnvFamily, ...] = (
     EnvFamily(
+        name="alfworld",
+        id="agentgym/ALFWorld-v0",
+        entry_point="agentgym.envs.alfworld.env:ALFWorldEnv",
+        summary="Do a household task in a room: find, clean, heat, cool, place, look at.",
+        play={"show_admissible": True},
+    ),
+    EnvFamily(
+        name="textworld",
+        id="agentgym/TextWorld-v0",
+        entry_point="agentgym.envs.textworld.env:TextWorldEnv",
+        summary="Reach the objective of a text adventure: explore, unlock, take, cook.",
+        play={"show_admissible": True},
+    ),
+    EnvFamily(
         name="webshop",
         id="agentgym/WebShop-v0",
         entry_point="agentgym.envs.webshop.env:WebShopEnv",

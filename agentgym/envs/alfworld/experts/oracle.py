@@ -1,9 +1,9 @@
 """The expert: the fewest commands that fulfil the goal, from any state, without a planner.
 
 The goal is read as errands (:mod:`agentgym.envs.alfworld.experts.courier`): what must be where,
-treated how, what must be in hand, and which lamp must be on next to the agent. This covers all task types
-of ALFWorld and their sliced variants. Plans for goals that say more are checked by carrying them
-out.
+treated how, what must be in hand, and which lamp must be on next to the agent. This covers all task
+types of ALFWorld and their sliced variants. Plans for goals that say more are checked by carrying
+them out.
 """
 
 from __future__ import annotations
