@@ -1,0 +1,124 @@
+"""What the environment asks of an engine of TextWorld games."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Fact = tuple[str, ...]
+"""A proposition about the world: its name, then the ids of what it is about."""
+
+ONE_THING = "One thing at a time, please."
+"""Answer to a command that asks for several things at once."""
+
+_BANNER_END = "\\$$$$$$$$ \\$$$$$$$"
+_FINAL_QUESTION = "Would you like to RESTART"
+_BLANK_LINES = re.compile(r"\n{3,}")
+_CENTRED = re.compile(r"^ {20,}", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a game answered."""
+
+    text: str
+    """The answer, without banner and status line."""
+    valid: bool
+    """Whether something was done that the rules of the game know."""
+    score: int
+    """Points so far."""
+    won: bool
+    """Whether the game is won."""
+    lost: bool
+    """Whether the game is lost."""
+
+
+class GameSession(Protocol):
+    """One running game."""
+
+    @property
+    def max_score(self) -> float:
+        """Points of a game that is won; infinite where a quest pays again and again."""
+        ...
+
+    def start(self) -> str:
+        """Begin, or begin anew; returns the objective and the description of the first room."""
+        ...
+
+    def act(self, command: str) -> Turn:
+        """Give the game one command, as ``sanitise.read_command`` leaves it."""
+        ...
+
+    def admissible(self) -> tuple[str, ...]:
+        """Return the commands that the rules allow in this state, sorted."""
+        ...
+
+    def policy(self) -> tuple[str, ...] | None:
+        """Return the commands that win from this state; None if nothing does."""
+        ...
+
+    def description(self) -> str:
+        """Describe the room, as the command ``look`` does, without taking a turn."""
+        ...
+
+    def inventory(self) -> str:
+        """List what the player carries, without taking a turn."""
+        ...
+
+    def state_text(self) -> str:
+        """Return a text that is equal for equal states, whatever the way or the engine."""
+        ...
+
+    def snapshot(self) -> Any:
+        """Return a picklable state."""
+        ...
+
+    def restore(self, state: Any) -> None:
+        """Return to a state of the same game taken by :meth:`snapshot`."""
+        ...
+
+    def close(self) -> None:
+        """Free the engine; may be called twice."""
+        ...
+
+
+def clean(output: str) -> str:
+    """Strip what is no part of the story from an interpreter's output.
+
+    Removed are the banner at the start, the prompt with the status line, and the question whether
+    to play again; runs of blank lines become one,
+    and centred lines start at the margin.
+    """
+    banner = output.rfind(_BANNER_END)
+    if banner >= 0:
+        output = output[output.find("\n", banner) :]
+    prompt = output.rfind("\n>")
+    if prompt >= 0:
+        output = output[:prompt]
+    question = output.rfind(_FINAL_QUESTION)
+    if question >= 0:
+        output = output[:question]
+    lines = "\n".join(line.rstrip() for line in output.splitlines())
+    return _BLANK_LINES.sub("\n\n", _CENTRED.sub("", lines)).strip()
+
+
+def canonical(
+    initial: frozenset[Fact], facts: frozenset[Fact], score: int, won: bool, lost: bool
+) -> str:
+    """Write a state down: the points, whether it is won or lost, and what differs from the start.
+
+    Args:
+        initial: The facts at the start of the game.
+        facts: The facts of the state.
+        score: Points so far.
+        won: Whether the game is won.
+        lost: Whether it is lost.
+
+    Returns:
+        A text that is equal for equal states of a game.
+    """
+    ended = "won" if won else "lost" if lost else "open"
+    changes = [f"+ {' '.join(fact)}" for fact in facts - initial]
+    changes += [f"- {' '.join(fact)}" for fact in initial - facts]
+    return "\n".join([f"{score} {ended}", *sorted(changes)])

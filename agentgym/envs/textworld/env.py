@@ -1,0 +1,269 @@
+"""TextWorld as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from agentgym.actions import ActionSpec, Param
+from agentgym.core import TextEnv
+from agentgym.envs.textworld.engine import GameSession
+from agentgym.envs.textworld.rewards import Status, check_reward, potential, progress, value
+from agentgym.envs.textworld.sanitise import read_command
+from agentgym.envs.textworld.settings import DEFAULT, Settings, settings
+from agentgym.envs.textworld.tasks import GameSet, GameTasks
+from agentgym.errors import ConfigurationError
+from agentgym.outcome import Outcome
+from agentgym.tasks import Task
+
+if TYPE_CHECKING:
+    from agentgym.envs.textworld.files import Source
+
+ENGINES = ("native", "inform7")
+"""Names of the engines."""
+
+ENGINE = "native"
+"""The engine that is used unless another is named."""
+
+FILES_HORIZON = 50
+"""Turn budget of games from files."""
+
+_OF_THE_BASE = ("split", "grammar", "reward_hooks", "expose_oracle", "render_mode")
+"""Keyword arguments of :class:`~agentgym.core.TextEnv`; all others are knobs of the setting."""
+
+
+class TextWorldEnv(TextEnv):
+    """Reach the objective of a TextWorld game with typed commands.
+
+    Args:
+        setting: A named setting such as ``w2-o3-q4``, a challenge (``custom``, ``coin_collector``,
+            ``treasure_hunter``, ``simple``, ``cooking``), or a
+            :class:`~agentgym.envs.textworld.knobs.Settings`.
+        challenge: The challenge, where ``setting`` is not given.
+        games: Number of games by split, or of the train split; None is what the setting offers.
+        game_files: Game files of one's own, in place of a setting; see
+            :class:`~agentgym.envs.textworld.files.FileTasks`.
+        engine: ``native``, the same games in pure Python, or ``inform7``, TextWorld's own story
+            files in their interpreter (needs the ``textworld`` package).
+        reward: ``sparse`` (1 for a won game), ``score`` (the game's points as they come) or
+            ``dense`` (progress along the plan that is left); each sums to 1 over a won game.
+        description: Whether each observation ends with the description of the room.
+        inventory: Whether each observation ends with what the player carries.
+        show_admissible: Whether each observation ends with the admissible commands.
+        max_turns: Turn budget; None is what suits the setting, and 50 for game files.
+        **kwargs: Knobs of the challenge (see :mod:`agentgym.envs.textworld.challenges`), and
+            arguments of :class:`~agentgym.core.TextEnv`.
+
+    Raises:
+        ConfigurationError: A value is out of range or contradicts another.
+
+    A turn is one command: of an action with several sentences the first counts, and what was left
+    out stands in ``info["details"]["ignored"]``. Commands that speak to the interpreter instead of
+    the game (``save``, ``undo``, ``quit``) are refused.
+    """
+
+    action_specs: ClassVar[tuple[ActionSpec, ...]] = (
+        ActionSpec(
+            "command",
+            "Type one command of the game, such as: look, inventory, examine ..., go north, "
+            "open ..., close ..., take ..., take ... from ..., drop ..., put ... on ..., "
+            "insert ... into ..., unlock ... with ..., lock ... with ..., eat ...; where there is "
+            "cooking to do, also: cook ... with ..., slice, dice or chop ... with ..., "
+            "prepare meal.",
+            (Param("command", description="The command, one short sentence."),),
+            examples=("go east", "take old key from chest"),
+            native="{command}",
+        ),
+    )
+
+    def __init__(
+        self,
+        setting: str | Settings | None = None,
+        *,
+        challenge: str | None = None,
+        games: Mapping[str, int] | int | None = None,
+        game_files: Source | Mapping[str, Source] | None = None,
+        engine: str = ENGINE,
+        reward: str = "sparse",
+        description: bool = False,
+        inventory: bool = False,
+        show_admissible: bool = False,
+        max_turns: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        knobs = {name: kwargs.pop(name) for name in list(kwargs) if name not in _OF_THE_BASE}
+        self._games, horizon = _task_set(setting, challenge, games, game_files, knobs)
+        if engine not in ENGINES:
+            raise ConfigurationError(
+                f"expected engine to be one of {', '.join(ENGINES)}; got {engine!r}"
+            )
+        self.engine = engine
+        self.reward_mode = check_reward(reward)
+        self.description, self.inventory = bool(description), bool(inventory)
+        self.show_admissible = bool(show_admissible)
+        self._session: GameSession | None = None
+        self._playing = ""
+        self._plan = 1
+        self._left: int | None = None
+        self._phi = self._value = 0.0
+        turns = horizon if max_turns is None else max_turns
+        super().__init__(self._games, max_turns=turns, **kwargs)
+
+    @property
+    def session(self) -> GameSession:
+        """The running game."""
+        assert self._session is not None, "call env.reset() first"
+        return self._session
+
+    def close(self) -> None:
+        """Free the engine; may be called twice."""
+        self._running = False
+        self._leave()
+        super().close()
+
+    # -- the contract of a family ---------------------------------------------------------------
+
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        intro = self._enter(task).start()
+        plan = self.session.policy()
+        self._left = None if plan is None else len(plan)
+        self._plan = max(1, self._left or 0)
+        self._phi = self._value = 0.0
+        return self._observation_of(intro)
+
+    def _act(self, action: str) -> Outcome:
+        command = read_command(action)
+        details: dict[str, Any] = {"command": command.text, "ignored": command.ignored}
+        if command.refusal:
+            text = self._observation_of(command.refusal)
+            return Outcome(text, valid=False, details=details)
+        session = self.session
+        turn = session.act(command.text)
+        plan = session.policy()
+        self._left = None if plan is None else len(plan)
+        status = Status(turn.score, session.max_score, self._left, self._plan, turn.won, turn.lost)
+        before = self._value
+        self._phi = potential(status, self._phi)
+        self._value = value(self.reward_mode, status, self._phi)
+        ended = turn.won or turn.lost
+        details |= {"points": turn.score, "lost": turn.lost}
+        return Outcome(
+            turn.text if ended else self._observation_of(turn.text),
+            reward=self._value - before,
+            terminated=ended,
+            valid=turn.valid,
+            success=turn.won,
+            score=progress(status),
+            details=details,
+        )
+
+    def _admissible(self) -> Sequence[str]:
+        return self.session.admissible()
+
+    def _state(self) -> str:
+        return self.session.state_text()
+
+    def _oracle_turns(self) -> int | None:
+        return self._left
+
+    def _oracle_action(self) -> str | None:
+        plan = self.session.policy()
+        return plan[0] if plan else None
+
+    def _potential(self) -> float:
+        return self._phi
+
+    def _snapshot(self) -> Any:
+        return self.session.snapshot(), self._plan, self._left, self._phi, self._value
+
+    def _restore(self, state: Any) -> None:
+        game, self._plan, self._left, self._phi, self._value = state
+        self._enter(self.task).restore(game)
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _observation_of(self, answer: str) -> str:
+        """Add the parts that were asked for to the game's answer."""
+        parts = [answer]
+        if self.description:
+            description = self.session.description()
+            parts += [] if description in answer else [description]
+        if self.inventory:
+            listing = self.session.inventory()
+            parts += [] if listing in answer else [listing]
+        if self.show_admissible:
+            parts.append("Possible commands: " + ", ".join(self.session.admissible()))
+        return "\n\n".join(parts)
+
+    def _enter(self, task: Task) -> GameSession:
+        """Open a task's game, unless it is open already."""
+        if self._session is None or self._playing != task.id:
+            self._leave()
+            self._session = self._open(task)
+            self._playing = task.id
+        return self._session
+
+    def _open(self, task: Task) -> GameSession:
+        """Start the engine on a task's game."""
+        # Imported here, as making an environment should be quick, and one engine is enough.
+        if self.engine == "inform7":
+            from agentgym.envs.textworld.inform7 import InformSession
+
+            return InformSession(self._games.story(task))
+        from agentgym.envs.textworld.native_session import NativeSession
+
+        return NativeSession(self._games.game(task))
+
+    def _leave(self) -> None:
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the engine, which is found again by its state."""
+        state = dict(self.__dict__)
+        session = state.pop("_session")
+        state["session_state"] = None if session is None else session.snapshot()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Open the game again and continue it."""
+        session_state = state.pop("session_state")
+        self.__dict__.update(state)
+        self._session = None
+        if session_state is not None and self._task is not None:
+            self._enter(self._task).restore(session_state)
+
+
+def _task_set(
+    setting: str | Settings | None,
+    challenge: str | None,
+    games: Mapping[str, int] | int | None,
+    game_files: Source | Mapping[str, Source] | None,
+    knobs: Mapping[str, Any],
+) -> tuple[GameSet, int]:
+    """Choose the task set, and the turn budget that suits it.
+
+    Raises:
+        ConfigurationError: The arguments contradict each other, or one is wrong.
+    """
+    named = {"setting": setting, "challenge": challenge, "game_files": game_files}
+    given = [f"{name}={value!r}" for name, value in named.items() if value is not None]
+    if len(given) > 1:
+        raise ConfigurationError(
+            f"expected one of {', '.join(named)}, got {' and '.join(given)}; a named setting "
+            "already says its challenge, and files have none"
+        )
+    if game_files is None:
+        chosen = settings(setting or challenge or DEFAULT, **knobs)
+        return GameTasks(chosen, games), chosen.horizon
+    if knobs or games is not None:
+        raise ConfigurationError(
+            f"expected no knobs with game_files, got {', '.join([*knobs, 'games'][:3])}; the files "
+            "are what they are"
+        )
+    from agentgym.envs.textworld.files import FileTasks
+
+    return FileTasks(game_files), FILES_HORIZON

@@ -1,0 +1,17 @@
+"""TextWorld games without TextWorld: the state machine over a game's JSON.
+
+``Machine(World.of(game))`` plays a game that TextWorld 1.x generated, about ten times as
+fast as TextWorld's own machine and equal to it at every step. It has no words: ``text`` describes
+what its actions do.
+"""
+
+from __future__ import annotations
+
+from agentgym.envs.textworld.native.commands import Action
+from agentgym.envs.textworld.native.facts import Fact
+from agentgym.envs.textworld.native.machine import Machine
+from agentgym.envs.textworld.native.reading import Entity
+from agentgym.envs.textworld.native.snapshots import Snapshot
+from agentgym.envs.textworld.native.world import World
+
+__all__ = ["Action", "Entity", "Fact", "Machine", "Snapshot", "World"]

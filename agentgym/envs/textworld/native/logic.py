@@ -1,0 +1,174 @@
+"""The rules of a TextWorld game: types, predicates, rules and their commands.
+
+A model of what ``KB.logic`` of a game's JSON says, after aliases are expanded. Nothing here knows
+of a particular world: ``twl`` reads the text, ``commands`` binds the rules to entities.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+Types = tuple[str, ...]
+FIELD = re.compile(r"\{([^{}]*)\}")
+"""A placeholder in a command template."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A predicate over placeholders, such as ``at(P, r)``."""
+
+    name: str
+    """Name of the predicate; a negated one is ``not_`` and the name."""
+    args: tuple[str, ...]
+    """Names of the placeholders, in order."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A template of actions: it takes its preconditions away and puts its postconditions."""
+
+    name: str
+    """Name of the rule, for example ``take/c``."""
+    preconditions: tuple[Atom, ...]
+    """What must hold, in the order of the source; kept facts stand in the postconditions too."""
+    postconditions: tuple[Atom, ...]
+    """What holds afterwards in place of the preconditions."""
+    types: Mapping[str, str]
+    """Placeholder to the type of entity that it stands for, in order of first use."""
+
+    # Placeholders stand for different entities: what holds for atoms holds for their facts.
+
+    @cached_property
+    def added(self) -> tuple[Atom, ...]:
+        """What it brings about."""
+        return _without(self.postconditions, self.preconditions)
+
+    @cached_property
+    def removed(self) -> tuple[Atom, ...]:
+        """What it ends."""
+        return _without(self.preconditions, self.postconditions)
+
+    @cached_property
+    def proper(self) -> tuple[bool, bool]:
+        """Whether the preconditions, and the postconditions, are free of repetitions."""
+        sides = (self.preconditions, self.postconditions)
+        return len(set(sides[0])) == len(sides[0]), len(set(sides[1])) == len(sides[1])
+
+
+class Join(NamedTuple):
+    """One precondition of a rule within a search: the slots are places in ``Rule.types``."""
+
+    atom: Atom
+    """The precondition."""
+    known: tuple[tuple[int, int], ...]
+    """Argument and slot of the placeholders that are bound before."""
+    new: tuple[tuple[int, int], ...]
+    """Argument and slot of the placeholders that this precondition binds."""
+    same: tuple[tuple[int, int], ...]
+    """Pairs of arguments that are equal because one new placeholder stands at both."""
+
+
+@dataclass(frozen=True)
+class Logic:
+    """Everything that the knowledge base of a game says about how the game is played."""
+
+    parents: Mapping[str, Types]
+    """Type to its direct supertypes."""
+    rules: tuple[Rule, ...]
+    """All rules, sorted by name: the order in which TextWorld tries them."""
+    reverses: Mapping[str, str]
+    """Rule to the rule that undoes it, where one is declared."""
+    commands: Mapping[str, str]
+    """Rule to its command template, for example ``take {o} from {c}``."""
+    events: Mapping[str, str]
+    """Rule to the template of its Inform 7 event."""
+
+    @cached_property
+    def constants(self) -> frozenset[str]:
+        """Types with a single entity of the same name, such as ``P``: not a lower-case initial."""
+        return frozenset(name for name in self.parents if name[0] == name[0].upper())
+
+    @cached_property
+    def children(self) -> dict[str, Types]:
+        """Type to its direct subtypes, sorted by name."""
+        found: dict[str, list[str]] = {name: [] for name in self.parents}
+        for name, parents in self.parents.items():
+            for parent in parents:
+                found.setdefault(parent, []).append(name)
+        return {name: tuple(sorted(names)) for name, names in found.items()}
+
+    @cached_property
+    def subtypes(self) -> dict[str, frozenset[str]]:
+        """Type to itself and all types below it."""
+        return {name: frozenset(_below(name, self.children)) for name in self.children}
+
+    @cached_property
+    def joins(self) -> dict[str, tuple[Join, ...]]:
+        """Rule to its preconditions in the order in which to look them up."""
+        return {rule.name: tuple(_order(rule, self.constants)) for rule in self.rules}
+
+
+def _without(atoms: tuple[Atom, ...], others: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    return tuple(dict.fromkeys([atom for atom in atoms if atom not in others]))
+
+
+def _order(rule: Rule, constants: frozenset[str]) -> Iterator[Join]:
+    """Order the preconditions so that each has as much bound as can be when its turn comes."""
+    slots = {name: slot for slot, name in enumerate(rule.types)}
+    bound = {name for name, kind in rule.types.items() if name == kind and kind in constants}
+    rest = list(dict.fromkeys(rule.preconditions))
+    while rest:
+        loose = [len(set(atom.args) - bound) - 0.1 * len(bound & set(atom.args)) for atom in rest]
+        atom = rest.pop(loose.index(min(loose)))
+        first: dict[str, int] = {}
+        known, new, same = [], [], []
+        for place, name in enumerate(atom.args):
+            if name in bound:
+                known.append((place, slots[name]))
+            elif name in first:
+                same.append((first[name], place))
+            else:
+                first[name] = place
+                new.append((place, slots[name]))
+        bound |= set(first)
+        yield Join(atom, tuple(known), tuple(new), tuple(same))
+
+
+def _below(name: str, children: Mapping[str, Types]) -> Iterator[str]:
+    yield name
+    for child in children.get(name, ()):
+        yield from _below(child, children)
+
+
+def ranks(types: Types, children: Mapping[str, Types]) -> dict[Types, int]:
+    """Number the type signatures that fit a predicate, in the order TextWorld looks them up.
+
+    The order is breadth-first from ``types`` through one replacement of one type by a direct
+    subtype at a time. It decides which of two actions with the same command comes first.
+
+    Args:
+        types: Types of the predicate's placeholders.
+        children: Type to its direct subtypes, sorted.
+
+    Returns:
+        Signature to its place in the order.
+    """
+    order = {types: 0}
+    queue = deque([types])
+    while queue:
+        for narrower in _narrower(queue.popleft(), children):
+            if narrower not in order:
+                order[narrower] = len(order)
+                queue.append(narrower)
+    return order
+
+
+def _narrower(types: Types, children: Mapping[str, Types]) -> Iterable[Types]:
+    for place, name in enumerate(types):
+        for child in children.get(name, ()):
+            yield (*types[:place], child, *types[place + 1 :])

@@ -1,0 +1,129 @@
+"""Which games belong to which split: disjoint seed ranges, and disjoint contents.
+
+Task ``index`` of a split has the seed ``SEEDS[split] + index``. Disjoint seeds alone do not keep a
+test game out of training: ``simple`` has 8,640 games in all and mazes of one or two rooms repeat,
+so that seeds of different ranges lead to the same game. So in settings of up to ``SMALL`` rooms the
+game itself decides: a hash of its content says which split it belongs to, and a seed whose game
+belongs elsewhere is tried again with the next of its own. In larger settings games practically do
+not repeat (600 seeds gave 600 coin mazes of five rooms, 400 gave 400 of nine), and the second try
+would cost seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentgym.envs.textworld.generate import Game, NoSuchGame, make_game
+from agentgym.envs.textworld.knobs import Settings
+from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.tasks import SPLITS, canonical_json
+
+SEEDS = {"train": 0, "valid": 1_000_000_000, "test": 2_000_000_000}
+"""First seed of each split."""
+MOST_GAMES = 10_000_000
+"""Games of a split; also the distance between the seeds of a game's tries."""
+SMALL = 6
+"""Settings with more rooms are split by seed alone."""
+TRIES = 64
+"""Seeds tried for one game; ``TRIES * MOST_GAMES`` stays within a split's range."""
+
+RULE = 1
+"""Raise it when anything here, or in ``generate``, that decides a split's games changes."""
+
+_SHARES = ("train", "train", "valid", "test")
+"""Splits by the remainder of a content's hash: half of all games are for training."""
+
+
+def seed_of(split: str, index: int) -> int:
+    """Return the seed of a game.
+
+    Raises:
+        TaskNotFound: There is no such split.
+    """
+    if split not in SEEDS:
+        raise TaskNotFound(f"expected a split: one of {', '.join(SPLITS)}; got {split!r}")
+    return SEEDS[split] + index
+
+
+def place_of(seed: int) -> tuple[str, int] | None:
+    """Return the split and index of a seed, or None where it belongs to none."""
+    for split, first in SEEDS.items():
+        if 0 <= seed - first < MOST_GAMES:
+            return split, seed - first
+    return None
+
+
+def deal(settings: Settings, split: str, index: int, make: Callable[..., Game] = make_game) -> Game:
+    """Generate game number ``index`` of a split.
+
+    Args:
+        settings: The setting.
+        split: ``train``, ``valid`` or ``test``.
+        index: Its number, from 0.
+        make: Makes the game of a setting, seed and split.
+
+    Returns:
+        The game; ``metadata["agentgym"]["seed"]`` is the seed that made it.
+
+    Raises:
+        ConfigurationError: No seed leads to a game that belongs here.
+    """
+    why = ""
+    for attempt in range(TRIES):
+        seed = seed_of(split, index) + attempt * MOST_GAMES
+        try:
+            game = make(settings, seed, split)
+        except NoSuchGame as error:
+            why = f"; the last try says: {error}"
+            continue
+        if belongs(settings, game) in ("", split):
+            return game
+    raise ConfigurationError(
+        f"expected a game for {split} {index} of the setting {settings.key()!r}, but none of "
+        f"{TRIES} seeds gave one; the setting has too few games, or asks too much: use more rooms "
+        f"or objects, or a shorter quest{why}"
+    )
+
+
+def belongs(settings: Settings, game: Mapping[str, Any]) -> str:
+    """Return the split of a game of a small setting; "" in large ones, where any will do."""
+    if settings.rooms > SMALL:
+        return ""
+    return _SHARES[int(fingerprint(game)[:8], 16) % len(_SHARES)]
+
+
+def fingerprint(game: Mapping[str, Any]) -> str:
+    """Hash what a game is about: its facts and what ends it, with the names of the entities.
+
+    Prose (descriptions, the wording of the objective) and the numbers of entities are left out, so
+    that two games with the same fingerprint are the same task in other words. Entities without
+    a name keep their number.
+
+    Args:
+        game: The game as JSON.
+
+    Returns:
+        SHA-256 (hex).
+    """
+    names = {entity: infos["name"] or entity for entity, infos in game["infos"]}
+
+    def named(facts: Any) -> list[list[str]]:
+        return sorted(
+            [
+                fact["name"],
+                *(names.get(thing["name"], thing["name"]) for thing in fact["arguments"]),
+            ]
+            for fact in facts
+        )
+
+    def ends(events: Any) -> list[Any]:
+        return sorted(named(event["condition"]["preconditions"]) for event in events)
+
+    quests = sorted(
+        [quest["reward"], ends(quest["win_events"]), ends(quest["fail_events"])]
+        for quest in game["quests"]
+    )
+    text = canonical_json([named(game["world"]), quests])
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,194 @@
+"""What of TextWorld's generator is replaced while it runs, and why.
+
+The generator is deterministic in its seeds but for a few leaks, and slow for two reasons that do
+not touch the result:
+
+* it parses its knowledge base for each game (five sixths of the time that a small game takes);
+* three challenges compile the game to a story file and play it, to learn which actions their
+  walkthrough stands for (0.6 s, and a compiler that must run on the machine). The rules of the
+  game, which TextWorld's tracker follows there too, tell the same without a story file.
+
+Replacements last as long as a ``with`` block, and :data:`lock` keeps to one game at a time.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from agentgym.errors import ConfigurationError, require
+from agentgym.tasks import canonical_json
+
+lock = threading.RLock()
+"""Held while TextWorld's generator runs."""
+
+_knowledge: dict[tuple[str, str], Any] = {}
+_documents: dict[str, str] = {}
+
+
+def load_textworld() -> ModuleType:
+    """Import ``textworld``, without leaving traces in numpy's global generator.
+
+    Raises:
+        DependencyNotInstalled: The package is missing.
+        ConfigurationError: It was imported where a folder ``textworld_data`` lies, whose rules it
+            then prefers to its own.
+    """
+    state = np.random.get_state()  # textworld seeds a generator of its own from it when imported
+    try:
+        require("textworld.challenges", "textworld")
+        data = require("textworld.generator.data", "textworld")
+        textworld = require("textworld", "textworld")
+    finally:
+        np.random.set_state(state)
+    if data.KnowledgeBase.default().logic_path != data.LOGIC_DATA_PATH:
+        raise ConfigurationError(
+            "expected textworld to use its own rules, but it took those of the folder "
+            f"{data.KnowledgeBase.default().logic_path!r} in the working directory; start from "
+            "another directory"
+        )
+    return textworld
+
+
+@contextmanager
+def undisturbed(textworld: ModuleType, seed: int) -> Iterator[None]:
+    """Seed TextWorld's own generator, and put every global generator back afterwards.
+
+    Args:
+        textworld: The package.
+        seed: The seed.
+    """
+    own = dict(vars(textworld.g_rng))
+    states = random.getstate(), np.random.get_state()
+    textworld.g_rng.set_seed(seed)
+    try:
+        yield
+    finally:
+        vars(textworld.g_rng).update(own)
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+
+
+@contextmanager
+def quick(textworld: ModuleType, make: Callable[..., Any]) -> Iterator[None]:
+    """Let a challenge take its knowledge base from memory and its walkthrough from the rules.
+
+    Args:
+        textworld: The package.
+        make: The challenge's function that makes a game.
+    """
+    scope: dict[str, Any] = make.__globals__
+    original, maker = scope["KnowledgeBase"], textworld.GameMaker
+    walk = maker.set_walkthrough
+    scope["KnowledgeBase"] = type("KnowledgeBase", (), {"load": staticmethod(knowledge)})
+    maker.set_walkthrough = _set_walkthrough
+    try:
+        yield
+    finally:
+        scope["KnowledgeBase"] = original
+        maker.set_walkthrough = walk
+
+
+def knowledge(
+    target_dir: str | None = None, logic_path: str | None = None, grammar_path: str | None = None
+) -> Any:
+    """Do what ``KnowledgeBase.load`` does, once for each set of files.
+
+    A knowledge base is not changed by use: TextWorld itself shares its default one. Unlike the
+    original this does not prefer a folder ``textworld_data`` in the working directory.
+    """
+    from textworld.generator import data as builtin
+
+    if target_dir:
+        logic_path, grammar_path = f"{target_dir}/logic", f"{target_dir}/text_grammars"
+    logic_path = logic_path or builtin.LOGIC_DATA_PATH
+    grammar_path = grammar_path or builtin.TEXT_GRAMMARS_PATH
+    key = (logic_path, grammar_path)
+    if key not in _knowledge:
+        load = builtin.KnowledgeBase.load
+        _knowledge[key] = load(logic_path=logic_path, grammar_path=grammar_path)
+    return _knowledge[key]
+
+
+class Walk:
+    """Plays commands by the rules of a game.
+
+    Args:
+        game: The game, as TextWorld's object.
+    """
+
+    def __init__(self, game: Any) -> None:
+        from textworld.generator.game import GameProgression
+        from textworld.generator.inform7 import Inform7Game
+
+        self.progress = GameProgression(game)
+        self._speech = Inform7Game(game)
+
+    def policy(self) -> list[str]:
+        """Return the commands of TextWorld's plan from here; none where it has none."""
+        return list(self._speech.gen_commands_from_actions(self.progress.winning_policy or ()))
+
+    def find(self, command: str) -> Any:
+        """Return the action of a command, or None; of several the one that asks most."""
+        actions = sorted(self.progress.valid_actions, key=lambda a: -len(a.preconditions))
+        said = self._speech.gen_commands_from_actions(actions)
+        return actions[said.index(command)] if command in said else None
+
+
+def _set_walkthrough(maker: Any, commands: list[str]) -> None:
+    """Do what ``GameMaker.set_walkthrough`` does, without a story file.
+
+    The original notes for each event the actions up to it, as the tracker of a running story has
+    them: after a command that does nothing, the action before it once more.
+    """
+    maker._working_game = maker.build()
+    walk = Walk(maker._working_game)
+    trackers = [event for quest in walk.progress.quest_progressions for event in quest.win_events]
+    events = [event for quest in maker.quests for event in quest.win_events]
+    actions: list[Any] = []
+    found: dict[int, tuple[list[Any], list[str]]] = {}
+    for number, command in enumerate(commands, start=1):
+        if walk.progress.done:
+            raise ValueError("Game has ended before finishing playing all commands.")
+        before = [tracker.triggered for tracker in trackers]
+        action = walk.find(command)
+        if action is not None:
+            walk.progress.update(action)
+        actions.append(action or (actions[-1] if actions else None))
+        for row, tracker in enumerate(trackers):
+            if tracker.triggered and not before[row]:
+                found[row] = (list(actions), commands[:number])
+    for row, (done, said) in found.items():
+        events[row].actions, events[row].commands = done, said
+
+
+def canonical(data: dict[str, Any], kb: Any) -> dict[str, Any]:
+    """Bring what a hash seed or a file system has ordered into an order of its own.
+
+    Args:
+        data: The game as JSON; changed in place.
+        kb: Its knowledge base.
+
+    Returns:
+        The game.
+    """
+    data["KB"] = {"logic": _document(kb.logic_path), "text_grammars_path": ""}
+    data["grammar"]["names_to_exclude"] = []  # used while names are given, never by a game
+    for quest in data["quests"]:
+        quest["fail_events"].sort(key=canonical_json)
+    return data
+
+
+def _document(folder: str) -> str:
+    """Return the files of a knowledge base in the order of their names."""
+    if folder not in _documents:
+        files = sorted(Path(folder).glob("*.twl"))
+        _documents[folder] = "".join(file.read_text(encoding="utf-8") + "\n" for file in files)
+    return _documents[folder]

@@ -1,0 +1,217 @@
+"""The TextWorld half of ``textworld_alfworld_throughput.py``."""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from stopwatch import Stopwatch
+
+ENV_ID = "agentgym/TextWorld-v0"
+BARS: dict[str, tuple[str, float]] = {
+    "make_seconds": ("<=", 0.15),
+    "native_steps_per_second": (">=", 500),
+    "native_reset_milliseconds": ("<=", 5),
+    "native_megabytes_of_1000_resets": ("<=", 5),
+    "inform7_steps_per_second": (">=", 200),
+    "inform7_reset_milliseconds": ("<=", 20),
+}
+SETTING = "w4-o6-q8"
+"""A setting that is not bundled, so that its games are generated and lie in the cache."""
+GAMES = 8
+COMMANDS = 24
+"""Commands of an episode; a game that ends sooner begins anew."""
+RESETS = 1000
+
+
+def wall(action: Callable[[], Any]) -> float:
+    """Return the seconds that one call takes."""
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def resident() -> float:
+    """Return the resident memory in megabytes; Linux only."""
+    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
+        if line.startswith("Rss:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def processor() -> float:
+    """Return the processor time of this process and of those that it waited for, in seconds."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+def make(engine: str, **kwargs: Any) -> Any:
+    """Make the environment as a user does."""
+    import gymnasium
+
+    import agentgym  # noqa: F401
+
+    return gymnasium.make(ENV_ID, setting=SETTING, games=GAMES, engine=engine, **kwargs)
+
+
+def measure_start(options: dict[str, Any]) -> dict[str, float]:
+    """Time the first ``gym.make`` and reset of a process; nothing is in the cache."""
+    import gymnasium
+
+    import agentgym  # noqa: F401
+
+    made: list[Any] = []
+    start = processor()
+    seconds = wall(lambda: made.append(gymnasium.make(ENV_ID, engine="native")))
+    used = processor() - start
+    first = wall(lambda: made[0].reset(seed=0))
+    return {
+        "make_seconds": seconds,
+        "make_processor_seconds": used,
+        "first_reset_seconds": first,
+    }
+
+
+def measure_games(options: dict[str, Any]) -> dict[str, float]:
+    """Time how long it takes to make games, and to compile them for the real engine."""
+    tasks = make("inform7").unwrapped.tasks
+    watch = {name: Stopwatch(processor) for name in ("generate", "compile")}
+    for index in range(GAMES):
+        task = watch["generate"](lambda: tasks.task("train", index))  # noqa: B023
+        watch["compile"](lambda: tasks.story(task))  # noqa: B023
+    return {f"{name}_milliseconds": clock.milliseconds or 0.0 for name, clock in watch.items()}
+
+
+def episodes(env: Any, seconds: float, name: str) -> dict[str, float]:
+    """Time resets to cached games and random admissible steps."""
+    draw = random.Random(0)
+    for index in range(GAMES):
+        env.reset(options={"split": "train", "index": index})
+    resets: list[float] = []
+    step = Stopwatch(time.thread_time)
+    while step.seconds < seconds:
+        options = {"split": "train", "index": len(resets) % GAMES, "horizon": COMMANDS}
+        started = time.thread_time()
+        _, info = env.reset(options=options)
+        resets.append(time.thread_time() - started)
+        over = False
+        while not over:
+            action = draw.choice(info["admissible_actions"])
+            _, _, done, late, info = step(lambda: env.step(action))  # noqa: B023
+            over = done or late
+    return {
+        f"{name}_steps_per_second": step.rate,
+        f"{name}_reset_milliseconds": 1000 * statistics.median(resets),
+        f"{name}_reset_worst_milliseconds": 1000 * max(resets),
+    }
+
+
+def measure_native(options: dict[str, Any]) -> dict[str, float]:
+    """Time the native engine through ``gym.make``."""
+    return episodes(make("native"), options["seconds"], "native")
+
+
+def measure_native_parts(options: dict[str, Any]) -> dict[str, float]:
+    """Time the native engine with room description and inventory in each observation."""
+    env = make("native", description=True, inventory=True, reward="dense")
+    return episodes(env, options["seconds"], "native_with_parts")
+
+
+def measure_inform7(options: dict[str, Any]) -> dict[str, float]:
+    """Time the real engine through ``gym.make``."""
+    return episodes(make("inform7"), options["seconds"], "inform7")
+
+
+def measure_inform7_parts(options: dict[str, Any]) -> dict[str, float]:
+    """Time the real engine with room description and inventory in each observation."""
+    env = make("inform7", description=True, inventory=True, reward="dense")
+    return episodes(env, options["seconds"], "inform7_with_parts")
+
+
+def measure_memory(options: dict[str, Any]) -> dict[str, float]:
+    """Measure how much resident memory a thousand resets to bundled games add."""
+    import gymnasium
+
+    import agentgym  # noqa: F401
+
+    env = gymnasium.make(ENV_ID, engine="native")
+    count = env.unwrapped.tasks.len("train")  # type: ignore[attr-defined]
+
+    def play(numbers: range) -> None:
+        for number in numbers:
+            _, info = env.reset(options={"split": "train", "index": number % count})
+            env.step(info["admissible_actions"][0])
+
+    play(range(RESETS // 2))  # fills the caches, which are bounded
+    before = resident()
+    play(range(RESETS // 2, RESETS // 2 + RESETS))
+    return {"native_megabytes_of_1000_resets": resident() - before}
+
+
+def measure_original(kind: str, seconds: float, **wanted: bool) -> dict[str, float]:
+    """Time TextWorld's own environment on the same games.
+
+    Args:
+        kind: ``z8``, the compiled story, or ``json``, the state machine without text.
+        seconds: Time of the step measurement.
+        **wanted: What it is asked for beyond the admissible commands.
+    """
+    import textworld
+
+    tasks = make("inform7").unwrapped.tasks
+    stories = [tasks.story(tasks.task("train", index)) for index in range(GAMES)]
+    infos = textworld.EnvInfos(admissible_commands=True, won=True, score=True, **wanted)
+    draw, step, number = random.Random(0), Stopwatch(time.thread_time), 0
+    reset = Stopwatch(time.thread_time)
+    envs = [textworld.start(str(path.with_suffix(f".{kind}")), infos) for path in stories]
+    while step.seconds < seconds:
+        env, number = envs[number % GAMES], number + 1
+        state = reset(env.reset)
+        for _ in range(COMMANDS):
+            command = draw.choice(state["admissible_commands"])
+            state, _, done = step(lambda: env.step(command))  # noqa: B023
+            if done:
+                break
+    name = f"original_{kind}{'_with_plan' if wanted else ''}"
+    return {
+        f"{name}_steps_per_second": step.rate,
+        f"{name}_reset_milliseconds": reset.milliseconds or 0.0,
+    }
+
+
+def measure_z8(options: dict[str, Any]) -> dict[str, float]:
+    """Time the compiled stories, with admissible commands, and with the plan too."""
+    seconds = options["seconds"]
+    plain = measure_original("z8", seconds)
+    return plain | measure_original("z8", seconds, policy_commands=True)
+
+
+def measure_json(options: dict[str, Any]) -> dict[str, float]:
+    """Time the state machine without text."""
+    seconds = options["seconds"]
+    plain = measure_original("json", seconds)
+    return plain | measure_original("json", seconds, policy_commands=True)
+
+
+GROUPS = {
+    "start": measure_start, "games": measure_games, "native": measure_native,
+    "native_parts": measure_native_parts, "inform7": measure_inform7,
+    "inform7_parts": measure_inform7_parts, "memory": measure_memory, "z8": measure_z8,
+    "json": measure_json,
+}  # fmt: skip
+REPEATS = {"start": 5}
+
+
+def combine(figures: dict[str, float]) -> None:
+    """Add ratios: ours with text, plan and contract, against the original with the plan."""
+    for ours in ("native", "inform7"):
+        for kind in ("z8", "json"):
+            peer = figures.get(f"original_{kind}_with_plan_steps_per_second")
+            own = figures.get(f"{ours}_steps_per_second")
+            if peer and own:
+                figures[f"{ours}_over_{kind}_ratio"] = own / peer

@@ -1,0 +1,34 @@
+"""Games in the real engine, compiled once for all tests of a process."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.envs.textworld.settings import settings
+from agentgym.envs.textworld.tasks import GameTasks
+
+Story = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def game_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder that the tests of a process share."""
+    return tmp_path_factory.mktemp("textworld-cache")
+
+
+@pytest.fixture(scope="session")
+def story(game_cache: Path) -> Story:
+    """Compile a game of a setting; skips where TextWorld or its compiler is missing."""
+    if importlib.util.find_spec("textworld") is None:
+        pytest.skip("the real engine needs the package textworld")
+
+    def path(name: str, index: int = 0, **knobs: Any) -> Path:
+        tasks = GameTasks(settings(name, **knobs), folder=game_cache)
+        return tasks.story(tasks.task("test", index))
+
+    return path

@@ -1,0 +1,110 @@
+"""Splits: disjoint seeds, and disjoint contents where games repeat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentgym.envs.textworld.generate import MOST_SEEDS, NoSuchGame
+from agentgym.envs.textworld.knobs import Settings
+from agentgym.envs.textworld.settings import settings
+from agentgym.envs.textworld.splits import (
+    MOST_GAMES,
+    SEEDS,
+    SMALL,
+    TRIES,
+    belongs,
+    deal,
+    fingerprint,
+    place_of,
+    seed_of,
+)
+from agentgym.errors import ConfigurationError, TaskNotFound
+
+
+def game(key: str = "old key", fact: str = "at", prose: str = "", holder: str = "s_0") -> Any:
+    """A game with one fact, as JSON."""
+    things = [{"name": "k_0", "type": "k"}, {"name": holder, "type": "s"}]
+    condition = {"preconditions": [{"name": "in", "arguments": things[:1]}]}
+    return {
+        "world": [{"name": fact, "arguments": things}],
+        "infos": [["k_0", {"name": key, "desc": prose}], [holder, {"name": "shelf"}]],
+        "quests": [{"reward": 1, "win_events": [{"condition": condition}], "fail_events": []}],
+        "objective": prose,
+        "metadata": {},
+    }
+
+
+def test_every_try_of_every_game_stays_in_its_splits_range() -> None:
+    firsts = sorted(SEEDS.values())
+    for first, following in zip(firsts, [*firsts[1:], MOST_SEEDS], strict=True):
+        assert first + TRIES * MOST_GAMES <= following
+
+
+@given(st.sampled_from(sorted(SEEDS)), st.integers(0, MOST_GAMES - 1))
+def test_seeds_name_places(split: str, index: int) -> None:
+    assert place_of(seed_of(split, index)) == (split, index)
+
+
+@pytest.mark.parametrize("seed", [-1, MOST_GAMES, SEEDS["valid"] - 1, SEEDS["test"] + MOST_GAMES])
+def test_other_seeds_name_nothing(seed: int) -> None:
+    assert place_of(seed) is None
+
+
+def test_fingerprints_tell_tasks_apart_and_not_words() -> None:
+    assert fingerprint(game()) == fingerprint(game(prose="Fetch it!"))
+    assert fingerprint(game()) == fingerprint(game(holder="s_1"))
+    prints = {fingerprint(game()), fingerprint(game(key="latchkey")), fingerprint(game(fact="on"))}
+    assert len(prints) == 3
+
+
+def test_tries_go_on_until_the_game_belongs() -> None:
+    small = settings("simple")
+    asked: list[tuple[int, str]] = []
+
+    def make(setting: Settings, seed: int, split: str) -> Any:
+        asked.append((seed, split))
+        if len(asked) == 1:
+            raise NoSuchGame("none")
+        return game(key=f"key {seed}")
+
+    found = deal(small, "test", 7, make)
+    assert belongs(small, found) == "test"
+    expected = [(SEEDS["test"] + 7 + row * MOST_GAMES, "test") for row in range(len(asked))]
+    assert asked == expected
+    assert all(belongs(small, game(key=f"key {seed}")) != "test" for seed, _ in asked[1:-1])
+
+
+def test_large_settings_take_the_first_game() -> None:
+    large = settings("w9-o9-q9")
+    assert large.rooms > SMALL
+    for split in SEEDS:
+        assert deal(large, split, 0, lambda *_: game()) == game()
+        assert belongs(large, game()) == ""
+
+
+def test_settings_with_too_few_games_are_told() -> None:
+    (home,) = {belongs(settings("simple"), game())}
+    other = "valid" if home == "test" else "test"
+    assert deal(settings("simple"), home, 0, lambda *_: game()) == game()
+    with pytest.raises(ConfigurationError, match=rf"{other} 0.*'simple'.*64 seeds"):
+        deal(settings("simple"), other, 0, lambda *_: game())
+
+
+def test_an_unknown_split_is_refused() -> None:
+    with pytest.raises(TaskNotFound, match="dev"):
+        seed_of("dev", 0)
+
+
+@pytest.mark.parametrize("name", ["coin_collector,level=2", "simple"])
+def test_no_task_is_in_two_splits(name: str) -> None:
+    pytest.importorskip("textworld", reason="needs the package textworld")
+    setting = settings(name)
+    prints = {
+        split: {fingerprint(deal(setting, split, index)) for index in range(4)} for split in SEEDS
+    }
+    assert prints["train"].isdisjoint(prints["valid"] | prints["test"])
+    assert prints["valid"].isdisjoint(prints["test"])

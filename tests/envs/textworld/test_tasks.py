@@ -1,0 +1,264 @@
+"""Task sets of generated games and of game files."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.envs.textworld import store, tasks
+from agentgym.envs.textworld.bundled import SIZES
+from agentgym.envs.textworld.files import FileTasks, read_file
+from agentgym.envs.textworld.generate import plan
+from agentgym.envs.textworld.settings import settings
+from agentgym.envs.textworld.splits import SEEDS
+from agentgym.envs.textworld.tasks import GameTasks, digest
+from agentgym.errors import ConfigurationError, DataError, TaskNotFound
+
+GOLDEN_PANEL = "77a0fc449002dd1146d84f2689f413705bc7d9ca003f000cd1911f69ca2ae165"
+
+_PANEL = """
+from agentgym.envs.textworld.tasks import GameTasks
+print(GameTasks().panel("test", 40).sha256)
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
+
+
+def test_the_default_is_what_is_bundled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: Any) -> None:
+        raise AssertionError("a bundled game was generated")
+
+    monkeypatch.setattr(store.GameStore, "game", forbidden)
+    games = GameTasks()
+    assert {split: games.len(split) for split in games.splits} == SIZES
+    for split in games.splits:
+        for index in (0, SIZES[split] - 1):
+            task = games.task(split, index)
+            assert task.id == f"textworld/w2-o3-q4/{SEEDS[split] + index}"
+            assert (task.split, task.index) == (split, index)
+            assert games.find(task.id) == task
+            game = games.game(task)
+            assert task.goal == game["objective"]
+            assert dict(task.content) == {
+                "settings": "w2-o3-q4", "seed": SEEDS[split] + index, "sha256": digest(game)
+            }  # fmt: skip
+            assert games.oracle_turns(task) == len(games.plan(task) or ())
+            json.dumps(dict(task.content))
+
+
+def test_panels_are_the_golden_ones_in_every_process() -> None:
+    panel = GameTasks().panel("test", 40)
+    assert panel.sha256 == GOLDEN_PANEL, "a bundled game changed: raise RULE in splits.py"
+    out = subprocess.run(
+        [sys.executable, "-c", _PANEL], capture_output=True, text=True, check=True,
+        env={"PYTHONHASHSEED": "77", "PYTHONPATH": ":".join(sys.path)},
+    )  # fmt: skip
+    assert out.stdout.strip() == GOLDEN_PANEL
+
+
+def test_sizes_do_not_depend_on_what_is_bundled_or_installed() -> None:
+    assert GameTasks(sizes=7).len("train") == 7
+    assert GameTasks(sizes=7).len("test") == SIZES["test"]
+    assert GameTasks(sizes={"test": 5000}).len("test") == 5000
+    other = GameTasks("w4-o6-q8")
+    assert {split: other.len(split) for split in other.splits} == tasks.SIZES
+    assert GameTasks(settings("simple")).name == "textworld/simple"
+
+
+def test_games_beyond_the_bundled_ones_are_generated() -> None:
+    pytest.importorskip("textworld", reason="needs the package textworld")
+    games = GameTasks(sizes={"valid": 5000})
+    task = games.task("valid", 4321)
+    assert task.content["seed"] == SEEDS["valid"] + 4321
+    assert GameTasks(sizes={"valid": 5000}).find(task.id) == task
+    assert task.content["settings"] == "w2-o3-q4"
+
+
+@pytest.mark.parametrize("challenge", ["simple", "coin_collector", "treasure_hunter", "cooking"])
+def test_other_settings_are_generated(challenge: str) -> None:
+    pytest.importorskip("textworld", reason="needs the package textworld")
+    games = GameTasks(challenge)
+    task = games.task("test", 1)
+    assert task.id == f"textworld/{challenge}/{SEEDS['test'] + 1}"
+    assert games.oracle_turns(task) == len(plan(games.game(task)) or ())
+    assert task.goal
+
+
+def test_a_game_without_an_objective_still_has_a_goal() -> None:
+    pytest.importorskip("textworld", reason="needs the package textworld")
+    assert GameTasks("simple,goal=none").task("train", 0).goal == tasks.NO_OBJECTIVE
+
+
+@pytest.mark.parametrize(
+    "task_id",
+    ["", "textworld", "textworld/w2-o3-q4/", "textworld/w2-o3-q4/-1", "textworld/w2-o3-q4/00",
+     "textworld/w2-o3-q4/500", "textworld/w2-o3-q4/1000000100", "textworld/simple/0",
+     "textworld/w2-o3-q4/9" + "9" * 5000, "textworld/w2-o3-q4/\u0661", "webshop/x/y/0"],
+)  # fmt: skip
+def test_unknown_ids_are_refused(task_id: str) -> None:
+    with pytest.raises(TaskNotFound, match="such as textworld/w2-o3-q4/0"):
+        GameTasks().find(task_id)
+
+
+def test_unknown_splits_indices_and_sizes_are_refused() -> None:
+    games = GameTasks()
+    for wrong in (lambda: games.len("dev"), lambda: games.task("dev", 0)):
+        with pytest.raises(TaskNotFound, match="dev"):
+            wrong()
+    for index in (-1, 500):
+        with pytest.raises(TaskNotFound, match="index"):
+            games.task("train", index)
+    for sizes in ({"dev": 3}, {"test": 0}, -1, {"test": 10**8}, {"test": "all"}):
+        with pytest.raises(ConfigurationError, match="sizes of splits"):
+            GameTasks(sizes=sizes)  # type: ignore[arg-type]
+
+
+def test_few_games_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "KEPT_GAMES", 3)
+    monkeypatch.setattr(tasks, "KEPT_TASKS", 4)
+    games = GameTasks()
+    chosen = [games.task("train", index) for index in range(6)]
+    assert len(games._games) == 3
+    assert len(games._tasks) <= 4
+    kept = games.game(chosen[3])
+    games.task("train", 9)
+    assert games.game(chosen[3]) is kept, "the game used last was dropped"
+    assert games.task("train", 0) == chosen[0]
+
+
+def test_threads_share_a_task_set() -> None:
+    games = GameTasks()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda index: games.task("train", index % 20), range(200)))
+    assert found == [GameTasks().task("train", index % 20) for index in range(200)]
+
+
+def test_copies_are_equal_and_light() -> None:
+    games = GameTasks()
+    expected = games.task("train", 3)
+    for other in (copy.deepcopy(games), pickle.loads(pickle.dumps(games))):
+        assert other.task("train", 3) == expected
+        assert other.oracle_turns(expected) == games.oracle_turns(expected)
+    assert len(pickle.dumps(games)) < 2000
+
+
+def test_plan_lengths_are_asked_for_once() -> None:
+    asked: list[Any] = []
+
+    def plan_length(game: Any) -> int:
+        asked.append(game)
+        return 17
+
+    games = GameTasks(plan_length=plan_length)
+    task = games.task("test", 0)
+    assert [games.oracle_turns(task) for _ in range(3)] == [17] * 3
+    assert len(asked) == 1
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Twenty game files, two of them the same game."""
+    place = tmp_path / "games"
+    place.mkdir()
+    games = GameTasks()
+    for index in range(20):
+        game = copy.deepcopy(games.game(games.task("train", max(index, 1))))
+        game["KB"]["text_grammars_path"] = "/somewhere/else"
+        (place / f"game-{index:02d}.json").write_text(json.dumps(game))
+    return place
+
+
+def test_a_folder_of_games_is_split_by_content(folder: Path) -> None:
+    games = FileTasks(folder)
+    sizes = {split: games.len(split) for split in games.splits}
+    assert sum(sizes.values()) == 20
+    assert (sizes["valid"], sizes["test"]) in {(2, 2), (3, 2), (2, 3)}
+    places = {task.id: task for split in games.splits for task in games.iterate(split)}
+    assert len(places) == 20
+    twins = [places[f"textworld/files/game-0{number}"] for number in (0, 1)]
+    assert twins[0].split == twins[1].split
+    assert twins[0].content["sha256"] == twins[1].content["sha256"]
+    for task_id, task in places.items():
+        assert games.find(task_id) == task
+        assert games.oracle_turns(task) == len(games.plan(task) or ())
+        assert games.game(task)["KB"]["text_grammars_path"] == ""
+    listed = FileTasks([str(file) for file in reversed(sorted(folder.iterdir()))])
+    assert {task.id: task.split for task in listed.iterate("test")} == {
+        task.id: task.split for task in games.iterate("test")
+    }
+
+
+def test_splits_of_game_files_can_be_named(folder: Path) -> None:
+    files = sorted(folder.iterdir())
+    named = FileTasks({"test": files[0], "train": [str(file) for file in files[1:4]]})
+    assert named.splits == ("train", "test")
+    assert (named.len("train"), named.len("test")) == (3, 1)
+    with pytest.raises(TaskNotFound, match="valid"):
+        named.len("valid")
+    for part, chosen in (("train", files[:5]), ("test", files[5:7])):
+        (folder / part).mkdir()
+        for file in chosen:
+            shutil.copy(file, folder / part)
+    assert FileTasks(str(folder)).len("train") == 5
+    clone = pickle.loads(pickle.dumps(named))
+    assert clone.task("test", 0) == named.task("test", 0)
+
+
+def test_the_story_beside_a_game_is_used(folder: Path) -> None:
+    story = folder / "game-00.z8"
+    story.write_bytes(b"story")
+    games = FileTasks({"test": [story]})
+    assert games.story(games.task("test", 0)) == story
+
+
+def test_a_missing_story_is_compiled_into_the_cache(folder: Path) -> None:
+    pytest.importorskip("textworld", reason="needs the package textworld")
+    games = FileTasks({"test": folder / "game-03.json"})
+    path = games.story(games.task("test", 0))
+    assert path.is_file()
+    assert path == games.story(games.task("test", 0))
+    assert path.parent == store.root() / "files"
+
+
+def test_what_is_no_game_is_refused(folder: Path, tmp_path: Path) -> None:
+    good = folder / "game-00.json"
+    game = json.loads(good.read_text())
+    bad = tmp_path / "bad.json"
+    wrong = [
+        b"",
+        b"[]",
+        b"3",
+        b"{}",
+        b"\xff",
+        json.dumps({**game, "version": 2}).encode(),
+        json.dumps({**game, "KB": {}}).encode(),
+        json.dumps({**game, "quests": 1}).encode(),
+    ]
+    for data in wrong:
+        bad.write_bytes(data)
+        with pytest.raises(DataError, match=r"expected a game that TextWorld wrote.*bad\.json"):
+            read_file(bad)
+    for source in (tmp_path / "absent.json", tmp_path / "absent.z8", [], tmp_path / "cache"):
+        with pytest.raises(DataError, match="expected game files"):
+            FileTasks(source)
+    with pytest.raises(ConfigurationError, match="three or more different games"):
+        FileTasks([good, folder / "game-01.json"])
+    for mapping in ({}, {"dev": good}):
+        with pytest.raises(ConfigurationError, match="game files by split"):
+            FileTasks(mapping)
+    with pytest.raises(ConfigurationError, match="'game-00' twice"):
+        FileTasks({"test": good, "train": good})
+    with pytest.raises(TaskNotFound, match="file name without ending"):
+        FileTasks({"test": good}).find("textworld/files/other")
