@@ -44,8 +44,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         episode_tokens=800,
     ),
     "textworld": FamilyDefaults(
-        env={"engine": "native"},
-        horizon=(6, 9, 12),
+        horizon=(5, 7, 9),
         every=10,
         steps=100,
         episode_tokens=800,

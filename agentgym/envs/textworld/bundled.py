@@ -16,7 +16,7 @@ from agentgym.envs.textworld.settings import DEFAULT, settings
 from agentgym.envs.textworld.splits import deal
 from agentgym.errors import DataError
 
-SIZES = {"train": 500, "valid": 100, "test": 200}
+SIZES = {"train": 2000, "valid": 100, "test": 200}
 """Bundled games of each split."""
 
 
@@ -44,7 +44,7 @@ def _open(key: str) -> Pack:
 
 
 def build(sizes: dict[str, int] | None = None, key: str = DEFAULT) -> bytes:
-    """Generate the bundled games; takes about two minutes.
+    """Generate the bundled games; takes about seven minutes.
 
     Args:
         sizes: Games of each split; the default is :data:`SIZES`.

@@ -14,6 +14,7 @@ from typing import Any
 from agentgym.envs.textworld import upstream
 from agentgym.envs.textworld.challenges import Cooking, Custom, Simple
 from agentgym.envs.textworld.knobs import Settings
+from agentgym.envs.textworld.native_session import NativeSession
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 
 MOST_SEEDS = 2**32
@@ -34,7 +35,9 @@ def make_game(settings: Settings, seed: int, split: str = "") -> Game:
 
     It is the game that ``tw-make`` makes of the same knobs and seed. The result does not depend
     on the process, on a hash seed or on the state of a global generator, and leaves the global
-    generators of ``random``, ``numpy`` and ``textworld`` as they were.
+    generators of ``random``, ``numpy`` and ``textworld`` as they were. Games whose
+    plan does not win are refused, be it by the rules or because Inform does not understand it:
+    where a "safe" and an "old safe" are near, it asks back which is meant, whatever is answered.
 
     Args:
         settings: The setting.
@@ -67,7 +70,13 @@ def make_game(settings: Settings, seed: int, split: str = "") -> Game:
     data["metadata"]["agentgym"] = {
         "settings": settings.key(), "seed": int(seed), "split": split, "plan": commands
     }  # fmt: skip
-    return upstream.canonical(data, game.kb)
+    data = upstream.canonical(data, game.kb)
+    if not _understood(data, commands):
+        raise NoSuchGame(
+            f"expected a game for the setting {settings.key()!r} and seed {seed} whose plan can be "
+            "typed, but two things in it go by the same words; use another seed"
+        )
+    return data
 
 
 def version() -> str:
@@ -183,6 +192,13 @@ def _plan(game: Any) -> list[str]:
             played.append(command)
     wins = walk.progress.completed and not walk.progress.failed and len(played) >= len(policy)
     return played if wins else []
+
+
+def _understood(game: Game, commands: list[str]) -> bool:
+    """Return whether the plan wins when it is typed."""
+    session = NativeSession(game)
+    session.start()
+    return any([session.act(command).won for command in commands])
 
 
 def _failures() -> tuple[type[BaseException], ...]:

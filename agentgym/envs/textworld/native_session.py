@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from agentgym.envs.textworld.engine import ONE_THING, Turn, canonical
 from agentgym.envs.textworld.native import Fact, Machine, World
-from agentgym.envs.textworld.text.narrator import After, Do, Narrator, Story
+from agentgym.envs.textworld.text.narrator import WAIT, After, Do, Narrator, Story
 from agentgym.envs.textworld.text.reader import Request
 
 KEPT = 64
@@ -71,19 +71,15 @@ class NativeSession:
     def act(self, command: str) -> Turn:
         """Give the game one command."""
         machine, narrator = self._machine, self._narrator
-        moves, turns = machine.moves, narrator.turns
-        reader = narrator.reader
-        kept = reader.it, reader.pending
+        moves, reader = machine.moves, narrator.reader
+        kept = reader.it, reader.pending, reader.tail
         try:
             text = narrator.play(command, self._do)
         except _Several:
-            reader.it, reader.pending = kept
+            reader.it, reader.pending, reader.tail = kept
             text = ONE_THING
-        valid = machine.moves > moves
-        if narrator.turns > turns and not valid:
-            machine.wait()
         verdict = machine.verdict
-        return Turn(text, valid, int(verdict.score), verdict.won, verdict.lost)
+        return Turn(text, machine.moves > moves, int(verdict.score), verdict.won, verdict.lost)
 
     def admissible(self) -> tuple[str, ...]:
         """Return the commands that the rules allow in this state, sorted."""
@@ -131,11 +127,14 @@ class NativeSession:
         return verdict.won or verdict.lost
 
     def _do(self, command: str) -> After | None:
-        """Carry out a command in the words of the machine."""
-        action = self._machine.command(command)
-        if action is None:
-            return None
-        self._machine.apply(action)
+        """Carry out a command in the words of the machine, or let a turn pass."""
+        if command == WAIT:
+            self._machine.wait()
+        else:
+            action = self._machine.command(command)
+            if action is None:
+                return None
+            self._machine.apply(action)
         verdict = self._machine.verdict
         return After(self._machine.facts, int(verdict.score), verdict.won, verdict.lost)
 

@@ -71,8 +71,11 @@ class World:
         )
         rules = [bind(rule) for rule in self.logic.rules if rule.name in self.logic.commands]
         self._rules = {rule.rule.name: rule for rule in rules}
-        # Of one command, the first rule's action counts: it is put last.
-        self._backwards = tuple(reversed(rules))
+        # Of one command, the action of the rule with the most conditions counts, else that of the
+        # first: it is put last. (A meal of two ingredients also meets the rule of one.)
+        conditions = [len(rule.rule.preconditions) for rule in rules]
+        order = sorted(range(len(rules)), key=lambda number: (conditions[number], -number))
+        self._backwards = tuple([rules[number] for number in order])
         self.initial = self.table.mask(reader.facts)
         """Bits of the facts at the start."""
         builder = _Builder(self.table, self.steps, names, self._rules)

@@ -122,8 +122,8 @@ def compile_text(source: str) -> Parts:
     parts, rest = _sequence(pieces, 0)
     if rest < len(pieces) or any("[" in literal or "]" in literal for literal in pieces[::2]):
         raise DataError(
-            f"expected balanced brackets and [if]...[end if], got {source[:200]!r}; play this game "
-            "with the engine 'inform7'"
+            f"expected balanced brackets and an [if] for every [end if], got {source[:200]!r}; "
+            "play this game with the engine 'inform7'"
         )
     return parts
 
@@ -149,16 +149,13 @@ def _sequence(pieces: list[str], at: int) -> tuple[Parts, int]:
 
 
 def _branches(pieces: list[str], at: int) -> tuple[Branches, int]:
-    """Compile ``[if]`` at ``at`` up to its ``[end if]``."""
+    """Compile ``[if]`` at ``at`` up to its ``[end if]``, or to the end of the text."""
     ways: list[tuple[tuple[Condition, ...], Parts]] = []
     while at < len(pieces) and pieces[at] != "end if":
         found = _BRANCH.match(pieces[at])
         conditions = _conditions(found.group(2)) if found else ()
         parts, at = _sequence(pieces, at + 1)
         ways.append((conditions, parts))
-    if at >= len(pieces):
-        raise DataError("expected an [end if] for every [if], got a text without it; play this "
-                        "game with the engine 'inform7'")  # fmt: skip
     return Branches(tuple(ways)), at + 1
 
 

@@ -13,7 +13,7 @@ from agentgym.envs.textworld.text.attempt import Attempt
 from agentgym.envs.textworld.text.book import PLAYER
 from agentgym.envs.textworld.text.errors import Error
 from agentgym.envs.textworld.text.grammar import REFUSED, Line, verbs
-from agentgym.envs.textworld.text.nouns import DIRECTION_WORDS, Vocabulary
+from agentgym.envs.textworld.text.nouns import COMPASS, DIRECTION_WORDS, Vocabulary
 from agentgym.envs.textworld.text.phrases import SEVERAL, Question, Stuck
 from agentgym.envs.textworld.text.scene import Scene
 from agentgym.envs.textworld.text.words import ALL, Words, split
@@ -105,6 +105,8 @@ class Reader:
     def _direction(self, words: Words) -> Request | str:
         """Read a command that does not begin with a verb."""
         direction = DIRECTION_WORDS.get(words[0])
+        if words[0] == "it" and self.it in COMPASS:
+            direction = self.it
         if direction is None:
             return Error.VERB.text()
         if len(words) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.textworld.text.grammar import prepositions, verbs
@@ -112,6 +112,13 @@ def test_all_is_no_answer_where_one_thing_is_wanted() -> None:
     )
 
 
+def test_it_may_be_a_direction() -> None:
+    """Then the bare word goes there."""
+    house = House()
+    assert house("x north") == "You see nothing unexpected in that direction."
+    assert house("it") == "You can't go that way."
+
+
 def test_what_is_missing() -> None:
     """The game asks for a missing noun; what it assumed is part of the command from then on."""
     house = House()
@@ -123,6 +130,7 @@ def test_what_is_missing() -> None:
     assert house("chest") == "(with the chest)\nThe chest is fixed in place."
 
 
+@settings(deadline=None)
 @given(st.lists(PIECES, max_size=8).map(" ".join), st.lists(PIECES, max_size=4).map(" ".join))
 def test_whatever_is_typed_is_answered(first: str, second: str) -> None:
     """Any line, and any line after it, leads to a text; no fact changes without its command."""
@@ -133,6 +141,7 @@ def test_whatever_is_typed_is_answered(first: str, second: str) -> None:
         assert house.narrator.scene.facts == before or len(house.commands) > done
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_answered(text: str) -> None:
     """No text raises."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.textworld.text.words import LIMIT, key, number, split
@@ -34,6 +34,7 @@ def test_splitting() -> None:
     assert list(split("x unlockable")) == ["x", "unlockabl"]
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_can_be_split(text: str) -> None:
     """Splitting never fails and never gives more words than a line may have."""
