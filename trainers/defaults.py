@@ -37,17 +37,35 @@ class FamilyDefaults:
 
 FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "alfworld": FamilyDefaults(
+        # The expert that has to search: what the other one knows cannot be learned from what is
+        # shown. It takes 9 turns on average, so shorter stages would teach to give up.
         env={"difficulty": "easy", "expert": "searching"},
         horizon=(10, 13, 16),
         every=10,
         steps=100,
         episode_tokens=800,
+        decisive=(
+            "difficulty",
+            "task_types",
+            "receptacles",
+            "distractors",
+            "hidden",
+            "data_dir",
+            "expert",
+            "show_admissible",
+        ),
+        otherwise=FamilyDefaults(
+            env={"expert": "searching"}, horizon=(10, 20, 30), every=40, steps=150
+        ),
     ),
     "textworld": FamilyDefaults(
+        # The bundled games: three or four commands, which the objective tells in other words.
         horizon=(5, 7, 9),
         every=10,
         steps=100,
         episode_tokens=800,
+        decisive=("setting", "challenge", "game_files", "description", "inventory"),
+        otherwise=FamilyDefaults(horizon=(8, 16, 24), every=40, steps=150, episode_tokens=1600),
     ),
     "webshop": FamilyDefaults(
         env={

@@ -45,7 +45,7 @@ def test_the_expert_solves_the_test_split(env: TextEnv) -> None:
 
 
 def test_the_expert_knows_how_long_it_takes(env: TextEnv) -> None:
-    for index in range(10):
+    for index in range(min(10, env.tasks.len("test"))):
         observation, info = env.reset(options={"split": "test", "index": index})
         expected = env.tasks.oracle_turns(env.tasks.task("test", index))
         remaining = info["oracle_turns"]

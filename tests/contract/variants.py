@@ -9,27 +9,40 @@ import gymnasium
 
 from agentgym.registration import family
 
+FEW = {"train": 12, "valid": 4, "test": 6}
 VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "agentgym-test/ALFWorldDense-v0": (
         "alfworld",
-        {
-            "difficulty": "hard",
-            "reward": "dense",
-            "show_admissible": True,
-        },
+        {"difficulty": "hard", "reward": "dense", "show_admissible": True},
     ),
     "agentgym-test/ALFWorldOriginal-v0": (
         "alfworld",
-        {"difficulty": "easy", "task_types": ["place"], "engine": "alfworld"},
+        {"difficulty": {"task_types": ["place"], "receptacles": 3, "distractors": 0},
+         "engine": "alfworld"},
     ),
-}
+    "agentgym-test/TextWorldDense-v0": (
+        "textworld",
+        {"reward": "dense", "description": True, "inventory": True, "show_admissible": True},
+    ),
+    "agentgym-test/TextWorldInform-v0": ("textworld", {"engine": "inform7", "games": FEW}),
+    "agentgym-test/TextWorldCoin-v0": ("textworld", {"challenge": "coin_collector", "games": FEW}),
+    "agentgym-test/TextWorldTreasure-v0": (
+        "textworld", {"challenge": "treasure_hunter", "games": FEW, "reward": "score"},
+    ),
+    "agentgym-test/TextWorldSimple-v0": ("textworld", {"challenge": "simple", "games": FEW}),
+    "agentgym-test/TextWorldCooking-v0": (
+        "textworld", {"setting": "cooking-easy", "games": FEW, "reward": "score"},
+    ),
+}  # fmt: skip
 """Id -> short name of the family, keyword arguments."""
 
 
 def packages(env_id: str) -> tuple[str, ...]:
     """Return the optional packages that a variant needs beyond those of its family."""
-    engine = VARIANTS[env_id][1].get("engine") if env_id in VARIANTS else None
-    return {"alfworld": ("alfworld", "fast_downward"), "inform7": ("textworld",)}.get(engine, ())
+    name, kwargs = VARIANTS.get(env_id, ("", {}))
+    if kwargs.get("engine") == "alfworld":
+        return ("alfworld", "fast_downward")
+    return ("textworld",) if name == "textworld" and "games" in kwargs else ()
 
 
 def register_variants() -> None:

@@ -162,6 +162,21 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
     assert plan.env_kwargs.get("expert") == expert
 
 
+@pytest.mark.parametrize(
+    ("name", "asked", "rounds"),
+    [
+        ("alfworld", ["households_seed=1"], [10, 13, 16]),
+        ("alfworld", ["difficulty=medium"], [10, 20, 30]),
+        ("textworld", [], [5, 7, 9]),
+        ("textworld", ["reward=dense"], [5, 7, 9]),
+    ],
+)
+def test_other_families_have_defaults_of_their_own(name, asked, rounds):
+    plan = make_plan(parse_config(["--env", name, *(["--env-args", *asked] if asked else [])]))
+    assert plan.resolved()["rounds"] == rounds and plan.full_horizon == rounds[-1]
+    assert plan.env_kwargs.get("expert") == ("searching" if name == "alfworld" else None)
+
+
 def test_an_environment_that_is_not_text_is_called_so():
     with pytest.raises(ConfigurationError, match=r"TextEnv.*CartPoleEnv"):
         make_plan(parse_config(["--env", "CartPole-v1"]))
