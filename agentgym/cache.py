@@ -1,9 +1,13 @@
-"""Where generated files are kept between processes."""
+"""What is kept: generated files between processes, recent results within one."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any, TypeVar
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 def cache_folder() -> Path:
@@ -16,3 +20,26 @@ def cache_folder() -> Path:
     if own:
         return Path(own).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "agentgym"
+
+
+class BoundedCache(dict[Key, Value]):
+    """A dict that is emptied when it is full: bounded, and safe under threads without a lock.
+
+    Args:
+        capacity: Most entries to hold.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__()
+        self.capacity = capacity
+
+    def put(self, key: Key, value: Value) -> Value:
+        """Store and return ``value``."""
+        if len(self) >= self.capacity:
+            self.clear()
+        self[key] = value
+        return value
+
+    def __reduce__(self) -> Any:
+        """A cache travels empty."""
+        return type(self), (self.capacity,)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from stopwatch import Stopwatch
+from stopwatch import Stopwatch, resident, wall
 
 ENV_ID = "agentgym/ALFWorld-v0"
 BARS: dict[str, tuple[str, float]] = {
@@ -29,21 +27,6 @@ GAMES = 12
 COMMANDS = 20
 """Commands of an episode."""
 RESETS = 1000
-
-
-def wall(action: Callable[[], Any]) -> float:
-    """Return the seconds that one call takes."""
-    started = time.perf_counter()
-    action()
-    return time.perf_counter() - started
-
-
-def resident() -> float:
-    """Return the resident memory in megabytes; Linux only."""
-    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
-        if line.startswith("Rss:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
 
 
 def measure_start(options: dict[str, Any]) -> dict[str, float]:

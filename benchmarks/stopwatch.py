@@ -1,10 +1,12 @@
-"""A stopwatch for calls, shared by benchmarks."""
+"""A stopwatch for calls and a gauge of memory, shared by benchmarks."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -34,3 +36,18 @@ class Stopwatch:
     def rate(self) -> float:
         """Calls per second."""
         return self.calls / max(self.seconds, 1e-9)
+
+
+def wall(action: Callable[[], Any]) -> float:
+    """Return the seconds that one call takes."""
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def resident() -> float:
+    """Return the resident memory in megabytes; Linux only."""
+    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
+        if line.startswith("Rss:"):
+            return int(line.split()[1]) / 1024
+    return 0.0

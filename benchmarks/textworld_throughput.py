@@ -6,11 +6,9 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from stopwatch import Stopwatch
+from stopwatch import Stopwatch, resident, wall
 
 ENV_ID = "agentgym/TextWorld-v0"
 BARS: dict[str, tuple[str, float]] = {
@@ -27,21 +25,6 @@ GAMES = 8
 COMMANDS = 24
 """Commands of an episode; a game that ends sooner begins anew."""
 RESETS = 1000
-
-
-def wall(action: Callable[[], Any]) -> float:
-    """Return the seconds that one call takes."""
-    started = time.perf_counter()
-    action()
-    return time.perf_counter() - started
-
-
-def resident() -> float:
-    """Return the resident memory in megabytes; Linux only."""
-    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
-        if line.startswith("Rss:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
 
 
 def processor() -> float:

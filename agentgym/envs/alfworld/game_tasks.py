@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
 
+from agentgym.cache import BoundedCache
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.experts.plans import by_length, plan_length, plan_lengths
 from agentgym.envs.alfworld.game import Game
@@ -17,25 +17,6 @@ ALIASES: dict[str, str] = {"valid": "valid_seen", "test": "valid_unseen"}
 ORDERS = ("random", "oracle")
 
 _KEPT_GAMES = 256
-
-
-class _Recent(dict[str, Game]):
-    """Games, forgotten when they are too many: bounded, and safe under threads without a lock."""
-
-    def __init__(self, capacity: int) -> None:
-        super().__init__()
-        self.capacity = capacity
-
-    def put(self, key: str, value: Game) -> Game:
-        """Store and return a game."""
-        if len(self) >= self.capacity:
-            self.clear()
-        self[key] = value
-        return value
-
-    def __reduce__(self) -> Any:
-        """Travel empty."""
-        return type(self), (self.capacity,)
 
 
 def checked_order(order: str) -> str:
@@ -70,7 +51,7 @@ class GameTasks(TaskSet):
     def __init__(self, name: str, order: str = "random") -> None:
         self.name = name
         self.order = checked_order(order)
-        self._games = _Recent(_KEPT_GAMES)
+        self._games: BoundedCache[str, Game] = BoundedCache(_KEPT_GAMES)
         self._turns: dict[str, int | None] = {}
         self._numbers: dict[str, list[int]] = {}
         self._indices: dict[str, dict[int, int]] = {}

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from agentgym.cache import BoundedCache
 from agentgym.envs.webshop import compact
 from agentgym.envs.webshop import engine as e
 from agentgym.envs.webshop.engine import Session, State
 from agentgym.envs.webshop.goals import Goal
 from agentgym.envs.webshop.oracle import Expert, Step, choose
 from agentgym.envs.webshop.products import Product
-from agentgym.envs.webshop.store import BoundedCache
 from agentgym.envs.webshop.world import World, plain_query
 from agentgym.retrieval import tokenize
 

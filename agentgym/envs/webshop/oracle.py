@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from agentgym.cache import BoundedCache
 from agentgym.envs.webshop import engine as e
 from agentgym.envs.webshop.engine import Session, State
 from agentgym.envs.webshop.goals import Goal
 from agentgym.envs.webshop.products import Product
 from agentgym.envs.webshop.reward import fuzzy, plain_colour
-from agentgym.envs.webshop.store import BoundedCache
 from agentgym.envs.webshop.world import World
 
 CACHED_CHOICES = 8192

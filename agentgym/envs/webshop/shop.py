@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from agentgym.cache import BoundedCache
 from agentgym.envs.webshop import official
 from agentgym.envs.webshop.cache import cached
 from agentgym.envs.webshop.careful import CarefulExpert
@@ -17,7 +18,6 @@ from agentgym.envs.webshop.goals import Goal, generated_goals
 from agentgym.envs.webshop.nouns import BUILTIN, NounSource, cache_key, freeze, of_item
 from agentgym.envs.webshop.oracle import Expert
 from agentgym.envs.webshop.products import Instruction, Product
-from agentgym.envs.webshop.store import BoundedCache
 from agentgym.envs.webshop.tasks import GOALS_PER_PRODUCT, generated_tasks, listed_tasks
 from agentgym.envs.webshop.world import World, official_goals
 from agentgym.errors import ConfigurationError

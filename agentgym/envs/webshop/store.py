@@ -14,38 +14,15 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from agentgym.cache import BoundedCache
 from agentgym.envs.webshop.goals import Goal
 from agentgym.envs.webshop.products import Product
 from agentgym.errors import DataError
 
-Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 CACHED_PRODUCTS = 4096
 CACHED_GOALS = 8192
-
-
-class BoundedCache(dict[Key, Value]):
-    """A dict that is emptied when it is full: bounded, and safe under threads without a lock.
-
-    Args:
-        capacity: Most entries to hold.
-    """
-
-    def __init__(self, capacity: int) -> None:
-        super().__init__()
-        self.capacity = capacity
-
-    def put(self, key: Key, value: Value) -> Value:
-        """Store and return ``value``."""
-        if len(self) >= self.capacity:
-            self.clear()
-        self[key] = value
-        return value
-
-    def __reduce__(self) -> Any:
-        """A cache travels empty."""
-        return type(self), (self.capacity,)
 
 
 class Records:
