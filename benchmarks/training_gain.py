@@ -5,8 +5,8 @@ where trained minus warm start, paired over the held-out tasks, is above zero at
 and the success of every run, and no run took longer than ``--bar-minutes``.
 
 Usage: ``python benchmarks/training_gain.py [--env alfworld textworld] [--seeds 0 1 2] [--jobs 2]
-[--out runs/training-gain]``. Prints JSON and writes it to ``--out``; finished runs are not
-repeated and interrupted ones continue. Exits with 1 where the bar is not met.
+[--out runs/training-gain]``. Prints JSON and writes it to ``--out``, with a picture; finished runs
+are not repeated and interrupted ones continue. Exits with 1 where the bar is not met.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def main() -> int:
     }
     text = json.dumps(result, indent=2)
     (options.out / "training_gain.json").write_text(text + "\n")
+    draw(result["families"], options.out / "training_gain.png")
     print(text)
     return 0 if result["met"] else 1
 
@@ -103,6 +104,28 @@ def met(row: dict[str, Any], minutes: float) -> bool:
     """Return whether a run clears the bar."""
     gains = all(row[name]["gain_ci95"][0] > 0 for name in ("success", "score"))
     return gains and row["minutes"] <= minutes
+
+
+def draw(families: dict[str, list[dict[str, Any]]], path: Path) -> None:
+    """Draw the success before and after reinforcement learning, one line per seed."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.6 * len(families), 3.2), dpi=120, layout="constrained")
+    panels = figure.subplots(1, len(families), sharey=True, squeeze=False)[0]
+    for axes, (env, rows) in zip(panels, families.items(), strict=True):
+        for row in rows:
+            arms = row["success"]
+            axes.plot([0, 1], [arms["sft"], arms["rl"]], marker="o", label=f"seed {row['seed']}")
+        for arm, style in (("random", ":"), ("oracle", "--")):
+            mean = sum(row["success"][arm] for row in rows) / len(rows)
+            axes.axhline(mean, color="grey", linestyle=style, linewidth=1, label=arm)
+        axes.set(
+            title=env, xticks=[0, 1], xticklabels=["warm start", "trained"], ylim=(-0.03, 1.03)
+        )
+        axes.grid(axis="y", alpha=0.25)
+    panels[0].set_ylabel("success on held-out tasks")
+    panels[-1].legend(fontsize=7, loc="lower right")
+    figure.savefig(path)
 
 
 if __name__ == "__main__":
