@@ -11,7 +11,7 @@ from agentgym.errors import DISTRIBUTION
 from agentgym.registration import FAMILIES
 
 ROOT = Path(__file__).resolve().parents[1]
-NAMED = re.compile(r"(?:\{DISTRIBUTION\}|agentgym-suite|\.)\[([a-z]+)\]")
+NAMED = re.compile(r"(?:\{DISTRIBUTION\}|agentgym-suite|[\"\s]\.)\[([a-z]+)\]")
 """An extra in a message such as ``pip install "{DISTRIBUTION}[vllm]"``."""
 
 

@@ -21,7 +21,6 @@ from typing import Any
 
 from agentgym.errors import DataError, NotSupported, require
 
-EXTRA = "alfworld"
 DATA_VARIABLE = "ALFWORLD_DATA"
 PARSERS = ("textworld.envs.pddl.textgen", "textworld.envs.pddl.logic", "textworld.logic")
 """Modules of textworld that have a parser of their own."""
@@ -62,11 +61,11 @@ def import_alfworld() -> Any:
         DependencyNotInstalled: alfworld is absent.
     """
     if "alfworld" in sys.modules:
-        return require("alfworld.info", EXTRA)
+        return require("alfworld.info", "alfworld")
     before = os.environ.get(DATA_VARIABLE)
     os.environ[DATA_VARIABLE] = tempfile.gettempdir()
     try:
-        package, info = require("alfworld", EXTRA), require("alfworld.info", EXTRA)
+        package, info = require("alfworld", "alfworld"), require("alfworld.info", "alfworld")
     finally:
         if before is None:
             del os.environ[DATA_VARIABLE]
@@ -111,9 +110,9 @@ def real_engine() -> Any:
         )
     with undisturbed():
         import_alfworld()
-        require("fast_downward", EXTRA)
-        textworld = require("textworld", EXTRA)
-        pddl = require("textworld.envs.pddl", EXTRA)
-        wrappers = require("alfworld.agents.environment.alfred_tw_env", EXTRA)
+        require("fast_downward", "alfworld")
+        textworld = require("textworld", "alfworld")
+        pddl = require("textworld.envs.pddl", "alfworld")
+        wrappers = require("alfworld.agents.environment.alfred_tw_env", "alfworld")
         infos = textworld.EnvInfos(won=True, admissible_commands=True)
         return wrappers.AlfredDemangler(pddl.PddlEnv(infos))
