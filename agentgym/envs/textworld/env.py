@@ -107,6 +107,7 @@ class TextWorldEnv(TextEnv):
         self._playing = ""
         self._plan = 1
         self._left: int | None = None
+        self._script: tuple[str, ...] | None = None
         self._phi = self._value = 0.0
         turns = horizon if max_turns is None else max_turns
         super().__init__(self._games, max_turns=turns, **kwargs)
@@ -127,7 +128,9 @@ class TextWorldEnv(TextEnv):
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
         intro = self._enter(task).start()
-        plan = self.session.policy()
+        # Some games (cooking with slots) have no policy, only commands that win from the start.
+        self._script = None if self.session.policy() else self._games.plan(task)
+        plan = self._expert_plan()
         self._left = None if plan is None else len(plan)
         self._plan = max(1, self._left or 0)
         self._phi = self._value = 0.0
@@ -141,7 +144,8 @@ class TextWorldEnv(TextEnv):
             return Outcome(text, valid=False, details=details)
         session = self.session
         turn = session.act(command.text)
-        plan = session.policy()
+        self._follow(command.text, turn.valid)
+        plan = self._expert_plan()
         self._left = None if plan is None else len(plan)
         status = Status(turn.score, session.max_score, self._left, self._plan, turn.won, turn.lost)
         before = self._value
@@ -169,20 +173,33 @@ class TextWorldEnv(TextEnv):
         return self._left
 
     def _oracle_action(self) -> str | None:
-        plan = self.session.policy()
+        plan = self._expert_plan()
         return plan[0] if plan else None
 
     def _potential(self) -> float:
         return self._phi
 
     def _snapshot(self) -> Any:
-        return self.session.snapshot(), self._plan, self._left, self._phi, self._value
+        episode = self._plan, self._left, self._script, self._phi, self._value
+        return self.session.snapshot(), episode
 
     def _restore(self, state: Any) -> None:
-        game, self._plan, self._left, self._phi, self._value = state
+        game, episode = state
+        self._plan, self._left, self._script, self._phi, self._value = episode
         self._enter(self.task).restore(game)
 
     # -- parts ----------------------------------------------------------------------------------
+
+    def _expert_plan(self) -> tuple[str, ...] | None:
+        """Return the commands that win from this state, or None where none are known."""
+        return self.session.policy() if self._script is None else self._script
+
+    def _follow(self, command: str, valid: bool) -> None:
+        """Strike a command off the script; another one that does something makes it void."""
+        if self._script and command == self._script[0]:
+            self._script = self._script[1:]
+        elif self._script is not None and valid and command not in ("look", "inventory"):
+            self._script = None
 
     def _observation_of(self, answer: str) -> str:
         """Add the parts that were asked for to the game's answer."""

@@ -152,6 +152,26 @@ def way_back(env: TextWorldEnv) -> str:
 # -- observations ----------------------------------------------------------------------------------
 
 
+def test_a_game_without_a_policy_is_won_by_its_script(make: Make) -> None:
+    knobs = {"recipe": 1, "take": 1, "cook": True, "drop": True}
+    env = make("cooking", reward="dense", **knobs)
+    rewards, info = solve(env)
+    assert info["success"] and total(rewards) == 1.0
+    env.reset(seed=0, options={"split": "test", "index": 0})
+    whole = len(rewards)
+    for look in ("look", "no such verb"):
+        assert env.step(look)[-1]["oracle_turns"] == whole
+    assert env.step(env.oracle_action() or "")[-1]["oracle_turns"] == whole - 1
+    fork = env.snapshot()
+    detour = next(
+        a for a in env._admissible() if a not in ("look", "inventory", env.oracle_action())
+    )
+    env.step(detour)
+    assert (env.oracle_action(), env._oracle_turns()) == (None, None)
+    env.restore(fork)
+    assert env._oracle_turns() == whole - 1
+
+
 def test_parts_of_the_observation(make: Make) -> None:
     plain, rich = make(), make(description=True, inventory=True, show_admissible=True)
     options = {"split": "test", "index": 1}
