@@ -58,7 +58,7 @@ def require(module: str, extra: str) -> ModuleType:
         if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
             raise
         raise DependencyNotInstalled(
-            f"expected the package {module!r} to be installed, but it is not; "
+            f"expected the package {module.split('.')[0]!r} to be installed, but it is not; "
             f'run: pip install "{DISTRIBUTION}[{extra}]" '
             f'(or pip install -e ".[{extra}]" in a checkout)'
         ) from error

@@ -40,14 +40,12 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/ALFWorld-v0",
         entry_point="agentgym.envs.alfworld.env:ALFWorldEnv",
         summary="Do a household task in a room: find, clean, heat, cool, place, look at.",
-        play={"show_admissible": True},
     ),
     EnvFamily(
         name="textworld",
         id="agentgym/TextWorld-v0",
         entry_point="agentgym.envs.textworld.env:TextWorldEnv",
         summary="Reach the objective of a text adventure: explore, unlock, take, cook.",
-        play={"show_admissible": True},
     ),
     EnvFamily(
         name="webshop",
