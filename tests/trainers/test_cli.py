@@ -38,7 +38,7 @@ def sentence(capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"env": "nope"}, "expected the name of an environment (webshop"),
+        ({"env": "nope"}, "expected the name of an environment (alfworld, textworld, webshop"),
         ({"env_args": "split=exam"}, "expected a split of toy: one of train, valid, test"),
         ({"env_args": "colour=red"}, "expected --env-args that agentgym-test/Toy-v0 takes"),
         ({"preset": "nope"}, "expected a preset of"),
