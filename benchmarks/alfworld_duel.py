@@ -92,7 +92,8 @@ class Tally:
     def report(self) -> dict[str, Any]:
         """Return all as JSON."""
         rates = {side: self.watch[f"{side}_step"].rate for side in ("native", "real")}
-        kinds = ("played", "compared", "lost", "unsolvable", "failed_native", "failed_real")
+        kinds = ("played", "compared", "lost", "dead_ends", "unsolvable", "failed_native",
+                 "failed_real")  # fmt: skip
         return {
             "games": {kind: self.games[kind] for kind in kinds},
             "by_type": {kind: self.games[kind] for kind in TASK_TYPES},
@@ -284,11 +285,20 @@ class Arena:
         if self.policy != "oracle":
             duel.wander(random.Random(f"{self.seed} {duel.game.id}"), self.steps)
         first = True if self.policy == "random" else duel.follow_the_expert()
-        if self.policy != "mixed":
+        if first is None and stuck(duel.native):
+            self.tally.games["dead_ends"] += 1
+            first = True
+        elif self.policy != "mixed":
             return first
         duel.reset()
         last = duel.follow_the_expert()
         return None if last is None else bool(first and last)
+
+
+def stuck(session: Session) -> bool:
+    """Return whether the hand is full for ever: with something that no receptacle takes."""
+    held = session.state.held
+    return held >= 0 and not any(held in taken for taken in session.household.accepts)
 
 
 def no_plan(game: Game) -> bool:

@@ -131,6 +131,17 @@ def test_a_lost_game_is_counted(
     assert arena.tally.games["unsolvable"] == (plan is None)
 
 
+def test_a_full_hand_that_nothing_takes_from_is_a_dead_end(duel: ModuleType) -> None:
+    rules = ("(canContain DeskType MugType)", "(canContain DrawerType MugType)")
+    homeless = TINY.problem.replace(rules[0], "").replace(rules[1], "")
+    for problem, expected in ((TINY.problem, False), (homeless, True)):
+        session = duel.Session(duel.Household.of(replace(TINY, problem=problem)))
+        assert not duel.stuck(session)
+        for command in PLAN[:2]:
+            session.step(command)
+        assert duel.stuck(session) is expected
+
+
 @pytest.mark.parametrize("game", [IMPOSSIBLE, replace(TINY, id="torn", problem=TINY.problem[:99])])
 def test_a_game_that_nobody_can_play_is_counted(game: Game, duel: ModuleType) -> None:
     with duel.Arena() as arena:
