@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ def one_of(default: Any, *choices: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(ABC):
     """What decides a game besides its seed; one subclass for each challenge."""
 
     challenge: ClassVar[str] = ""
@@ -35,14 +36,14 @@ class Settings:
             check(self.challenge, knob, getattr(self, knob.name))
 
     @property
+    @abstractmethod
     def rooms(self) -> int:
         """Number of rooms of each game."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def turns(self) -> int:
         """About how many commands a long plan has among the games of the setting."""
-        raise NotImplementedError
 
     @property
     def horizon(self) -> int:

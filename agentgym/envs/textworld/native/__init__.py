@@ -1,8 +1,9 @@
 """TextWorld games without TextWorld: the state machine over a game's JSON.
 
 ``Machine(World.of(game))`` plays a game that TextWorld 1.x generated, about ten times as
-fast as TextWorld's own machine and equal to it at every step. It has no words: ``text`` describes
-what its actions do.
+fast as TextWorld's own machine and equal to it at every step, but for commands that several rules
+answer (``prepare meal``): there it does what the compiled game does. It has no words: ``text``
+describes what its actions do.
 """
 
 from __future__ import annotations
