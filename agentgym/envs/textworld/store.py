@@ -20,7 +20,7 @@ import tempfile
 import zlib
 from pathlib import Path
 
-from agentgym.cache import cache_folder
+from agentgym.caching import cache_folder
 from agentgym.envs.textworld import splits
 from agentgym.envs.textworld.generate import Game, compile_game, version
 from agentgym.envs.textworld.knobs import Settings
@@ -36,7 +36,7 @@ class GameStore:
 
     Args:
         settings: The setting.
-        folder: Folder of the cache; the default is ``agentgym.cache.cache_folder()``.
+        folder: Folder of the cache; the default is ``agentgym.caching.cache_folder()``.
     """
 
     def __init__(self, settings: Settings, folder: Path | None = None) -> None:

@@ -144,7 +144,7 @@ class GameTasks(GameSet):
         sizes: Number of games by split, or of the train split alone. The default is the bundled
             games for the bundled setting and :data:`SIZES` for others; neither depends on what is
             installed. Games beyond the bundled ones need ``textworld`` when they are first used.
-        folder: Folder of the cache; the default is ``agentgym.cache.cache_folder()``.
+        folder: Folder of the cache; the default is ``agentgym.caching.cache_folder()``.
         plan_length: Gives the length of the expert's plan for a game.
 
     Raises:
