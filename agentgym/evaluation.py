@@ -201,6 +201,7 @@ def evaluate(
         TaskNotFound: If there is no such split.
         EnvFailure: If the environment failed in every episode, or the policy's endpoint did.
     """
+    check_seed(seed)
     made: Any = gymnasium.make(env, **dict(env_kwargs or {})) if isinstance(env, str) else env
     try:
         tasks = made.unwrapped.tasks
@@ -224,6 +225,23 @@ def evaluate(
     return Report(env_id, name, split, seed, panel.sha256, tuple(rows))
 
 
+def check_seed(seed: int) -> int:
+    """Return a seed of episodes or panels.
+
+    Args:
+        seed: The seed.
+
+    Returns:
+        The same.
+
+    Raises:
+        ConfigurationError: It is negative, which generators do not take.
+    """
+    if seed < 0:
+        raise ConfigurationError(f"expected a seed of at least 0, got {seed}")
+    return seed
+
+
 def _named(policy: Policy | str, env: gymnasium.Env[str, str], seed: int) -> tuple[Policy, str]:
     if policy == "random":
         return RandomPolicy(seed), "random"
@@ -238,7 +256,7 @@ def _named(policy: Policy | str, env: gymnasium.Env[str, str], seed: int) -> tup
 
 
 def _derive(seed: int, index: int) -> int:
-    return int(np.random.SeedSequence([abs(seed), index]).generate_state(1)[0])
+    return int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
 
 
 def _episode(
