@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from agentgym.errors import ConfigurationError
+from agentgym.options import check_seed
 from agentgym.registration import family
 from agentgym.vector import infos as _infos
 from agentgym.vector.choice import make_backend
@@ -157,15 +158,19 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
             Observations of all slots, and the infos of those that were reset, as arrays.
 
         Raises:
-            ConfigurationError: Mask or seeds do not fit the number of slots.
+            ConfigurationError: Mask, seeds or options are of the wrong type, or do not fit the
+                number of slots.
         """
-        if seed is None or isinstance(seed, int | np.integer):
-            VectorEnv.reset(self, seed=None if seed is None else int(seed))
-            seeds = [None if seed is None else int(seed) + slot for slot in range(self.num_envs)]
-        else:
+        if isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str):
             seeds = list(seed)
+        else:
+            seed = check_seed(seed)
+            VectorEnv.reset(self, seed=seed)
+            seeds = [None if seed is None else seed + slot for slot in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ConfigurationError(f"expected {self.num_envs} seeds, got {len(seeds)}")
+        if not isinstance(options, Mapping | None):
+            raise ConfigurationError(f"expected reset options as a dict, got {options!r:.80}")
         rest = dict(options or {})
         slots = _masked(rest.pop("reset_mask", None), self.num_envs)
         infos: list[Mapping[str, Any] | None] = [None] * self.num_envs

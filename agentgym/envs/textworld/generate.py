@@ -117,6 +117,7 @@ def compile_game(game: Mapping[str, Any], path: Path) -> Path:
     Raises:
         ConfigurationError: The path has another ending.
         EnvFailure: The compiler cannot run on this machine, or refuses the game.
+        DataError: TextWorld does not understand the game.
         DependencyNotInstalled: The package ``textworld`` is missing.
     """
     path = Path(path)
@@ -124,25 +125,39 @@ def compile_game(game: Mapping[str, Any], path: Path) -> Path:
         raise ConfigurationError(f"expected a path that ends in .z8, got {path}")
     upstream.load_textworld()
     from textworld.generator import CouldNotCompileGameError, inform7
-    from textworld.generator import Game as TextWorldGame
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".compiling-", dir=path.parent) as scratch:
-        story, description = Path(scratch, "game.z8"), Path(scratch, "game.json")
-        description.write_text(json.dumps(game))
-        try:
-            with upstream.lock:
-                source = inform7.generate_inform7_source(TextWorldGame.deserialize(game))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".compiling-", dir=path.parent) as scratch:
+            story, description = Path(scratch, "game.z8"), Path(scratch, "game.json")
+            description.write_text(json.dumps(game))
+            source = _inform_source(game)
             inform7.compile_inform7_game(source, str(story))
-        except (CouldNotCompileGameError, OSError) as error:
-            raise EnvFailure(
-                "expected TextWorld's Inform 7 compiler to make a story file, but it failed; "
-                "its programs must be able to run on this machine, and a game must fit in a .z8 "
-                f"file: use the native engine, or a smaller setting ({error})"
-            ) from error
-        os.replace(description, path.with_suffix(".json"))
-        os.replace(story, path)
+            os.replace(description, path.with_suffix(".json"))
+            os.replace(story, path)
+    except (CouldNotCompileGameError, OSError) as error:
+        raise EnvFailure(
+            "expected TextWorld's Inform 7 compiler to make a story file, but it failed; its "
+            "programs must be able to run on this machine, there must be room in "
+            f"{path.parent} and in the system's temporary folder, and a game must fit in a .z8 "
+            f"file: use the native engine, or a smaller setting ({error})"
+        ) from error
     return path
+
+
+def _inform_source(game: Mapping[str, Any]) -> str:
+    """Return a game as source for the compiler."""
+    from textworld.generator import Game as TextWorldGame
+    from textworld.generator.inform7 import generate_inform7_source
+
+    try:
+        with upstream.lock:
+            return str(generate_inform7_source(TextWorldGame.deserialize(game)))
+    except Exception as error:  # TextWorld takes every part of a game for granted
+        raise DataError(
+            f"expected a game that TextWorld can compile, but it stopped with "
+            f"{type(error).__name__}: {error}; make the game with tw-make"
+        ) from error
 
 
 def _make(textworld: ModuleType, settings: Settings, seed: int, split: str) -> Any:
