@@ -177,7 +177,7 @@ def make_plan(config: TrainConfig) -> Plan:
     try:
         preset = get_preset(config.preset)
         preset.require(SERVES)
-        loss_arguments(preset.loss, "reference" in preset.needs)
+        loss_arguments(preset.loss)
         schedule = _schedule(config, defaults)
     except AgentGymError:
         raise
