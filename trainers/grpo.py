@@ -208,6 +208,9 @@ class MultiTurnTrainer(GRPOTrainer):
         # A forward all the same: distributed wrappers expect every weight to take part.
         return self._logps(inputs, model).sum() * 0.0
 
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """Write none: TRL's knows neither the environment nor a model that has no name."""
+
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """Add the collector's state, before the file that marks a checkpoint as whole."""
         if self.args.should_save:
