@@ -171,7 +171,8 @@ class TextWorldEnv(TextEnv):
         return self.session.admissible()
 
     def _state(self) -> str:
-        return self.session.state_text()
+        # With the task, so that beginnings differ; a change of the world is no hidden fact.
+        return f"{self.task.id}\n{self.session.state_text()}"
 
     def _oracle_turns(self) -> int | None:
         return self._left
@@ -215,7 +216,7 @@ class TextWorldEnv(TextEnv):
             listing = self.session.inventory()
             parts += [] if listing in answer else [listing]
         if self.show_admissible:
-            parts.append("Possible commands: " + ", ".join(self.session.admissible()))
+            parts.append("Possible commands: " + ", ".join(self._shuffled(self._admissible())))
         return "\n\n".join(parts)
 
     def _enter(self, task: Task) -> GameSession:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,7 +12,7 @@ from agentgym.envs.textworld import upstream
 from agentgym.envs.textworld.challenges import Cooking, Custom, Simple
 from agentgym.envs.textworld.knobs import Settings
 from agentgym.envs.textworld.native_session import NativeSession
-from agentgym.errors import ConfigurationError, DataError, EnvFailure
+from agentgym.errors import ConfigurationError, DataError
 
 MOST_SEEDS = 2**32
 """Seeds are below this: TextWorld seeds numpy's MT19937 with them."""
@@ -99,65 +96,6 @@ def plan(game: Mapping[str, Any]) -> tuple[str, ...] | None:
     metadata = game["metadata"]
     commands = metadata.get("agentgym", {}).get("plan") or metadata.get("walkthrough")
     return tuple(commands) if commands else None
-
-
-def compile_game(game: Mapping[str, Any], path: Path) -> Path:
-    """Compile a game to a story file with the Inform 7 that comes with TextWorld.
-
-    Beside the story file stands the game as ``.json``, as TextWorld's environments want it. Both
-    are moved into place when they are whole, the story file last.
-
-    Args:
-        game: The game as JSON.
-        path: Where to put the story file, ending in ``.z8``; its folder need not exist.
-
-    Returns:
-        The path.
-
-    Raises:
-        ConfigurationError: The path has another ending.
-        EnvFailure: The compiler cannot run on this machine, or refuses the game.
-        DataError: TextWorld does not understand the game.
-        DependencyNotInstalled: The package ``textworld`` is missing.
-    """
-    path = Path(path)
-    if path.suffix != ".z8":
-        raise ConfigurationError(f"expected a path that ends in .z8, got {path}")
-    upstream.load_textworld()
-    from textworld.generator import CouldNotCompileGameError, inform7
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".compiling-", dir=path.parent) as scratch:
-            story, description = Path(scratch, "game.z8"), Path(scratch, "game.json")
-            description.write_text(json.dumps(game))
-            source = _inform_source(game)
-            inform7.compile_inform7_game(source, str(story))
-            os.replace(description, path.with_suffix(".json"))
-            os.replace(story, path)
-    except (CouldNotCompileGameError, OSError) as error:
-        raise EnvFailure(
-            "expected TextWorld's Inform 7 compiler to make a story file, but it failed; its "
-            "programs must be able to run on this machine, there must be room in "
-            f"{path.parent} and in the system's temporary folder, and a game must fit in a .z8 "
-            f"file: use the native engine, or a smaller setting ({error})"
-        ) from error
-    return path
-
-
-def _inform_source(game: Mapping[str, Any]) -> str:
-    """Return a game as source for the compiler."""
-    from textworld.generator import Game as TextWorldGame
-    from textworld.generator.inform7 import generate_inform7_source
-
-    try:
-        with upstream.lock:
-            return str(generate_inform7_source(TextWorldGame.deserialize(game)))
-    except Exception as error:  # TextWorld takes every part of a game for granted
-        raise DataError(
-            f"expected a game that TextWorld can compile, but it stopped with "
-            f"{type(error).__name__}: {error}; make the game with tw-make"
-        ) from error
 
 
 def _make(textworld: ModuleType, settings: Settings, seed: int, split: str) -> Any:

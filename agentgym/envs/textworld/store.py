@@ -25,7 +25,8 @@ from pathlib import Path
 
 from agentgym.caching import cache_folder, check_folder, load, save, save_folder
 from agentgym.envs.textworld import splits
-from agentgym.envs.textworld.generate import Game, compile_game, version
+from agentgym.envs.textworld.compiler import compile_game
+from agentgym.envs.textworld.generate import Game, version
 from agentgym.envs.textworld.knobs import Settings
 from agentgym.errors import DataError, EnvFailure
 
