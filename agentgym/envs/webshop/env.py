@@ -17,7 +17,6 @@ from agentgym.envs.webshop.checks import choice, flag
 from agentgym.envs.webshop.commands import Command, line
 from agentgym.envs.webshop.engine import Session
 from agentgym.envs.webshop.nouns import NounSource
-from agentgym.envs.webshop.reward import MODES
 from agentgym.envs.webshop.shop import (
     OBSERVATION_MODES,
     Shop,
@@ -124,9 +123,9 @@ class WebShopEnv(TextEnv):
     ) -> None:
         self.observation_mode = choice("observation_mode", observation_mode, OBSERVATION_MODES)
         self.page_size = page_size(observation_mode, results_per_page)
-        self.reward_mode = choice("reward", reward, MODES)
+        self.reward_mode = reward
         self.show_score = flag("show_score", show_score)
-        self.view = View(self.page_size, expert, highlights)
+        self.view = View(self.page_size, expert, highlights, reward)
         if expert == "thinking" and (observation_mode, kwargs.get("grammar")) not in THINKING:
             raise ConfigurationError(
                 "expected expert='thinking' only with observation_mode='compact' and the native "

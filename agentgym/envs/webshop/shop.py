@@ -28,6 +28,7 @@ from agentgym.envs.webshop.goals import Goal, generated_goals
 from agentgym.envs.webshop.nouns import BUILTIN, NounSource, cache_key, freeze, of_item
 from agentgym.envs.webshop.oracle import Expert
 from agentgym.envs.webshop.products import Instruction, Product
+from agentgym.envs.webshop.reward import MODES
 from agentgym.envs.webshop.tasks import GOALS_PER_PRODUCT, generated_tasks, listed_tasks
 from agentgym.envs.webshop.world import HITS, World, official_goals
 from agentgym.errors import ConfigurationError
@@ -141,6 +142,8 @@ class View:
     does as ``careful`` and says what it compares."""
     highlights: bool = False
     """Whether results lines show the highlights of products."""
+    reward: str = "official"
+    """Reward mode by which an expert judges what it finds."""
 
     def __post_init__(self) -> None:
         """Validate.
@@ -150,11 +153,12 @@ class View:
         """
         choice("expert", self.expert, EXPERTS)
         flag("highlights", self.highlights)
+        choice("reward", self.reward, MODES)
 
     def expert_for(self, world: World) -> Expert:
         """Return the expert of a world."""
         if self.expert != "target":
-            return CarefulExpert(world, self.highlights)
+            return CarefulExpert(world, self.highlights, self.reward)
         return Expert(world)
 
 
