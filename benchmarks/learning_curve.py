@@ -182,7 +182,8 @@ def draw(result: dict[str, Any], path: Path) -> None:
                 axes.plot(grid, line, color=COLOURS[arm], linewidth=0.8, alpha=0.35)
         axes.set(xlabel="environment turns", ylabel=f"validation {name}")
         axes.grid(alpha=0.25)
-    axes.legend()
+    labelled = axes.get_legend_handles_labels()
+    figure.legend(*labelled, loc="outside lower center", ncols=len(result["arms"]), frameon=False)
     figure.savefig(path)
 
 

@@ -127,7 +127,8 @@ def draw(families: dict[str, list[dict[str, Any]]], path: Path) -> None:
         )  # fmt: skip
         axes.grid(axis="y", alpha=0.25)
     panels[0].set_ylabel("success on held-out tasks")
-    panels[-1].legend(fontsize=7, loc="lower right")
+    labelled = panels[0].get_legend_handles_labels()
+    figure.legend(*labelled, loc="outside lower center", ncols=5, fontsize=8, frameon=False)
     figure.savefig(path)
 
 
