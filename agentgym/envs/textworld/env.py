@@ -9,12 +9,13 @@ import numpy as np
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
+from agentgym.envs.textworld.arguments import check_knobs, flag, task_set
 from agentgym.envs.textworld.engine import GameSession
 from agentgym.envs.textworld.rewards import Status, check_reward, potential, progress, value
 from agentgym.envs.textworld.sanitise import read_command
-from agentgym.envs.textworld.settings import DEFAULT, Settings, settings
-from agentgym.envs.textworld.tasks import GameSet, GameTasks
+from agentgym.envs.textworld.settings import Settings
 from agentgym.errors import ConfigurationError
+from agentgym.options import arguments
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
 
@@ -27,12 +28,6 @@ ENGINES = ("native", "inform7")
 
 ENGINE = "native"
 """The engine that is used unless another is named."""
-
-FILES_HORIZON = 50
-"""Turn budget of games from files."""
-
-_OF_THE_BASE = ("split", "grammar", "reward_hooks", "expose_oracle", "render_mode")
-"""Keyword arguments of :class:`~agentgym.core.TextEnv`; all others are knobs of the setting."""
 
 
 class TextWorldEnv(TextEnv):
@@ -55,10 +50,12 @@ class TextWorldEnv(TextEnv):
         show_admissible: Whether each observation ends with the admissible commands.
         max_turns: Turn budget; None is what suits the setting, and 50 for game files.
         **kwargs: Knobs of the challenge (see :mod:`agentgym.envs.textworld.challenges`), and
-            arguments of :class:`~agentgym.core.TextEnv`.
+            arguments of :class:`~agentgym.core.TextEnv`; ``split`` is by default the first that
+            there is, which with game files need not be ``train``.
 
     Raises:
         ConfigurationError: A value is out of range or contradicts another.
+        DataError: A game file cannot be played; names it and what is wrong.
 
     A turn is one command: of an action with several sentences the first counts, and what was left
     out stands in ``info["details"]["ignored"]``. Commands that speak to the interpreter instead of
@@ -94,16 +91,21 @@ class TextWorldEnv(TextEnv):
         max_turns: int | None = None,
         **kwargs: Any,
     ) -> None:
-        knobs = {name: kwargs.pop(name) for name in list(kwargs) if name not in _OF_THE_BASE}
-        self._games, horizon = _task_set(setting, challenge, games, game_files, knobs)
+        own = arguments(type(self))
+        knobs = {name: kwargs.pop(name) for name in list(kwargs) if name not in own}
+        check_knobs(knobs, own)
         if engine not in ENGINES:
             raise ConfigurationError(
-                f"expected engine to be one of {', '.join(ENGINES)}; got {engine!r}"
+                f"expected engine to be one of {', '.join(ENGINES)}; got {engine!r:.80}"
             )
         self.engine = engine
         self.reward_mode = check_reward(reward)
-        self.description, self.inventory = bool(description), bool(inventory)
-        self.show_admissible = bool(show_admissible)
+        self.description = flag(description, "description")
+        self.inventory = flag(inventory, "inventory")
+        self.show_admissible = flag(show_admissible, "show_admissible")
+        self._games, horizon = task_set(
+            setting, challenge, games, game_files, knobs, native=engine == "native"
+        )
         self._session: GameSession | None = None
         self._process: StoryProcess | None = None
         self._playing = ""
@@ -112,6 +114,7 @@ class TextWorldEnv(TextEnv):
         self._script: tuple[str, ...] | None = None
         self._phi = self._value = 0.0
         turns = horizon if max_turns is None else max_turns
+        kwargs.setdefault("split", self._games.splits[0])  # files need not have a train split
         super().__init__(self._games, max_turns=turns, **kwargs)
 
     @property
@@ -262,35 +265,3 @@ class TextWorldEnv(TextEnv):
         self._session = None
         if session_state is not None and self._task is not None:
             self._enter(self._task).restore(session_state)
-
-
-def _task_set(
-    setting: str | Settings | None,
-    challenge: str | None,
-    games: Mapping[str, int] | int | None,
-    game_files: Source | Mapping[str, Source] | None,
-    knobs: Mapping[str, Any],
-) -> tuple[GameSet, int]:
-    """Choose the task set, and the turn budget that suits it.
-
-    Raises:
-        ConfigurationError: The arguments contradict each other, or one is wrong.
-    """
-    named = {"setting": setting, "challenge": challenge, "game_files": game_files}
-    given = [f"{name}={value!r}" for name, value in named.items() if value is not None]
-    if len(given) > 1:
-        raise ConfigurationError(
-            f"expected one of {', '.join(named)}, got {' and '.join(given)}; a named setting "
-            "already says its challenge, and files have none"
-        )
-    if game_files is None:
-        chosen = settings(setting or challenge or DEFAULT, **knobs)
-        return GameTasks(chosen, games), chosen.horizon
-    if knobs or games is not None:
-        raise ConfigurationError(
-            f"expected no knobs with game_files, got {', '.join([*knobs, 'games'][:3])}; the files "
-            "are what they are"
-        )
-    from agentgym.envs.textworld.files import FileTasks
-
-    return FileTasks(game_files), FILES_HORIZON
