@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from trainers.config import TrainConfig
 
-INTERRUPTED = 130
 LISTS = ("--env-args", "--template-args")
 """Flags that take a list and may be repeated."""
 DISK = (
@@ -33,10 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # One thread per process: small models on few cores lose more at barriers than they gain.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        from agentgym.cli.exits import run_command
-    except KeyboardInterrupt:  # before anything could be said about it
-        return INTERRUPTED
+    from agentgym.cli.exits import run_command
+
     return run_command(
         "agentgym-train",
         lambda: _main(argv),

@@ -202,7 +202,7 @@ def _write(path: Path, text: str) -> None:
             path.write_text(text, encoding="utf-8")
         else:
             write_atomically(path.resolve(), text.encode())  # a link stays one
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _not_writable(path, error) from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 import tempfile
 import traceback
@@ -59,7 +60,8 @@ def run_command(
     except AgentGymError as error:
         return _fail(program, str(error))
     except Exception as error:
-        if isinstance(error, OSError) and _output_is_closed():
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            _drop_output()
             return OUTPUT_CLOSED
         return _fail(program, *_reason(error, explain))
 
@@ -96,11 +98,9 @@ def _fail(program: str, message: str, code: int = BAD_INPUT) -> int:
 
 def _say(text: str) -> None:
     """Write to standard error, if anybody listens there."""
-    try:
+    with suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
-    except OSError:
-        _discard(sys.stderr)
-    _output_is_closed()
+    _drop_output()
 
 
 def _open_streams() -> None:
@@ -109,29 +109,28 @@ def _open_streams() -> None:
         stream = getattr(sys, name)
         if stream is None:  # closed by whoever started the process
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
-        elif name != "stderr" and hasattr(stream, "reconfigure"):
+        elif hasattr(stream, "reconfigure"):
+            errors = "backslashreplace" if name == "stderr" else "replace"
             with suppress(OSError, ValueError):  # somebody has read from it already
-                stream.reconfigure(errors="replace")
+                stream.reconfigure(errors=errors)
 
 
-def _output_is_closed() -> bool:
-    """Return whether nobody reads the output any more.
+def _nobody_reads() -> bool:
+    """Return whether the reader of an output has gone; other pipes may break, too."""
+    if not hasattr(select, "poll"):
+        return True
+    poll = select.poll()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            poll.register(stream.fileno(), 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
-    What cannot be written is dropped, or the interpreter would complain about it at its end.
-    """
-    closed = False
+
+def _drop_output() -> None:
+    """Forget what cannot be written, or the interpreter would complain about it at its end."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except BrokenPipeError:
-            closed = True
-            _discard(stream)
         except (OSError, ValueError):
-            _discard(stream)
-    return closed
-
-
-def _discard(stream: object) -> None:
-    """Send what a stream still holds to nowhere."""
-    with suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # type: ignore[attr-defined]
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

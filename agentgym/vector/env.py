@@ -43,12 +43,14 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
     returns arrays. The same seeds and actions give the same results on every back end with any
     number of workers.
 
-    A failure costs one episode and never stops the run: when an environment raises, hangs beyond
-    its time limit, or takes its worker process down, its episode ends with ``terminated=True``,
-    reward 0, ``info["stop_reason"] == "error"`` and ``info["error"]``. When the reset itself fails,
+    A failure costs one episode and never stops the run: when an environment raises anything,
+    returns what is no transition, hangs beyond its time limit, or takes its worker process down,
+    its episode ends with ``terminated=True``, reward 0, ``info["stop_reason"] == "error"`` and
+    ``info["error"]``; the transitions of the others reach the caller as ever. When the reset itself fails,
     its info says so in the same way, and the next step of the slot ends the episode. The next reset
-    of the slot makes a new environment. Only the caller's own mistakes (an unknown reset option or
-    task, an action that is not text) are raised to him.
+    of the slot makes a new environment. Only the caller's own mistakes are raised (a wrong reset
+    option, a task that does not exist, an action that is not text), and what ends the program:
+    Ctrl-C, and what a signal handler raises.
 
     Args:
         env_fns: One factory for each slot.
@@ -58,8 +60,9 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
             never more than there are slots.
         step_timeout: Seconds that one step of one environment may take. In process it has no
             effect; a thread is abandoned; a process is killed and replaced, and the other
-            environments of that process are brought back to where they were by repeating their
-            actions.
+            environments of that process are brought back to where they were: by a snapshot and
+            their last actions, or, where the family or a wrapper allows no snapshots, by their
+            reset and all actions since.
         reset_timeout: Seconds for a reset or a call; default: ten times ``step_timeout``.
         autoreset_mode: What :meth:`step` does with episodes that ended. ``DISABLED`` leaves them to
             ``reset(options={"reset_mask": ...})``. The rollout face never resets by itself.

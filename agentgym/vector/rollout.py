@@ -11,10 +11,8 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.options import check_seed
 from agentgym.vector import infos as _infos
 from agentgym.vector.backends import Backend, derive_seed
+from agentgym.vector.members import Reset, Step
 from agentgym.vector.slots import Failure, Mistake
-
-Reset = tuple[str, dict[str, Any]]
-Step = tuple[str, float, bool, bool, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +205,7 @@ class RolloutFace(ABC):
         broken = [
             (slot, {"task_id": snapshot.info["task_id"]})
             for slot, snapshot in zip(slots, snapshots, strict=True)
-            if (last := self._last[slot]) is None or last["stop_reason"] == "error"
+            if (last := self._last[slot]) is None or last.get("stop_reason") == "error"
         ]
         if broken:
             self.reset_slots([s for s, _ in broken], options=[o for _, o in broken])

@@ -29,6 +29,9 @@ ENGINES = ("native", "inform7")
 ENGINE = "native"
 """The engine that is used unless another is named."""
 
+_FORKED = ("_plan", "_left", "_script", "_phi", "_value")
+"""Attributes of an episode that a snapshot holds, besides the state of the game."""
+
 
 class TextWorldEnv(TextEnv):
     """Reach the objective of a TextWorld game with typed commands.
@@ -118,6 +121,11 @@ class TextWorldEnv(TextEnv):
         super().__init__(self._games, max_turns=turns, **kwargs)
 
     @property
+    def _made_with(self) -> dict[str, str]:
+        """What a snapshot must have in common with the environment that it is restored in."""
+        return {"engine": self.engine, "reward": self.reward_mode}
+
+    @property
     def session(self) -> GameSession:
         """The running game."""
         assert self._session is not None, "call env.reset() first"
@@ -188,13 +196,26 @@ class TextWorldEnv(TextEnv):
         return self._phi
 
     def _snapshot(self) -> Any:
-        episode = self._plan, self._left, self._script, self._phi, self._value
-        return self.session.snapshot(), episode
+        episode = {name: getattr(self, name) for name in _FORKED}
+        return {**self._made_with, "game": self.session.snapshot(), "episode": episode}
 
     def _restore(self, state: Any) -> None:
-        game, episode = state
-        self._plan, self._left, self._script, self._phi, self._value = episode
-        self._enter(self.task).restore(game)
+        found = {name: state.get(name) for name in self._made_with if isinstance(state, dict)}
+        if found != self._made_with:
+            raise ConfigurationError(
+                f"expected a snapshot of an environment with {self._made_with}, got one with "
+                f"{found}; restore it in an environment that is made as its own was"
+            )
+        try:
+            episode = {name: state["episode"][name] for name in _FORKED}
+            self._continue(self.task, state["game"])
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ConfigurationError(
+                f"expected a snapshot as env.snapshot() returns it, but the game of "
+                f"{self.task.id} has no such state ({type(error).__name__}: {error})"
+            ) from error
+        for name, value_of in episode.items():
+            setattr(self, name, value_of)
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -230,6 +251,23 @@ class TextWorldEnv(TextEnv):
             self._playing = task.id
         return self._session
 
+    def _continue(self, task: Task, state: Any) -> None:
+        """Bring a task's game into a state; where that fails, the game is what it was."""
+        before = self._session
+        session = before if before and self._playing == task.id else self._open(task)
+        then = before.snapshot() if before else None
+        try:
+            session.restore(state)
+        except BaseException:
+            if session is not before:
+                session.close()
+            if before:
+                before.restore(then)
+            raise
+        if session is not before:
+            self._leave()
+        self._session, self._playing = session, task.id
+
     def _open(self, task: Task) -> GameSession:
         """Start the engine on a task's game."""
         # Imported here, as making an environment should be quick, and one engine is enough.
@@ -264,4 +302,4 @@ class TextWorldEnv(TextEnv):
         self.__dict__.update(state)
         self._session = None
         if session_state is not None and self._task is not None:
-            self._enter(self._task).restore(session_state)
+            self._continue(self._task, session_state)
