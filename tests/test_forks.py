@@ -73,9 +73,7 @@ def test_a_snapshot_fits_where_the_arguments_are_equal() -> None:
         ToyEnv(grammar="native", reward_hooks=(TurnCost(0.25), Progressive()), max_turns=8),
         copy.deepcopy(env),
         pickle.loads(pickle.dumps(env)),
-        gymnasium.make(
-            "agentgym-test/Toy-v0", reward_hooks=[TurnCost(0.25), Progressive()]
-        ).unwrapped,  # type: ignore[list-item]
+        made.unwrapped,
     ]
     for other in others:
         other.restore(state)
