@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+from gymnasium.envs.registration import EnvSpec
 
 from agentgym.cli import making
 from agentgym.core import TextEnv
@@ -30,6 +31,8 @@ DEFAULT_MINUTES = 12.0
 DEFAULT_PANEL = 500
 """Evaluation tasks where the settings are silent and the test split has as many."""
 TRAIN, VALID, TEST = "train", "valid", "test"
+STARTS = 20
+"""Tasks that are tried in the search for one that starts."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class Plan:
     """Held-out tasks on which policies are compared."""
     out: Path
     """Folder of the run."""
+    has_expert: bool = True
+    """Whether the environment knows an expert: without one there are no demonstrations."""
 
     @property
     def seconds(self) -> float:
@@ -131,6 +136,11 @@ class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
         super().__init__(base)
         self.base = base
 
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+        """That of the environment: the guard changes nothing of what is played."""
+        return self.env.spec
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
@@ -187,16 +197,24 @@ def make_plan(config: TrainConfig) -> Plan:
     env = make_env(env_id, kwargs)
     try:
         fit = _fit(config.fit, env)
+        expert = _has_expert(env)
         panel = _panel_size(config, env)
         # A first stage that no task fits is noticed now, not after the warm start.
         feed = TaskFeed(env.tasks, TRAIN, config.seed, fit)
         feed.draw(1, config.rl.groups, min(schedule.rounds))
     finally:
         env.close()
+    if config.sft.max_steps and not expert:
+        raise ConfigurationError(
+            f"expected --sft.max-steps 0, because {env_id} has no expert whose episodes could be "
+            f"imitated; got {config.sft.max_steps}"
+        )
     model = Path(config.model).name
     out = config.out or Path("runs") / f"{name}-{model}-seed{config.seed}"
     steps = config.steps or defaults.steps
-    return Plan(config, name, env_id, kwargs, schedule, fit, steps, preset, defaults, panel, out)
+    return Plan(
+        config, name, env_id, kwargs, schedule, fit, steps, preset, defaults, panel, out, expert
+    )
 
 
 def _schedule(config: TrainConfig, defaults: FamilyDefaults) -> Stages:
@@ -222,6 +240,18 @@ def _fit(asked: bool | None, env: TextEnv) -> bool:
             "does not know them; pass --no-fit"
         )
     return known if asked is None else asked
+
+
+def _has_expert(env: TextEnv) -> bool:
+    """Return whether an expert can say what to do in the first training task that starts."""
+    for index in range(min(STARTS, env.tasks.len(TRAIN))):
+        try:
+            env.reset(seed=0, options={"split": TRAIN, "index": index})
+        except Exception:
+            logger.info("task %d of %s does not start", index, env.tasks.name, exc_info=True)
+        else:
+            return env.oracle_action() is not None
+    return True  # Whatever fails is reported by the phases that play.
 
 
 def _panel_size(config: TrainConfig, env: TextEnv) -> int:
