@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from agentgym.errors import EnvFailure, NotSupported
+from agentgym.policies import OraclePolicy
 from tests.toy import ToyEnv
 from tests.trainers import toy_runs
 from trainers.folder import COMPLETE, RunFolder
@@ -17,7 +18,7 @@ from trainers.warmstart import (
     Gate,
     demonstration_tasks,
     demonstrations,
-    expert_texts,
+    spoken_texts,
     warm_start,
 )
 
@@ -63,7 +64,8 @@ def test_the_vocabulary_is_that_of_the_experts_episodes(tmp_path):
 
 
 def test_texts_are_observations_and_actions_in_turn():
-    texts = list(expert_texts(GuardedEnv(ToyEnv()), [{"split": "train", "index": 0}]))
+    env = GuardedEnv(ToyEnv())
+    texts = list(spoken_texts(env, [{"split": "train", "index": 0}], OraclePolicy(env)))
     assert texts[0].startswith("press ")
     assert all(text.startswith("press ") for text in texts[1::2])
     assert texts[-1] == "the door opens"
@@ -155,7 +157,7 @@ def test_demonstrations_that_fail_are_left_out(tmp_path):
     with pytest.raises(EnvFailure, match="all 2 failed; first: RuntimeError: no power"):
         demonstrations(env, [tasks[0], tasks[6]], policy)
     with pytest.raises(EnvFailure, match="all failed; last: RuntimeError: no power"):
-        list(expert_texts(env, [tasks[0], tasks[6]]))
+        list(spoken_texts(env, [tasks[0], tasks[6]], OraclePolicy(env)))
 
 
 def test_an_environment_without_an_expert_is_an_error_of_its_own(tmp_path):
@@ -163,5 +165,6 @@ def test_an_environment_without_an_expert_is_an_error_of_its_own(tmp_path):
         def _oracle_action(self) -> None:
             return None
 
+    env = GuardedEnv(Mute())
     with pytest.raises(NotSupported, match="expert action"):
-        list(expert_texts(GuardedEnv(Mute()), [{"split": "train", "index": 0}]))
+        list(spoken_texts(env, [{"split": "train", "index": 0}], OraclePolicy(env)))
