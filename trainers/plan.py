@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import math
 from collections.abc import Iterator, Mapping
@@ -12,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-from gymnasium.envs.registration import EnvSpec, load_env_creator
+from gymnasium.envs.registration import EnvSpec
 
-import agentgym.registration as registration
+from agentgym.cli import making
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
 from trainers.algorithms.presets import SERVES, get_preset
@@ -121,33 +120,7 @@ def make_env(env_id: str, kwargs: Mapping[str, Any]) -> TextEnv:
     Raises:
         ConfigurationError: The environment does not take one of the arguments.
     """
-    try:
-        env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
-    except AgentGymError:
-        raise
-    except (TypeError, ValueError) as error:
-        _check_kind(env_id)
-        raise ConfigurationError(
-            f"expected --env-args that {env_id} takes, got {dict(kwargs)}: {error}"
-        ) from error
-    unwrapped = env.unwrapped
-    if not isinstance(unwrapped, TextEnv):
-        raise _not_text(type(unwrapped).__name__)
-    return unwrapped
-
-
-def _check_kind(env_id: str) -> None:
-    """Say so if an id is not that of a text environment, rather than blame its arguments."""
-    point = gymnasium.spec(env_id).entry_point
-    made = load_env_creator(point) if isinstance(point, str) else point
-    if isinstance(made, type) and not issubclass(made, TextEnv):
-        raise _not_text(made.__name__)
-
-
-def _not_text(name: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"expected --env to be an environment of text (an agentgym.core.TextEnv), got {name}"
-    )
+    return making.make_env(env_id, kwargs, "--env-args")
 
 
 class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
@@ -207,14 +180,14 @@ def make_plan(config: TrainConfig) -> Plan:
         AgentGymError: A setting names something that does not exist, or is out of range.
     """
     validate(config)
-    name, env_id = _resolve(config.env)
+    name, env_id = making.resolve(config.env)
     asked = parse_env_args(config.env_args)
     defaults = defaults_for(name).suited(asked)
     kwargs = {**defaults.env, **asked}
     try:
         preset = get_preset(config.preset)
         preset.require(SERVES)
-        loss_arguments(preset.loss, "reference" in preset.needs)
+        loss_arguments(preset.loss)
         schedule = _schedule(config, defaults)
     except AgentGymError:
         raise
@@ -242,23 +215,6 @@ def make_plan(config: TrainConfig) -> Plan:
     return Plan(
         config, name, env_id, kwargs, schedule, fit, steps, preset, defaults, panel, out, expert
     )
-
-
-def _resolve(name: str) -> tuple[str, str]:
-    """Return short name and id of an environment; ids registered elsewhere are accepted."""
-    if ":" in name:
-        module, _, name = name.partition(":")
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            raise ConfigurationError(
-                f"expected --env MODULE:ID with a module that can be imported, got {module!r}: "
-                f"{error}"
-            ) from error
-    if name in gymnasium.registry and not name.startswith("agentgym/"):
-        return name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower(), name
-    entry = registration.family(name)
-    return entry.name, entry.id
 
 
 def _schedule(config: TrainConfig, defaults: FamilyDefaults) -> Stages:
