@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from agentgym.errors import EnvFailure, NotSupported
+from agentgym.errors import DependencyNotInstalled, EnvFailure, NotSupported
 from agentgym.policies import OraclePolicy
 from tests.toy import ToyEnv
 from tests.trainers import toy_runs
@@ -145,6 +146,15 @@ def test_the_gate_leaves_failed_episodes_out(tmp_path):
     gate.close()
     assert gate.success == 1.0
     assert any(trajectory.stop_reason == "error" for trajectory in played)
+
+
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="tests/trainers/vllm plays on it")
+def test_the_gate_plays_on_the_engine_that_was_chosen(tmp_path):
+    plan, folder = started(tmp_path / "run")
+    policy = warm_start(plan, folder, Display(quiet=True))
+    chosen = make_plan(toy_runs.config(tmp_path / "run", engine="vllm", **QUICK))
+    with pytest.raises(DependencyNotInstalled, match="vllm"):
+        Gate(chosen, folder, policy)
 
 
 def test_demonstrations_that_fail_are_left_out(tmp_path):
