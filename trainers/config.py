@@ -95,7 +95,7 @@ class LoraConfig:
     alpha: int = 32
     """Scale of the update, relative to the rank."""
     dropout: float = 0.0
-    """Dropout on the adapter's input; 0, as the policy that is trained must be the one that acts."""
+    """Dropout on the adapters; 0, as the policy that is trained must be the one that acts."""
 
 
 @dataclass(frozen=True)
