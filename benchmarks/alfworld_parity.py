@@ -35,6 +35,8 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
+from provenance import to_json
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from alfworld_duel import POLICIES, Arena
@@ -117,7 +119,7 @@ def main() -> int:
     parser.add_argument("--difficulty", choices=sorted(DIFFICULTIES), default="hard")
     parser.add_argument("--worker", action="store_true", help="real engine in its own process")
     result = compare(parser.parse_args())
-    print(json.dumps(result, indent=2))
+    print(to_json(result))
     return int(not result["good"] or "error" in result)
 
 

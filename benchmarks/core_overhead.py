@@ -11,7 +11,6 @@ Usage:
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import statistics
@@ -22,6 +21,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from provenance import to_json
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -214,7 +215,7 @@ def main() -> None:
         "bars": BARS,
         "met": met,
     }
-    print(json.dumps(report, indent=2))
+    print(to_json(report))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from provenance import to_json
 
 from agentgym.evaluation import mean_ci95
 from agentgym.registration import family
@@ -39,9 +40,10 @@ def main() -> None:
     with ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(lambda seed: run_seed(seed, options), options.seeds))
     result = collect(options)
-    (options.out / "learning_curve.json").write_text(json.dumps(result, indent=2) + "\n")
+    text = to_json(result)
+    (options.out / "learning_curve.json").write_text(text + "\n")
     draw(result, options.out / "learning_curve.png")
-    print(json.dumps(result, indent=2))
+    print(text)
 
 
 def parse() -> argparse.Namespace:
@@ -180,7 +182,8 @@ def draw(result: dict[str, Any], path: Path) -> None:
                 axes.plot(grid, line, color=COLOURS[arm], linewidth=0.8, alpha=0.35)
         axes.set(xlabel="environment turns", ylabel=f"validation {name}")
         axes.grid(alpha=0.25)
-    axes.legend()
+    labelled = axes.get_legend_handles_labels()
+    figure.legend(*labelled, loc="outside lower center", ncols=len(result["arms"]), frameon=False)
     figure.savefig(path)
 
 

@@ -26,6 +26,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from provenance import to_json
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 FAMILIES = {"alfworld": "alfworld_throughput", "textworld": "textworld_throughput"}
@@ -99,7 +101,7 @@ def main() -> None:
         return
     wanted = [args.family] if args.family else list(FAMILIES)
     result = {family: measure(family, {"seconds": args.seconds}) for family in wanted}
-    print(json.dumps({**result, "python": sys.version.split()[0]}, indent=2))
+    print(to_json(result))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ code is 1 where anything differs or nothing was compared. Times are processor ti
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import tempfile
@@ -29,10 +28,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from provenance import to_json
 from stopwatch import Stopwatch
 
 from agentgym.envs.textworld.engine import GameSession, Turn
-from agentgym.envs.textworld.generate import compile_game, make_game
+from agentgym.envs.textworld.compiler import compile_game
+from agentgym.envs.textworld.generate import make_game
 from agentgym.envs.textworld.inform7 import InformSession
 from agentgym.envs.textworld.native_session import NativeSession
 from agentgym.envs.textworld.sanitise import read_command
@@ -253,7 +254,7 @@ def main() -> int:
         result = play(args, watches)
     except AgentGymError as error:
         result = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(result, indent=2))
+    print(to_json(result))
     return int("error" in result or bool(result["differences"]) or not result["games"])
 
 

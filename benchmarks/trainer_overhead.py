@@ -6,11 +6,11 @@ Usage: ``python benchmarks/trainer_overhead.py``. Prints JSON.
 from __future__ import annotations
 
 import itertools
-import json
 import time
 from collections.abc import Sequence
 
 import numpy as np
+from provenance import to_json
 
 from agentgym.vector import TextVectorEnv
 from trainers.algorithms import Batch, advantage, get_preset
@@ -106,7 +106,7 @@ def main() -> None:
         "credit_seconds_per_million_tokens": credit_seconds(),
     }
     met = {name: figures[name] <= bar for name, bar in BARS.items()}
-    print(json.dumps({"figures": figures, "bars": BARS, "met": met}, indent=2))
+    print(to_json({"figures": figures, "bars": BARS, "met": met}))
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@ Every run is ``agentgym-train --env FAMILY --seed SEED`` with nothing else set. 
 where trained minus warm start, paired over the held-out tasks, is above zero at 95 % for the score
 and the success of every run, and no run took longer than ``--bar-minutes``.
 
-Usage: ``python benchmarks/training_gain.py [--env alfworld textworld] [--seeds 0 1 2] [--jobs 2]
-[--out runs/training-gain]``. Prints JSON and writes it to ``--out``, with a picture; finished runs
-are not repeated and interrupted ones continue. Exits with 1 where the bar is not met.
+Usage: ``python benchmarks/training_gain.py [--env alfworld textworld webshop] [--seeds 0 1 2]
+[--jobs 2] [--out runs/training-gain]``. Prints JSON and writes it to ``--out``, with a picture;
+finished runs are not repeated and interrupted ones continue. Exits with 1 where the bar is not met.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-FAMILIES = ("alfworld", "textworld")
+from provenance import to_json
+
+FAMILIES = ("alfworld", "textworld", "webshop")
 BAR_MINUTES = 20.0
 
 
@@ -40,7 +42,7 @@ def main() -> int:
         },
         "met": all(met(row, options.bar_minutes) for row in rows),
     }
-    text = json.dumps(result, indent=2)
+    text = to_json(result)
     (options.out / "training_gain.json").write_text(text + "\n")
     draw(result["families"], options.out / "training_gain.png")
     print(text)
@@ -110,7 +112,7 @@ def draw(families: dict[str, list[dict[str, Any]]], path: Path) -> None:
     """Draw the success before and after reinforcement learning, one line per seed."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(3.6 * len(families), 3.2), dpi=120, layout="constrained")
+    figure = Figure(figsize=(3.4 * len(families), 3.2), dpi=120, layout="constrained")
     panels = figure.subplots(1, len(families), sharey=True, squeeze=False)[0]
     for axes, (env, rows) in zip(panels, families.items(), strict=True):
         for row in rows:
@@ -120,11 +122,13 @@ def draw(families: dict[str, list[dict[str, Any]]], path: Path) -> None:
             mean = sum(row["success"][arm] for row in rows) / len(rows)
             axes.axhline(mean, color="grey", linestyle=style, linewidth=1, label=arm)
         axes.set(
-            title=env, xticks=[0, 1], xticklabels=["warm start", "trained"], ylim=(-0.03, 1.03)
-        )
+            title=env, xticks=[0, 1], xticklabels=["warm start", "trained"],
+            xlim=(-0.4, 1.4), ylim=(-0.03, 1.03),
+        )  # fmt: skip
         axes.grid(axis="y", alpha=0.25)
     panels[0].set_ylabel("success on held-out tasks")
-    panels[-1].legend(fontsize=7, loc="lower right")
+    labelled = panels[0].get_legend_handles_labels()
+    figure.legend(*labelled, loc="outside lower center", ncols=5, fontsize=8, frameon=False)
     figure.savefig(path)
 
 

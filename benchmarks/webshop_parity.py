@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+from provenance import to_json
 
 import agentgym  # noqa: F401  (registers the ids)
 from agentgym.envs.webshop import nouns, official
@@ -291,7 +292,7 @@ def main() -> int:
     result["total"] = {name: sum(run[name] for run in runs) for name in COUNTS}
     result["missing"] = sorted(set(missing))
     result["seconds"] = round(time.perf_counter() - started, 2)
-    print(json.dumps(result, indent=2))
+    print(to_json(result))
     return int("error" in result)
 
 

@@ -12,13 +12,14 @@ Usage:
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from provenance import to_json
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -167,7 +168,7 @@ def main() -> None:
     parser.add_argument("--data-dir", help="folder with official files")
     parser.add_argument("--all-goals", action="store_true", help="official goals, unfiltered")
     args = parser.parse_args()
-    print(json.dumps({k: report(v, args) for k, v in shops(args).items()}, indent=2))
+    print(to_json({name: report(shop, args) for name, shop in shops(args).items()}))
 
 
 if __name__ == "__main__":

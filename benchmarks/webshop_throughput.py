@@ -23,6 +23,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from provenance import to_json
+
 # First visits to a task are part of the mean reset time, not of the median.
 ENV_ID = "agentgym/WebShop-v0"
 BARS: dict[str, tuple[str, float]] = {
@@ -208,7 +210,7 @@ def report(seconds: float, large: int, data_dir: str | None) -> dict[str, Any]:
         if name in figures
     }
     bars = {name: f"{sign} {bar:g}" for name, (sign, bar) in BARS.items() if name in figures}
-    return {"figures": figures, "bars": bars, "met": met, "python": sys.version.split()[0]}
+    return {"figures": figures, "bars": bars, "met": met}
 
 
 def main() -> None:
@@ -223,7 +225,7 @@ def main() -> None:
     if args.group:
         print(json.dumps(GROUPS[args.group](json.loads(args.options))))
         return
-    print(json.dumps(report(args.seconds, args.large, args.data_dir), indent=2))
+    print(to_json(report(args.seconds, args.large, args.data_dir)))
 
 
 if __name__ == "__main__":

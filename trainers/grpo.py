@@ -276,6 +276,9 @@ class MultiTurnTrainer(GRPOTrainer):
 
         return super()._get_per_token_logps_and_entropies(forward, *args, **kwargs)
 
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """Write none: TRL's knows neither the environment nor a model that has no name."""
+
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """Add the collector's state, before the file that marks a checkpoint as whole.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import math
 from collections.abc import Iterator, Mapping
@@ -12,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-from gymnasium.envs.registration import load_env_creator
+from gymnasium.envs.registration import EnvSpec
 
-import agentgym.registration as registration
+from agentgym.cli import making
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
 from trainers.algorithms.presets import SERVES, get_preset
@@ -32,6 +31,8 @@ DEFAULT_MINUTES = 12.0
 DEFAULT_PANEL = 500
 """Evaluation tasks where the settings are silent and the test split has as many."""
 TRAIN, VALID, TEST = "train", "valid", "test"
+STARTS = 20
+"""Tasks that are tried in the search for one that starts."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ class Plan:
     """Held-out tasks on which policies are compared."""
     out: Path
     """Folder of the run."""
+    has_expert: bool = True
+    """Whether the environment knows an expert: without one there are no demonstrations."""
 
     @property
     def seconds(self) -> float:
@@ -117,33 +120,7 @@ def make_env(env_id: str, kwargs: Mapping[str, Any]) -> TextEnv:
     Raises:
         ConfigurationError: The environment does not take one of the arguments.
     """
-    try:
-        env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
-    except AgentGymError:
-        raise
-    except (TypeError, ValueError) as error:
-        _check_kind(env_id)
-        raise ConfigurationError(
-            f"expected --env-args that {env_id} takes, got {dict(kwargs)}: {error}"
-        ) from error
-    unwrapped = env.unwrapped
-    if not isinstance(unwrapped, TextEnv):
-        raise _not_text(type(unwrapped).__name__)
-    return unwrapped
-
-
-def _check_kind(env_id: str) -> None:
-    """Say so if an id is not that of a text environment, rather than blame its arguments."""
-    point = gymnasium.spec(env_id).entry_point
-    made = load_env_creator(point) if isinstance(point, str) else point
-    if isinstance(made, type) and not issubclass(made, TextEnv):
-        raise _not_text(made.__name__)
-
-
-def _not_text(name: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"expected --env to be an environment of text (an agentgym.core.TextEnv), got {name}"
-    )
+    return making.make_env(env_id, kwargs, "--env-args")
 
 
 class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
@@ -158,6 +135,11 @@ class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
     def __init__(self, base: TextEnv) -> None:
         super().__init__(base)
         self.base = base
+
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+        """That of the environment: the guard changes nothing of what is played."""
+        return self.env.spec
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -198,7 +180,7 @@ def make_plan(config: TrainConfig) -> Plan:
         AgentGymError: A setting names something that does not exist, or is out of range.
     """
     validate(config)
-    name, env_id = _resolve(config.env)
+    name, env_id = making.resolve(config.env)
     asked = parse_env_args(config.env_args)
     defaults = defaults_for(name).suited(asked)
     kwargs = {**defaults.env, **asked}
@@ -215,33 +197,24 @@ def make_plan(config: TrainConfig) -> Plan:
     env = make_env(env_id, kwargs)
     try:
         fit = _fit(config.fit, env)
+        expert = _has_expert(env)
         panel = _panel_size(config, env)
         # A first stage that no task fits is noticed now, not after the warm start.
         feed = TaskFeed(env.tasks, TRAIN, config.seed, fit)
         feed.draw(1, config.rl.groups, min(schedule.rounds))
     finally:
         env.close()
+    if config.sft.max_steps and not expert:
+        raise ConfigurationError(
+            f"expected --sft.max-steps 0, because {env_id} has no expert whose episodes could be "
+            f"imitated; got {config.sft.max_steps}"
+        )
     model = Path(config.model).name
     out = config.out or Path("runs") / f"{name}-{model}-seed{config.seed}"
     steps = config.steps or defaults.steps
-    return Plan(config, name, env_id, kwargs, schedule, fit, steps, preset, defaults, panel, out)
-
-
-def _resolve(name: str) -> tuple[str, str]:
-    """Return short name and id of an environment; ids registered elsewhere are accepted."""
-    if ":" in name:
-        module, _, name = name.partition(":")
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            raise ConfigurationError(
-                f"expected --env MODULE:ID with a module that can be imported, got {module!r}: "
-                f"{error}"
-            ) from error
-    if name in gymnasium.registry and not name.startswith("agentgym/"):
-        return name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower(), name
-    entry = registration.family(name)
-    return entry.name, entry.id
+    return Plan(
+        config, name, env_id, kwargs, schedule, fit, steps, preset, defaults, panel, out, expert
+    )
 
 
 def _schedule(config: TrainConfig, defaults: FamilyDefaults) -> Stages:
@@ -267,6 +240,18 @@ def _fit(asked: bool | None, env: TextEnv) -> bool:
             "does not know them; pass --no-fit"
         )
     return known if asked is None else asked
+
+
+def _has_expert(env: TextEnv) -> bool:
+    """Return whether an expert can say what to do in the first training task that starts."""
+    for index in range(min(STARTS, env.tasks.len(TRAIN))):
+        try:
+            env.reset(seed=0, options={"split": TRAIN, "index": index})
+        except Exception:
+            logger.info("task %d of %s does not start", index, env.tasks.name, exc_info=True)
+        else:
+            return env.oracle_action() is not None
+    return True  # Whatever fails is reported by the phases that play.
 
 
 def _panel_size(config: TrainConfig, env: TextEnv) -> int:

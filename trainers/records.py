@@ -1,4 +1,4 @@
-"""Files that survive ``kill -9``: atomic writes, and JSON lines that are cut cleanly."""
+"""JSON-lines files that survive ``kill -9``: they are cut cleanly."""
 
 from __future__ import annotations
 
@@ -9,20 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from agentgym.caching import write_atomically
 from agentgym.errors import DataError
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from agentgym.cache import cache_folder
+from agentgym.caching import cache_folder
 from agentgym.errors import DISTRIBUTION
 from agentgym.registration import FAMILIES
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 
-from agentgym.cache import BoundedCache
+from agentgym.caching import BoundedCache
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.experts.plans import by_length, plan_length, plan_lengths
 from agentgym.envs.alfworld.game import Game

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from agentgym.cache import cache_folder
+from agentgym.caching import cache_folder
 
 LARGEST = 64 << 20
 """Bytes of a cache file that are read at most."""

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from agentgym.cache import cache_folder
+from agentgym.caching import cache_folder
 from agentgym.envs.webshop.world import World
 from agentgym.errors import DataError
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from agentgym.cache import BoundedCache
+from agentgym.caching import BoundedCache
 from agentgym.envs.webshop import compact
 from agentgym.envs.webshop import engine as e
 from agentgym.envs.webshop.engine import Session, State

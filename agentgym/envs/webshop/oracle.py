@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from agentgym.cache import BoundedCache
+from agentgym.caching import BoundedCache
 from agentgym.envs.webshop import engine as e
 from agentgym.envs.webshop.engine import Session, State
 from agentgym.envs.webshop.goals import Goal

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from agentgym.cache import BoundedCache
+from agentgym.caching import BoundedCache
 from agentgym.envs.webshop import official
 from agentgym.envs.webshop.cache import cached
 from agentgym.envs.webshop.careful import CarefulExpert

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from agentgym.cache import BoundedCache
+from agentgym.caching import BoundedCache
 from agentgym.envs.webshop.goals import Goal
 from agentgym.envs.webshop.products import Product
 from agentgym.errors import DataError

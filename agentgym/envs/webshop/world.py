@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agentgym.cache import BoundedCache
+from agentgym.caching import BoundedCache
 from agentgym.envs.webshop import goals as goal_makers
 from agentgym.envs.webshop.goals import Goal
 from agentgym.envs.webshop.products import Instruction, Product, parse_product, usable

@@ -1,0 +1,295 @@
+"""What is kept: generated files between processes, recent results within one.
+
+Whatever lies in the cache folder was written by some process at some time, perhaps on a machine
+that crashed or a disk that was full. So everything is written under a scratch name, forced to the
+disk and renamed into place; and everything is compared with its size and SHA-256 before it is
+believed. What does not fit is made again. A cache that cannot be written is no error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from agentgym.errors import DataError
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+SCRATCH = ".new-"
+"""How names of entries begin that are still being written."""
+ABANDONED = 3600.0
+"""Seconds after which a scratch entry is that of a process which died."""
+MANIFEST = "manifest.json"
+"""File of a stored folder that holds size and SHA-256 of all others."""
+BLOCK = 1 << 20
+
+_log = logging.getLogger(__name__)
+
+
+def cache_folder() -> Path:
+    """Return the folder for generated files; it need not exist.
+
+    Returns:
+        ``AGENTGYM_CACHE``, or ``agentgym`` under ``XDG_CACHE_HOME`` or ``~/.cache``. A user
+        without a home, as in many containers, gets a folder of their own under the system's
+        folder for temporary files.
+    """
+    own = os.environ.get("AGENTGYM_CACHE")
+    if own:
+        return _expanded(own)
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return _expanded(base) / "agentgym"
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part.
+
+    The content reaches the disk before the name does, so this holds after a crash of the machine.
+
+    Args:
+        path: The file; its folder exists.
+        data: Its content.
+
+    Raises:
+        OSError: It cannot be written; the old file is as it was.
+    """
+    scratch = _scratch(path.parent)
+    try:
+        with scratch.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(scratch, path)
+    except BaseException:
+        with suppress(OSError):
+            scratch.unlink()
+        raise
+    _folder_to_disk(path.parent)
+
+
+def save(path: Path, key: str, data: bytes) -> bool:
+    """Store bytes for :func:`load`.
+
+    Args:
+        path: The file; its folder is made if need be.
+        key: What decides the content; kept with it.
+        data: The content.
+
+    Returns:
+        Whether it was stored.
+    """
+    digest = hashlib.sha256(data).hexdigest()
+    head = json.dumps({"key": key, "size": len(data), "sha256": digest}).encode() + b"\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        sweep(path.parent)
+        write_atomically(path, head + data)
+    except OSError as error:
+        _log.info("nothing is kept in %s: %s", path.parent, error)
+        return False
+    return True
+
+
+def load(path: Path, key: str) -> bytes | None:
+    """Read what :func:`save` stored.
+
+    Args:
+        path: The file.
+        key: The key under which it was stored.
+
+    Returns:
+        The content; None if there is no such file, it has another key, or it is damaged.
+    """
+    try:
+        head, _, data = path.read_bytes().partition(b"\n")
+        entry = json.loads(head)
+        sound = (entry["key"], entry["size"]) == (key, len(data))
+        if sound and entry["sha256"] == hashlib.sha256(data).hexdigest():
+            return data
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        _log.warning("making %s again, which cannot be read: %s", path, error)
+        return None
+    _log.warning("making %s again, which is damaged or of another origin", path)
+    return None
+
+
+def save_folder(folder: Path, fill: Callable[[Path], None]) -> bool:
+    """Store a folder of files for :func:`check_folder`.
+
+    Concurrent writers cannot disturb each other: the first one wins.
+
+    Args:
+        folder: The folder; a sound one that is there already is left alone.
+        fill: Writes the files, without folders among them, into the folder it is given.
+
+    Returns:
+        Whether the folder is there now.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        sweep(folder.parent)
+        scratch = _scratch(folder.parent)
+        scratch.mkdir()
+    except OSError as error:
+        _log.info("nothing is kept in %s: %s", folder.parent, error)
+        return False
+    try:
+        fill(scratch)
+        entries = {path.name: _entry(path) for path in sorted(scratch.iterdir())}
+        text = json.dumps({"files": entries}, indent=1)
+        write_atomically(scratch / MANIFEST, text.encode())
+        _folder_to_disk(scratch)
+        os.rename(scratch, folder)
+        _folder_to_disk(folder.parent)
+    except OSError as error:
+        if not folder.is_dir():  # otherwise somebody else was first
+            _log.warning("cannot store %s (%s); it stays in memory", folder, error)
+            return False
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return True
+
+
+def check_folder(folder: Path) -> None:
+    """Compare the files of a stored folder with its manifest.
+
+    Args:
+        folder: What :func:`save_folder` stored.
+
+    Raises:
+        DataError: A file is missing or differs in size or SHA-256; the message names it.
+    """
+    try:
+        content = json.loads((folder / MANIFEST).read_bytes())
+        entries = {str(name): (entry["size"], entry["sha256"])
+                   for name, entry in content["files"].items()}  # fmt: skip
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise DataError(
+            f"expected {folder / MANIFEST} to list the files of this folder, got {error!r}; remove "
+            "the folder, and it is made again"
+        ) from error
+    for name, (size, digest) in entries.items():
+        path = folder / name
+        try:
+            found = path.stat().st_size
+            sound = found == size and _digest(path) == digest
+        except OSError as error:
+            raise DataError(
+                f"expected to read {path}, got {error}; remove the folder, and it is made again"
+            ) from error
+        if not sound:
+            raise DataError(
+                f"expected {path} to have {size} bytes with SHA-256 {digest}, got {found} bytes "
+                "or other content; remove the folder, and it is made again"
+            )
+
+
+def sweep(folder: Path) -> None:
+    """Remove what processes left behind that died while they wrote.
+
+    Args:
+        folder: Where entries are stored.
+
+    Raises:
+        OSError: The folder cannot be read.
+    """
+    # Age, not process ids: a cache may be shared by containers and machines.
+    oldest = time.time() - ABANDONED
+    with os.scandir(folder) as entries:
+        found = [entry.path for entry in entries if entry.name.startswith(SCRATCH)]
+    for path in found:
+        with suppress(OSError):
+            if os.lstat(path).st_mtime >= oldest:
+                continue
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                os.unlink(path)
+
+
+class BoundedCache(dict[Key, Value]):
+    """A dict that is emptied when it is full: bounded, and safe under threads without a lock.
+
+    Args:
+        capacity: Most entries to hold.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__()
+        self.capacity = capacity
+
+    def put(self, key: Key, value: Value) -> Value:
+        """Store and return ``value``."""
+        if len(self) >= self.capacity:
+            self.clear()
+        self[key] = value
+        return value
+
+    def __reduce__(self) -> Any:
+        """A cache travels empty."""
+        return type(self), (self.capacity,)
+
+
+def _expanded(path: str) -> Path:
+    """Resolve ``~``; a user without a home gets a folder that nobody else can write."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # no HOME, and no entry in the password database
+        return _homeless()
+
+
+@cache
+def _homeless() -> Path:
+    """Return a user's folder among the temporary files; they can be anybody's, so it is checked."""
+    if hasattr(os, "getuid"):
+        folder = Path(tempfile.gettempdir()) / f"agentgym-{os.getuid()}"
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if folder.stat().st_uid == os.getuid() and not folder.is_symlink():
+                return folder
+    return Path(tempfile.mkdtemp(prefix="agentgym-"))
+
+
+def _scratch(folder: Path) -> Path:
+    """Return an unused name for an entry that is being written."""
+    return folder / f"{SCRATCH}{uuid.uuid4().hex}"
+
+
+def _entry(path: Path) -> dict[str, Any]:
+    """Force a file to the disk and describe it."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    return {"size": path.stat().st_size, "sha256": _digest(path)}
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file, read in blocks so that none of it stays in memory."""
+    result = hashlib.sha256()
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(BLOCK):
+            result.update(block)
+    return result.hexdigest()
+
+
+def _folder_to_disk(folder: Path) -> None:
+    """Force a rename to the disk, where the system can: folders cannot be opened on Windows."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
