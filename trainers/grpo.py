@@ -34,7 +34,7 @@ from trainers.batching import bucketed, trains, trimmed
 from trainers.collector import Collector, RolloutEvent, TaskSource
 from trainers.credit import Credit, assign, check_sampled
 from trainers.metrics import rollout_metrics
-from trainers.objective import regulariser, with_averaged_ratio
+from trainers.objective import kl_divergence, regulariser, with_averaged_ratio
 from trainers.packing import (
     episode_return,
     gather_tokens,
@@ -252,6 +252,10 @@ class MultiTurnTrainer(GRPOTrainer):
             loss: Tensor = super()._compute_loss(model, with_averaged_ratio(inputs, logps, mask))
         finally:
             self._shared = None
+        if "ref_per_token_logps" in inputs:
+            kind = self.preset.loss.kl
+            gap = kl_divergence(logps.detach(), inputs["ref_per_token_logps"], kind)
+            self._metrics["train"]["kl"].append(self._mean(gap, mask))
         if "token_weights" in inputs:
             extra = regulariser(self.preset.loss, inputs, logps, entropies, mask)
             # TRL's own normaliser: the share of the batch's tokens that falls to one update.
@@ -259,6 +263,12 @@ class MultiTurnTrainer(GRPOTrainer):
             tokens = inputs["num_items_in_batch"] * share / self.accelerator.num_processes
             loss = loss + extra / tokens
         return loss if trained else loss * 0.0
+
+    def _mean(self, values: Tensor, mask: Tensor) -> float:
+        """Mean of (B, T) values over the true entries of a mask in all processes."""
+        sums = torch.stack([values[mask].sum(), mask.sum().to(values.dtype)])
+        total, count = self.accelerator.reduce(sums, reduction="sum").tolist()
+        return float(total / max(1.0, count))
 
     def _get_per_token_logps_and_entropies(self, model: Any, *args: Any, **kwargs: Any) -> Any:
         """TRL's forward pass at explicit positions; within a loss, the one its terms share.
@@ -420,7 +430,7 @@ def _turn_off_dropout(model: torch.nn.Module) -> None:
         for name, value in vars(module).items()
         if isinstance(value, float)
         and value > 0.0
-        and ("dropout" in name or _is_dropout(module, name))
+        and ("drop" in name or _is_dropout(module, name))
     ]
     for module, name in rates:
         setattr(module, name, 0.0)
