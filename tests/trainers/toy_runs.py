@@ -180,6 +180,20 @@ class UnknownLengthEnv(ToyEnv):
         self.tasks.oracle_turns = lambda task: None  # type: ignore[method-assign]
 
 
+class NoExpertEnv(ToyEnv):
+    """An environment that nobody can demonstrate."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.tasks.oracle_turns = lambda task: None  # type: ignore[method-assign]
+
+    def _oracle_action(self) -> str | None:
+        return None
+
+    def _oracle_turns(self) -> int | None:
+        return None
+
+
 class ForeignEnv(gymnasium.Env[str, str]):
     """An environment that is none of agentgym's."""
 
@@ -193,6 +207,7 @@ ENVS: Mapping[str, type[gymnasium.Env[str, str]]] = {
     BROKEN_ID: BrokenEnv,
     EASY_ID: EasyEnv,
     "agentgym-test/UnknownLength-v0": UnknownLengthEnv,
+    "agentgym-test/NoExpert-v0": NoExpertEnv,
 }
 for env_id, env_class in ENVS.items():
     if env_id not in gymnasium.registry:
