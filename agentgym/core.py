@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import gymnasium
@@ -21,14 +22,35 @@ from agentgym.errors import NotSupported
 from agentgym.expert import Oracle
 from agentgym.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
 from agentgym.language import ACTION_LENGTH, Language
-from agentgym.options import checked_options, turns
-from agentgym.outcome import Outcome, Snapshot, StopReason, bounded, stop_reason, total
+from agentgym.options import check_arguments, check_render_mode, check_reset, check_seed, integer
+from agentgym.outcome import Outcome, Snapshot, StopReason, bounded, stop_reason, total, well_formed
 from agentgym.spaces import UnicodeText
 from agentgym.tasks import Task, TaskSet
 
 OBSERVATION_LENGTH = 32768
 FORKED = ("turn", "horizon", "_running", "_observation", "_last_action", "_score")
 """Attributes of an episode that a snapshot holds, besides the state of hooks and engine."""
+
+
+class Ranks(dict[str, bytes]):
+    """The place of each action in ``info["admissible_actions"]``, remembered for one task.
+
+    Engines list what they find in an order of their own (by object, by verb, as written in a game
+    file), and such an order gives solutions away. Here the order is that of a hash of the task and
+    the action: the same on every machine, another one in every task, and it tells nothing.
+
+    Args:
+        task_id: Id of the task.
+    """
+
+    def __init__(self, task_id: str) -> None:
+        self._seed = zlib.crc32(task_id.encode("utf-8", "surrogatepass"))
+
+    def __missing__(self, action: str) -> bytes:
+        """Hash an action that was not seen before; the text behind the hash breaks ties."""
+        text = action.encode("utf-8", "surrogatepass")
+        rank = self[action] = zlib.crc32(text, self._seed).to_bytes(4, "big") + text
+        return rank
 
 
 class TextEnv(gymnasium.Env[str, str], ABC):
@@ -42,9 +64,16 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         reward_hooks: Turn-level rewards added to the family's own.
         expose_oracle: Whether ``info["oracle_action"]`` holds the expert's next action.
         render_mode: ``"ansi"`` or None.
+        **unknown: What no class of the family knows; a family passes its ``**kwargs`` through, so
+            that mistyped names arrive here and are refused.
 
     Raises:
-        ConfigurationError: A value is out of range; the message names it.
+        ConfigurationError: A name is unknown (the message lists those that exist), or a value is
+            out of range (the message names it).
+
+    A turn budget is given as ``max_turns`` or as the reset option ``horizon``, never as
+    ``gymnasium.make(..., max_episode_steps=n)``: that wrapper cuts an episode from outside, where
+    neither ``info["horizon"]`` nor ``info["stop_reason"]`` can know of it.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
@@ -60,19 +89,22 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         reward_hooks: Sequence[TurnReward] = (),
         expose_oracle: bool = False,
         render_mode: str | None = None,
+        **unknown: Any,
     ) -> None:
+        check_arguments(type(self), unknown)
         self.language = Language(self.action_specs, grammar)
         self.tasks = tasks
-        self.max_turns = turns(max_turns, "max_turns")
+        self.max_turns = integer(max_turns, "max_turns", 1)
         self.split = tasks.check(split)
         self.expose_oracle = expose_oracle
-        self.render_mode = render_mode
+        self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         self.observation_space = UnicodeText(OBSERVATION_LENGTH)
         self.action_space = UnicodeText(ACTION_LENGTH)
         self.hooks = HookRunner(reward_hooks)
         self.turn = 0
         self.horizon = self.max_turns
         self._task: Task | None = None
+        self._ranks = Ranks("")
         self._running = False
         self._observation = ""
         self._last_action: str | None = None
@@ -89,7 +121,10 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         """Carry out one action in the native grammar; never raises on any text."""
 
     def _admissible(self) -> Sequence[str]:
-        """Return the actions, in the native grammar, that do something in this state."""
+        """Return the actions, in the native grammar, that do something in this state.
+
+        Their order is the engine's; :class:`Ranks` takes it away.
+        """
         return ()
 
     def _state(self) -> str:
@@ -130,30 +165,32 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         Args:
             seed: Seeds ``np_random``, from which the task is drawn if none is named.
             options: ``{"split", "index"}`` or ``{"task_id"}`` choose the task; ``"horizon"`` is
-                this episode's turn budget; ``"training_step"`` is read by scheduled hooks.
+                this episode's turn budget; ``"training_step"`` is read by scheduled hooks. None
+                is as good as left out.
 
         Returns:
             The first observation and the info dict, here with ``goal`` and ``tools``.
 
         Raises:
-            ConfigurationError: An option is unknown or contradicts another.
+            ConfigurationError: An option is unknown, of the wrong type or out of range, or
+                contradicts another; or the seed is no natural number.
             TaskNotFound: The named task does not exist.
         """
-        super().reset(seed=seed)
         self._running = False
-        chosen = checked_options(options)
+        chosen = check_reset(options)
+        super().reset(seed=check_seed(seed))
         task = self.tasks.choose(chosen, self.np_random, self.split)
-        self.horizon = turns(chosen.get("horizon", self.max_turns), "horizon")
+        self.horizon = chosen.get("horizon", self.max_turns)
         self.turn, self._score, self._last_action = 0, 0.0, None
-        self._task = task
-        self._observation = bounded(self._start(task, self.np_random), OBSERVATION_LENGTH)
+        self._begin(task)
+        self._observation = self._text(self._start(task, self.np_random))
         self._running = True
         state_key = self._state_key()
         if self.hooks:
             state = self._turn_state(state_key)
-            self.hooks.reset(state, int(chosen.get("training_step", 0)))
+            self.hooks.reset(state, chosen.get("training_step", 0))
         info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, state_key, "")
-        info["goal"] = task.goal
+        info["goal"] = well_formed(task.goal)
         info["tools"] = self.language.tools()
         return self._observation, info
 
@@ -180,7 +217,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         self._last_action = text or action[:ACTION_LENGTH]
         if outcome.score is not None:
             self._score = outcome.score
-        self._observation = bounded(outcome.observation, OBSERVATION_LENGTH)
+        self._observation = self._text(outcome.observation)
         terminated = bool(outcome.terminated)
         truncated = not terminated and self.turn >= self.horizon
         self._running = not (terminated or truncated)
@@ -249,7 +286,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
             NotSupported: The family's engine cannot do it.
             TaskNotFound: The snapshot is of another task set.
         """
-        self._task = self.tasks.find(state.task_id)
+        self._begin(self.tasks.find(state.task_id))
         self._restore(state.engine)
         for name in FORKED:
             setattr(self, name, state.episode[name])
@@ -271,6 +308,22 @@ class TextEnv(gymnasium.Env[str, str], ABC):
 
     # -- parts ----------------------------------------------------------------------------------
 
+    def _begin(self, task: Task) -> None:
+        """Make ``task`` the task of the episode."""
+        self._task = task
+        self._ranks = Ranks(task.id)
+
+    def _text(self, text: str) -> str:
+        """Return an observation as policies may see it: well-formed, of bounded length."""
+        return bounded(well_formed(text), OBSERVATION_LENGTH)
+
+    def _shuffled(self, actions: Iterable[str]) -> list[str]:
+        """Return actions in the order of ``info["admissible_actions"]``, which tells nothing.
+
+        A family that also lists actions in its observations lists them in this order.
+        """
+        return sorted(actions, key=self._ranks.__getitem__)
+
     def _state_key(self) -> str:
         """Hash the engine's state to 16 hexadecimal digits."""
         text = self._state().encode("utf-8", "surrogatepass")
@@ -291,7 +344,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
     ) -> dict[str, Any]:
         """Assemble the info dict: the same keys at every step, fresh objects, JSON-safe."""
         language = self.language
-        admissible = list(self._admissible()) if self._running else []
+        admissible = self._shuffled(self._admissible()) if self._running else []
         info = {
             "task_id": self.task.id,
             "split": self.task.split,

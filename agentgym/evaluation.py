@@ -12,7 +12,7 @@ import numpy as np
 
 from agentgym.episodes.recorder import Recorder
 from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.policies.base import Policy, begin
+from agentgym.policies.base import Policy, begin, public_info
 from agentgym.policies.oracle import OraclePolicy
 from agentgym.policies.random import RandomPolicy
 from agentgym.statistics import (
@@ -32,6 +32,7 @@ __all__ = [
     "Row",
     "evaluate",
     "mean_ci95",
+    "no_scale",
     "paired_difference",
     "scaled",
     "wilson_ci95",
@@ -56,6 +57,12 @@ class Row:
     """Why the episode ended; ``error`` if the environment failed."""
     error: str = ""
     """What failed, if anything."""
+    invalid: int | None = None
+    """Turns whose action was invalid; None where that was not counted."""
+
+
+EXPERT_SUCCESS = 0.99
+"""Share of the panel that an expert solves at least, if its score is to be called 100."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,13 @@ class Report:
         """Mean number of turns."""
         return sum(row.turns for row in self.valid) / self.n
 
+    @property
+    def invalid_share(self) -> float | None:
+        """Share of turns whose action was invalid; None where that was not counted."""
+        counted = [row for row in self.valid if row.invalid is not None]
+        turns = sum(row.turns for row in counted)
+        return sum(row.invalid or 0 for row in counted) / turns if turns else None
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-safe data.
 
@@ -143,8 +157,13 @@ class Report:
             "success": self.success,
             "success_ci95": list(self.success_ci95),
             "turns_mean": self.turns_mean,
+            "invalid_share": self.invalid_share,
             "rows": [asdict(row) for row in self.rows],
         }
+
+    def _invalid_note(self) -> str:
+        share = self.invalid_share
+        return f", {share:.1%} of them with an invalid action" if share else ""
 
     def table(self) -> Table:
         """Return the summary as a rich table.
@@ -159,13 +178,38 @@ class Report:
         cells = {
             "score": f"{score.value:.3f}  [{score.low:.3f}, {score.high:.3f}]",
             "success": f"{success.value:.3f}  [{success.low:.3f}, {success.high:.3f}]",
-            "turns": f"{self.turns_mean:.1f}",
+            "turns": f"{self.turns_mean:.1f}" + self._invalid_note(),
             "episodes": f"{self.n}" + (f" ({self.errors} failed)" if self.errors else ""),
             "panel": f"{self.split}, seed {self.seed}, sha256 {self.panel_sha256[:16]}",
         }
         for name, cell in cells.items():
             table.add_row(name, cell.replace("[", r"\["))
         return table
+
+
+def no_scale(random: Report, expert: Report | None) -> str:
+    """Say why there is no scale from 0, the random policy, to 100, the expert.
+
+    Args:
+        random: The random policy on a panel.
+        expert: The expert on the same panel at the same horizon; None if the family has none.
+
+    Returns:
+        A sentence; empty where `scaled` can be used with the scores of the two.
+    """
+    if expert is None:
+        return "there is no scale from 0 to 100, because this family has no expert"
+    if expert.success < EXPERT_SUCCESS:
+        return (
+            f"there is no scale from 0 to 100, because the expert solves only {expert.success:.1%} "
+            "of these tasks within this turn budget; raise the horizon"
+        )
+    if not expert.score_mean > random.score_mean:
+        return (
+            "there is no scale from 0 to 100, because the expert scores no better than the random "
+            "policy on these tasks"
+        )
+    return ""
 
 
 def evaluate(
@@ -183,7 +227,8 @@ def evaluate(
     """Play a policy on the fixed panel ``env.unwrapped.tasks.panel(split, n, seed)``.
 
     Args:
-        policy: A policy, or ``"random"`` or ``"oracle"``.
+        policy: A policy, or ``"random"`` or ``"oracle"``. It is given the part of the info dict
+            that `agentgym.policies.PUBLIC_INFO` lists.
         env: A text environment, or the id of one (then it is made and closed here).
         split: Split to evaluate on.
         n: Number of tasks, cut to the split's size; None is the whole split.
@@ -201,6 +246,7 @@ def evaluate(
         TaskNotFound: If there is no such split.
         EnvFailure: If the environment failed in every episode, or the policy's endpoint did.
     """
+    check_seed(seed)
     made: Any = gymnasium.make(env, **dict(env_kwargs or {})) if isinstance(env, str) else env
     try:
         tasks = made.unwrapped.tasks
@@ -224,6 +270,23 @@ def evaluate(
     return Report(env_id, name, split, seed, panel.sha256, tuple(rows))
 
 
+def check_seed(seed: int) -> int:
+    """Return a seed of episodes or panels.
+
+    Args:
+        seed: The seed.
+
+    Returns:
+        The same.
+
+    Raises:
+        ConfigurationError: It is negative, which generators do not take.
+    """
+    if seed < 0:
+        raise ConfigurationError(f"expected a seed of at least 0, got {seed}")
+    return seed
+
+
 def _named(policy: Policy | str, env: gymnasium.Env[str, str], seed: int) -> tuple[Policy, str]:
     if policy == "random":
         return RandomPolicy(seed), "random"
@@ -238,7 +301,7 @@ def _named(policy: Policy | str, env: gymnasium.Env[str, str], seed: int) -> tup
 
 
 def _derive(seed: int, index: int) -> int:
-    return int(np.random.SeedSequence([abs(seed), index]).generate_state(1)[0])
+    return int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
 
 
 def _episode(
@@ -247,14 +310,14 @@ def _episode(
     options: dict[str, Any] = {"task_id": task_id}
     if horizon is not None:
         options["horizon"] = horizon
-    total, over, info = 0.0, False, {"turn": 0, "score": 0.0}
+    total, invalid, over, info = 0.0, 0, False, {"turn": 0, "score": 0.0}
     try:
         observation, info = env.reset(seed=seed, options=options)
     except EnvFailure as failure:
         return Row(task_id, 0.0, False, 0, 0.0, "error", str(failure))
-    begin(policy, observation, info)
+    begin(policy, observation, public_info(info))
     while not over:
-        action = policy.act(observation, info)
+        action = policy.act(observation, public_info(info))
         output = getattr(policy, "last_output", None)
         if output is not None and isinstance(env, Recorder):
             env.annotate(output.text, output.prompt_tokens, output.completion_tokens)
@@ -262,10 +325,11 @@ def _episode(
             observation, reward, terminated, truncated, info = env.step(action)
         except EnvFailure as failure:
             turns, score = int(info["turn"]), float(info["score"])
-            return Row(task_id, score, False, turns, total, "error", str(failure))
+            return Row(task_id, score, False, turns, total, "error", str(failure), invalid)
         total += float(reward)
+        invalid += not info["action_valid"]
         over = terminated or truncated
     return Row(
         task_id, float(info["score"]), bool(info["success"]), int(info["turn"]), total,
-        str(info["stop_reason"]),
+        str(info["stop_reason"]), invalid=invalid,
     )  # fmt: skip

@@ -6,10 +6,13 @@ The hooks themselves are in :mod:`agentgym.rewards`.
 from __future__ import annotations
 
 import copy
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from agentgym.errors import ConfigurationError
 
@@ -60,7 +63,10 @@ class TurnContext:
 
 @runtime_checkable
 class TurnReward(Protocol):
-    """A named, weighted part of the reward, computed turn by turn."""
+    """A named, weighted part of the reward, computed turn by turn.
+
+    The weight is any finite number: a negative one makes a cost of what the hook counts.
+    """
 
     name: str
     weight: float
@@ -74,6 +80,12 @@ class TurnReward(Protocol):
         ...
 
 
+def finite(value: Any) -> bool:
+    """Return whether a value is a number, neither infinite nor NaN."""
+    number = isinstance(value, int | float | np.integer | np.floating)
+    return number and bool(-sys.float_info.max <= value <= sys.float_info.max)
+
+
 class HookRunner:
     """Runs hooks over the turns of an episode and collects their weighted terms.
 
@@ -82,7 +94,8 @@ class HookRunner:
             made with the same hooks share no state.
 
     Raises:
-        ConfigurationError: Two hooks share a name, one is named ``task``, or an entry is no hook.
+        ConfigurationError: An entry is no hook, has no name or a weight that is not finite, two
+            share a name, or one is named ``task``.
     """
 
     def __init__(self, hooks: Sequence[TurnReward]) -> None:
@@ -92,6 +105,13 @@ class HookRunner:
                 raise ConfigurationError(
                     "expected reward hooks with name, weight, __call__(context) and reset(), got "
                     f"{hook!r}; see agentgym.rewards"
+                )
+            if not isinstance(name, str) or not name:
+                raise ConfigurationError(f"expected a reward hook with a name, got {name!r}")
+            if not finite(hook.weight):
+                raise ConfigurationError(
+                    f"expected the weight of reward hook {name!r} to be a finite number, got "
+                    f"{hook.weight!r}"
                 )
             if name == TASK_TERM or names.count(name) > 1:
                 raise ConfigurationError(
@@ -142,6 +162,9 @@ class HookRunner:
 
         Returns:
             A new dict in the order: family's terms, then hooks.
+
+        Raises:
+            ConfigurationError: A hook's value is no finite number.
         """
         before = self._before
         assert before is not None, "HookRunner.reset must come first"
@@ -152,7 +175,12 @@ class HookRunner:
                 before, action, after, result, valid, done, success, self._seen[key],
                 self._training_step,
             )  # fmt: skip
-            result = {**result, hook.name: hook.weight * float(hook(context))}
+            value = hook(context)
+            if not finite(value):
+                raise ConfigurationError(
+                    f"expected reward hook {hook.name!r} to return a finite number, got {value!r}"
+                )
+            result = {**result, hook.name: hook.weight * float(value)}
         self._seen[key] += 1
         self._before = after
         return result

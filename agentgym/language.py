@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from agentgym.actions import GRAMMARS, ActionSpec, openai_tools, parse, prompt, render, strip_think
 from agentgym.errors import ConfigurationError
-from agentgym.outcome import bounded
+from agentgym.outcome import bounded, well_formed
 
 ACTION_LENGTH = 4096
 """Most characters of an action, thinking removed."""
@@ -57,8 +57,7 @@ class Language:
             raise ConfigurationError(
                 f"expected the action to be a str, got {type(action).__name__}: {action!r:.80}"
             )
-        if not action.isascii():
-            action = action.encode("utf-8", "replace").decode("utf-8")
+        action = well_formed(action)
         if self.native:
             return Reading(bounded(strip_think(action), ACTION_LENGTH, brackets=False))
         parsed = parse(action, self.specs, self.grammar)

@@ -1,50 +1,186 @@
-"""Options of ``reset``: which there are, and what values they take."""
+"""What callers may ask for: arguments of an environment, and seed and options of ``reset``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from agentgym.errors import ConfigurationError
 
-RESET_OPTIONS = ("split", "index", "task_id", "horizon", "training_step")
+LARGEST = 2**31 - 1
+"""Largest horizon and training step: what arrays of integers hold on every platform."""
 
 
-def checked_options(options: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Refuse reset options that nothing reads.
-
-    Args:
-        options: What ``reset`` was given.
-
-    Returns:
-        The options, empty for None.
-
-    Raises:
-        ConfigurationError: An option is unknown.
-    """
-    unknown = sorted(set(options or ()) - set(RESET_OPTIONS))
-    if unknown:
-        raise ConfigurationError(
-            f"expected reset options among {', '.join(RESET_OPTIONS)}; got {unknown}"
-        )
-    return options or {}
-
-
-def turns(value: Any, name: str) -> int:
-    """Validate a number of turns.
+def integer(value: Any, name: str, low: int | None = None) -> int:
+    """Validate an integer; truth values and floats are none.
 
     Args:
         value: The number.
         name: What it is called in the message.
+        low: Least value, for numbers that :data:`LARGEST` bounds from above; None: no bounds.
 
     Returns:
         The number as an ``int``.
 
     Raises:
-        ConfigurationError: It is not an integer of at least 1.
+        ConfigurationError: It is no integer or out of range.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ConfigurationError(f"expected {name} to be an integer of at least 1, got {value!r}")
+    fits = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not fits or (low is not None and not low <= value <= LARGEST):
+        bounds = "" if low is None else f" from {low} to {LARGEST}"
+        raise ConfigurationError(f"expected {name} to be an integer{bounds}, got {value!r:.80}")
     return int(value)
+
+
+def _text(value: Any, name: str) -> str:
+    """Validate a text."""
+    if not isinstance(value, str):
+        raise ConfigurationError(f"expected {name} to be a str, got {value!r:.80}")
+    return value
+
+
+RESET_OPTIONS: Mapping[str, Callable[[Any, str], Any]] = {
+    "split": _text,
+    "index": integer,
+    "task_id": _text,
+    "horizon": partial(integer, low=1),
+    "training_step": partial(integer, low=0),
+}
+"""The options of ``reset``, each with what validates it."""
+
+
+def check_reset(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Validate the options of ``reset``.
+
+    Args:
+        options: What ``reset`` was given.
+
+    Returns:
+        The options with plain values; those that are None are left out.
+
+    Raises:
+        ConfigurationError: An option is unknown, of the wrong type or out of range.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise ConfigurationError(f"expected reset options as a dict, got {options!r:.80}")
+    unknown = [name for name in options if name not in RESET_OPTIONS]
+    if unknown:
+        raise ConfigurationError(
+            f"expected reset options among {', '.join(RESET_OPTIONS)}; got {_guess(unknown)}"
+        )
+    return {
+        name: RESET_OPTIONS[name](value, f"the reset option {name!r}")
+        for name, value in options.items()
+        if value is not None
+    }
+
+
+def check_seed(seed: Any) -> int | None:
+    """Validate the seed of a reset.
+
+    Args:
+        seed: The seed.
+
+    Returns:
+        The seed as an ``int``, or None.
+
+    Raises:
+        ConfigurationError: It is neither None nor an integer of at least 0.
+    """
+    if seed is None:
+        return None
+    number = integer(seed, "the seed")
+    if number < 0:
+        raise ConfigurationError(f"expected the seed to be at least 0, got {number}")
+    return number
+
+
+def check_render_mode(mode: str | None, modes: Sequence[str]) -> str | None:
+    """Validate a render mode.
+
+    Args:
+        mode: The mode, or None.
+        modes: Those that exist.
+
+    Returns:
+        The same mode.
+
+    Raises:
+        ConfigurationError: There is no such mode.
+    """
+    if mode is not None and mode not in modes:
+        raise ConfigurationError(
+            f"expected render_mode to be None or one of {', '.join(modes)}; got {mode!r}. To play "
+            "an environment at the terminal, use `agentgym play`"
+        )
+    return mode
+
+
+def check_arguments(cls: type, unknown: Mapping[str, Any]) -> None:
+    """Refuse keyword arguments that no constructor of an environment's classes knows.
+
+    Args:
+        cls: Class of the environment.
+        unknown: Arguments that were left over.
+
+    Raises:
+        ConfigurationError: There are any; lists the valid names and the nearest ones.
+    """
+    if unknown:
+        known = sorted(arguments(cls))
+        raise ConfigurationError(
+            f"expected arguments of {cls.__name__} among {', '.join(known)}; "
+            f"got {_guess(unknown, known)}"
+        )
+
+
+@cache
+def arguments(cls: type) -> Mapping[str, Any]:
+    """Collect the keyword arguments that the constructors of a class take together.
+
+    Args:
+        cls: A class whose constructor hands its ``**kwargs`` on to that of its base.
+
+    Returns:
+        Each name with its default (``inspect.Parameter.empty`` where there is none).
+    """
+    found: dict[str, Any] = {}
+    for parameters in _constructors(cls):
+        for parameter in parameters:
+            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+                found.setdefault(parameter.name, parameter.default)
+        if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters):
+            break  # What stands behind gets nothing from the caller.
+    return found
+
+
+def _constructors(cls: type) -> Iterator[list[inspect.Parameter]]:
+    """Yield the parameters of each constructor, from the class to its bases."""
+    for depth, owner in enumerate(base for base in cls.__mro__ if "__init__" in vars(base)):
+        if owner is object:
+            return
+        parameters = list(inspect.signature(vars(owner)["__init__"]).parameters.values())[1:]
+        # What a base requires by position is what its subclass supplies, not the caller.
+        yield [
+            parameter
+            for parameter in parameters
+            if not depth
+            or parameter.kind is not parameter.POSITIONAL_OR_KEYWORD
+            or parameter.default is not parameter.empty
+        ]
+
+
+def _guess(unknown: Any, known: Sequence[str] = tuple(RESET_OPTIONS)) -> str:
+    """Name what is unknown, each with the nearest name that is known."""
+    guesses = []
+    for name in unknown:
+        near = difflib.get_close_matches(str(name), known, 1)
+        guesses.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
+    return ", ".join(guesses)

@@ -40,7 +40,9 @@ class Outcome:
     terms: Mapping[str, float] | None = None
     """Named parts that sum to the reward; ``{"task": reward}`` where left out."""
     details: Mapping[str, Any] | None = None
-    """JSON-safe facts about the reward, for ``info["details"]``."""
+    """JSON-safe facts about the turn, for ``info["details"]``. Under the key ``"reason"`` stands
+    why an action was not understood or could not be done, wherever the observation has to keep the
+    original's words and so cannot say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,20 @@ def total(values: Iterable[float]) -> float:
     for value in values:
         result += value
     return result
+
+
+def well_formed(text: str) -> str:
+    """Replace lone surrogates, which cannot be encoded and so would break what reads the text.
+
+    Args:
+        text: Text from a model or a data file.
+
+    Returns:
+        The same text, with ``?`` for each lone surrogate.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def bounded(text: str, length: int, *, brackets: bool = True) -> str:

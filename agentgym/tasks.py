@@ -111,7 +111,8 @@ class TaskSet(ABC):
         """Return the task that reset options name, or draw one.
 
         Args:
-            options: May hold ``task_id``, or ``split`` and ``index``.
+            options: May hold ``task_id``, or ``split`` and ``index``; validated (see
+                :func:`agentgym.options.check_reset`).
             rng: Generator for the draw.
             split: Split to draw from if the options name none.
 
@@ -122,16 +123,16 @@ class TaskSet(ABC):
             ConfigurationError: Both a task id and a split or index are given.
             TaskNotFound: The named task does not exist.
         """
-        if options.get("task_id") is not None:
+        if "task_id" in options:
             if "index" in options or "split" in options:
                 raise ConfigurationError(
                     "expected either task_id, or split with index, in the reset options; got both"
                 )
             return self.find(options["task_id"])
         split = options.get("split", split)
-        if options.get("index") is None:
+        if "index" not in options:
             return self.draw(rng, self.check(split))
-        index = int(options["index"])
+        index = options["index"]
         return self.task(self.check(split, index), index)
 
     def iterate(self, split: str) -> Iterator[Task]:

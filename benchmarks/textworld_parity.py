@@ -32,7 +32,8 @@ from provenance import to_json
 from stopwatch import Stopwatch
 
 from agentgym.envs.textworld.engine import GameSession, Turn
-from agentgym.envs.textworld.generate import compile_game, make_game
+from agentgym.envs.textworld.compiler import compile_game
+from agentgym.envs.textworld.generate import make_game
 from agentgym.envs.textworld.inform7 import InformSession
 from agentgym.envs.textworld.native_session import NativeSession
 from agentgym.envs.textworld.sanitise import read_command

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,8 +17,10 @@ from agentgym.core import OBSERVATION_LENGTH, TextEnv
 from agentgym.errors import ConfigurationError, NotSupported, TaskNotFound
 from agentgym.hooks import TurnContext
 from agentgym.language import ACTION_LENGTH, Language
+from agentgym.options import LARGEST
 from agentgym.outcome import Outcome, StopReason, bounded, stop_reason
 from agentgym.tasks import Task, TaskList
+from agentgym.vector import TextVectorEnv
 from tests.faulty import FaultyEnv
 from tests.toy import COLOURS, TOY_ID, ToyEnv
 
@@ -168,6 +171,67 @@ def test_the_family_never_sees_thoughts_or_endless_text() -> None:
     assert len(observation) == OBSERVATION_LENGTH and "cut" in observation[-60:]
 
 
+def test_lone_surrogates_of_data_never_reach_a_policy() -> None:
+    class Broken(Echo):
+        def _start(self, task: Task, rng: np.random.Generator) -> str:
+            return "caf\u00e9 \ud800"
+
+    env = Broken({"say it": Outcome("\udfff!")})
+    env.tasks = TaskList("echo", {"train": [Task("echo/0", "train", 0, "talk \ud800", {})]})
+    observation, info = env.reset()
+    assert (observation, info["goal"]) == ("caf\u00e9 ?", "talk ?")
+    assert env.step("say it")[0] == "?!"
+
+
+class Listed(ToyEnv):
+    """Lists its actions in the order in which the task wants them: the worst order there is."""
+
+    turned = False
+
+    def _admissible(self) -> Sequence[str]:
+        wanted = [f"press {colour}" for colour in self._wanted[self._pressed :]]
+        listed = list(dict.fromkeys(wanted + [f"press {colour}" for colour in COLOURS]))
+        return listed[::-1] if self.turned else listed
+
+
+class Turned(Listed):
+    turned = True
+
+
+def test_the_order_of_admissible_actions_tells_nothing() -> None:
+    places = np.zeros((len(COLOURS), 2))
+    env, twin = Listed(), Turned()
+    for index in range(400):
+        info = env.reset(options={"split": "train", "index": index})[1]
+        admissible = info["admissible_actions"]
+        assert sorted(admissible) == sorted(f"press {colour}" for colour in COLOURS)
+        # The engine's own order has no say.
+        assert twin.reset(options={"task_id": info["task_id"]})[1]["admissible_actions"] == (
+            admissible
+        )
+        wanted = env.task.content["buttons"]
+        places[admissible.index(f"press {wanted[0]}"), 0] += 1
+        places[admissible.index("press red"), 1] += 1
+        # It stays as it is through the episode.
+        assert env.step("press nothing")[4]["admissible_actions"] == admissible
+    # 400 tasks over four places: 100 each, with a standard deviation of 8.7.
+    assert np.abs(places - 100).max() < 5 * 8.7
+    written = Listed(grammar="xml").reset(options={"task_id": info["task_id"]})[1]
+    assert written["admissible_actions"] == [
+        f"<press>{action.removeprefix('press ')}</press>" for action in admissible
+    ]
+
+
+def test_the_order_of_admissible_actions_is_the_same_on_every_machine() -> None:
+    env = ToyEnv()
+    info = env.reset(options={"task_id": env.tasks.task("train", 0).id})[1]
+    expected = sorted(
+        (zlib.crc32(action.encode(), zlib.crc32(info["task_id"].encode())), action)
+        for action in info["admissible_actions"]
+    )
+    assert info["admissible_actions"] == [action for _, action in expected]
+
+
 def test_rendering() -> None:
     env = Echo(render_mode="ansi")
     env.reset(seed=0)
@@ -223,11 +287,59 @@ def test_the_task_is_drawn_from_the_env_own_generator() -> None:
         {"split": "test", "task_id": ToyEnv().tasks.task("train", 0).id},
         {"indx": 3},
         {"horizon": "3"},
+        {"index": "a"},
+        {"index": "3"},
+        {"index": float("nan")},
+        {"index": 1.7},
+        {"index": True},
+        {"index": -1},
+        {"index": 10**30},
+        {"split": ["train"]},
+        {"split": 3},
+        {"task_id": 3},
+        {"task_id": ["toy/red-red"]},
+        {"horizon": 0},
+        {"horizon": 10**30},
+        {"horizon": True},
+        {"horizon": 3.0},
+        {"training_step": "a"},
+        {"training_step": -1},
+        {"training_step": float("inf")},
+        [("index", 3)],
+        "index",
     ],
 )
-def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
-    with pytest.raises((ConfigurationError, TaskNotFound)):
+def test_options_that_make_no_sense(options: Any) -> None:
+    """They are refused, alone and in a vector environment, where no episode pays for them."""
+    with pytest.raises((ConfigurationError, TaskNotFound)) as refused:
         ToyEnv().reset(options=options)
+    envs = TextVectorEnv.make(ToyEnv, 2)
+    with pytest.raises(type(refused.value)):
+        envs.reset_slots([0, 1], options=[None, options])
+
+
+@pytest.mark.parametrize("seed", ["a", 1.0, True, -1, [1]])
+def test_seeds_that_make_no_sense(seed: Any) -> None:
+    with pytest.raises(ConfigurationError, match="seed"):
+        ToyEnv().reset(seed=seed)
+    envs = TextVectorEnv.make(ToyEnv, 2)
+    with pytest.raises(ConfigurationError, match="seed"):
+        envs.reset_slots([0, 1], seeds=[0, seed])
+
+
+def test_options_of_numpy_and_none() -> None:
+    env = ToyEnv()
+    options = {"split": "test", "index": np.int32(3), "task_id": None, "horizon": np.uint8(4)}
+    info = env.reset(seed=np.int64(2), options=options)[1]
+    assert info["task_id"] == env.tasks.task("test", 3).id and info["horizon"] == 4
+    nothing = {"split": None, "index": None, "horizon": None, "training_step": None}
+    assert env.reset(seed=5, options=nothing) == ToyEnv().reset(seed=5)
+
+
+def test_the_largest_horizon_fits_the_arrays_of_a_vector_environment() -> None:
+    envs = TextVectorEnv.make(ToyEnv, 2)
+    _, infos = envs.reset(options={"horizon": LARGEST})
+    assert infos["horizon"].astype(np.int32).tolist() == [LARGEST, LARGEST]
 
 
 @pytest.mark.parametrize(
@@ -241,11 +353,41 @@ def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
         {"reward_hooks": [Spy(), Spy()]},
         {"reward_hooks": [Spy(name="task")]},
         {"reward_hooks": ["not a hook"]},
+        {"reward_hooks": [Spy(name=3)]},  # type: ignore[arg-type]
+        {"reward_hooks": [Spy(weight=float("nan"))]},
+        {"reward_hooks": [Spy(weight=float("inf"))]},
+        {"reward_hooks": [Spy(weight="2")]},  # type: ignore[arg-type]
+        {"max_turns": 2**31},
+        {"render_mode": "human"},
     ],
 )
 def test_arguments_that_make_no_sense(kwargs: dict[str, Any]) -> None:
     with pytest.raises((ConfigurationError, TaskNotFound)):
         ToyEnv(**kwargs)
+
+
+class Trained(ToyEnv):
+    """An environment with arguments of its own, which hands the others on."""
+
+    def __init__(self, colour_names: int = 4, *, patience: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+
+def test_an_unknown_argument_is_answered_with_those_that_exist() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        Trained(gramar="xml", rewrd=1)
+    message = str(refused.value)
+    assert "'gramar' (did you mean 'grammar'?)" in message and "'rewrd'" in message
+    for name in ("colour_names", "patience", "max_turns", "split", "reward_hooks", "render_mode"):
+        assert name in message
+    assert "tasks" not in message and "unknown" not in message
+    with pytest.raises(ConfigurationError, match="did you mean 'expose_oracle'"):
+        gymnasium.make(TOY_ID, expose_orcale=True)
+
+
+def test_a_human_render_mode_is_refused_when_the_environment_is_made() -> None:
+    with pytest.raises(ConfigurationError, match="ansi"):
+        gymnasium.make(TOY_ID, render_mode="human")
 
 
 def test_a_failed_start_leaves_no_episode_running() -> None:
@@ -297,6 +439,24 @@ def test_hooks_are_copied_and_start_anew_with_every_episode() -> None:
     env.reset(options=PRESS_RED)
     assert env.step("x")[1] == 0.5
     assert spy.resets == 0 and spy_of(env).resets == 2 and spy_of(twin).resets == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "1"])
+def test_a_hook_whose_value_is_no_number_is_named(value: Any) -> None:
+    class Broken(Spy):
+        def __call__(self, context: TurnContext) -> float:
+            return value
+
+    env = ToyEnv(reward_hooks=[Broken("broken")])
+    env.reset(seed=0)
+    with pytest.raises(ConfigurationError, match="'broken'"):
+        env.step("press red")
+
+
+def test_a_negative_weight_makes_a_cost_of_what_a_hook_counts() -> None:
+    env = ToyEnv(reward_hooks=[Spy(weight=-0.5)])
+    env.reset(seed=0)
+    assert env.step("x")[4]["reward_terms"]["spy"] == -0.5
 
 
 def test_hooks_know_the_end() -> None:

@@ -17,6 +17,7 @@ from agentgym.episodes import (
     FORMAT,
     Episode,
     Recorder,
+    RecordFacts,
     State,
     Turn,
     append_episode,
@@ -40,6 +41,8 @@ from agentgym.rewards import (
     SuccessBonus,
     TurnCost,
 )
+from agentgym.tasks import Task
+from agentgym.vector import TextVectorEnv
 from tests.toy import COLOURS, TOY_ID, ToyEnv
 
 
@@ -402,7 +405,47 @@ def test_a_failed_episode_is_recorded_as_such(tmp_path):
         env.step("press red")
     (episode,) = read_episodes(tmp_path / "e.jsonl")
     assert episode.stop_reason == "error" and len(episode.turns) == 1
-    assert episode.details == {"error": "the disk is gone"}
+    assert episode.details == {"error": "the disk is gone", "unanswered_action": "press red"}
+    assert replay(episode, ToyEnv()).equal, "the turns that were answered"
+
+
+class UnbegunEnv(ToyEnv):
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        raise EnvFailure("no power")
+
+
+def test_an_episode_that_could_not_begin_is_recorded_as_such(tmp_path):
+    env = Recorder(UnbegunEnv(), tmp_path / "e.jsonl")
+    task_id = env.unwrapped.tasks.task("test", 3).id
+    with pytest.raises(EnvFailure):
+        env.reset(seed=4, options={"task_id": task_id, "horizon": 2})
+    (episode,) = read_episodes(tmp_path / "e.jsonl")
+    assert (episode.task_id, episode.seed, episode.turns) == (task_id, 4, ())
+    assert (episode.stop_reason, episode.details) == ("error", {"error": "no power"})
+    assert not episode.began
+    assert replay(episode, ToyEnv()).equal, "there is nothing to play again"
+
+
+@pytest.mark.parametrize("seed", [3, None])
+def test_facts_are_all_that_a_record_needs_beyond_the_info(tmp_path, seed):
+    """An episode of a slot, with nothing at hand but what it returned, is that of a recorder."""
+    plain = Recorder(gymnasium.make(TOY_ID), tmp_path / "e.jsonl")
+    slots = TextVectorEnv([lambda: RecordFacts(gymnasium.make(TOY_ID))])
+    for env in (plain, slots):  # a generator that has been used
+        env.reset(seed=5)
+        env.reset()
+    _, started = slots.reset_slots([0], [seed])[0]
+    plain.reset(seed=seed)
+    told = [slots.step_slots([0], [action])[0] for action in ["press red", "jump"] * 4]
+    play_on = [plain.step(action) for action in ["press red", "jump"] * 4]
+    assert [turn[:4] for turn in told] == [turn[:4] for turn in play_on]
+    assert plain.last is not None
+    rng = started["record"].get("rng")
+    assert (None if rng is None else json.loads(rng)) == plain.last.rng
+    assert started["record"]["potential"] == plain.last.start.potential
+    for turn, answer in zip(plain.last.turns, told, strict=True):
+        facts = answer[4]["record"]
+        assert (turn.executed, turn.after.potential) == (facts["executed"], facts["potential"])
 
 
 def test_model_output_is_recorded(tmp_path):

@@ -15,12 +15,13 @@ from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
 from agentgym.evaluation import (
     evaluate,
     mean_ci95,
+    no_scale,
     paired_difference,
     scaled,
     wilson_ci95,
 )
 from agentgym.outcome import Outcome
-from agentgym.policies import CallablePolicy
+from agentgym.policies import PUBLIC_INFO, CallablePolicy
 from tests.toy import TOY_ID, ToyEnv
 
 
@@ -48,11 +49,12 @@ def test_wilson_holds_the_rate(n, share):
 
 def test_paired_difference_is_tighter_than_two_samples():
     rng = np.random.default_rng(0)
-    base = rng.uniform(size=200)
+    base = rng.uniform(0.1, 1.0, size=200)
     worse = base - 0.05 + rng.normal(0, 0.01, 200)
     found = paired_difference(base, worse)
-    assert found.low < 0.05 < found.high and found.high - found.low < 0.01
-    assert paired_difference([1, 2], [1, 2]) == (0.0, 0.0, 0.0)
+    apart = [mean_ci95(scores, (0.0, 1.0)) for scores in (base, worse)]
+    assert found.low < 0.05 < found.high
+    assert found.high - found.low < 0.25 * sum(one.high - one.low for one in apart)
 
 
 def test_scaled():
@@ -73,6 +75,7 @@ def test_scaled():
         lambda: evaluate("genius", TOY_ID),
         lambda: evaluate(lambda o, i: "", TOY_ID),  # type: ignore[arg-type]
         lambda: evaluate("random", TOY_ID, n=0),
+        lambda: evaluate("random", TOY_ID, n=1, seed=-1),
     ],
 )
 def test_bad_arguments_are_refused(make):
@@ -124,6 +127,52 @@ def test_failed_episodes_are_listed_but_not_averaged():
     assert {row.error for row in report.rows} == {"", "the machine is down"}
     with pytest.raises(EnvFailure, match="all 5 failed"):
         evaluate("oracle", FragileEnv(), "valid", 5)
+
+
+def test_policies_see_the_public_part_of_info_only():
+    env = ToyEnv(expose_oracle=True)
+    seen: list[set[str]] = []
+
+    class Spy:
+        """Remembers what it is shown, and spoils it."""
+
+        def reset(self, observation, info):
+            seen.append(set(info))
+
+        def act(self, observation, info):
+            seen.append(set(info))
+            info["admissible_actions"].clear()
+            info.clear()
+            return env.oracle_action()
+
+    report = evaluate(Spy(), env, n=3)
+    assert report.success == 1.0
+    assert set.union(*seen) == set(PUBLIC_INFO)
+    _, full = env.reset(seed=0)
+    hidden = {"score", "success", "state_key", "oracle_turns", "oracle_action", "reward_terms"}
+    assert hidden <= set(full) - set(PUBLIC_INFO)
+    with pytest.raises(KeyError):
+        evaluate(CallablePolicy(lambda observation, info: info["state_key"]), env, n=1)
+
+
+def test_invalid_actions_are_counted():
+    turns = iter(["dance", "press red"] * 50)
+    report = evaluate(CallablePolicy(lambda observation, info: next(turns)), TOY_ID, n=4, horizon=4)
+    assert [row.invalid for row in report.rows] == [2, 2, 2, 2]
+    assert report.invalid_share == report.to_dict()["invalid_share"] == 0.5
+    text = io.StringIO()
+    Console(file=text, width=100).print(report.table())
+    assert "50.0% of them with an invalid action" in text.getvalue()
+    assert evaluate("oracle", TOY_ID, n=4).invalid_share == 0.0
+
+
+def test_there_is_a_scale_only_where_the_expert_is_one():
+    random, oracle = (evaluate(who, TOY_ID, n=40) for who in ("random", "oracle"))
+    assert no_scale(random, oracle) == ""
+    short = [evaluate(who, TOY_ID, n=40, horizon=3) for who in ("random", "oracle")]
+    assert 0 < short[1].success < 0.99 and "solves only" in no_scale(*short)
+    assert "no better" in no_scale(oracle, oracle)
+    assert "no expert" in no_scale(random, None)
 
 
 def test_report_is_json_and_prints():

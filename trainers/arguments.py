@@ -1,13 +1,14 @@
 """TRL's configuration for multi-turn runs: the settings that a preset and the sizes decide.
 
-TRL adds its KL and entropy terms as means over tokens, outside the advantages; they stay that
-whatever aggregation the preset's loss names, which holds for the policy term alone.
+TRL carries out the clipped policy term alone. Aggregation and importance weights are folded into
+its advantages (``trainers.credit``); KL, entropy and the averaged ratio of a turn or a sequence are
+``trainers.objective``'s, so their options stay off in TRL.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,18 +24,33 @@ logger = logging.getLogger(__name__)
 
 OPTIMISER = MappingProxyType({"adam_beta2": 0.98, "lr_scheduler_type": "constant_with_warmup"})
 """What a run does not let one choose about its optimiser."""
-_KEEP_REFERENCE = 1e-12
-"""A weight of the KL term that makes TRL keep a reference policy without being felt."""
+_OFF: Mapping[str, tuple[Any, str]] = MappingProxyType(
+    {
+        "use_vllm": (False, "pass engine=VLLMColocateEngine, whose weight sync is verified"),
+        "use_transformers_continuous_batching": (False, "choose another engine instead"),
+        "cache_implementation": (None, "the engine keeps a cache of its own"),
+        "chat_template_kwargs": (None, "give template_kwargs to the TurnTokenizer"),
+        "generation_kwargs": (None, "engines sample by temperature and top_p alone"),
+        "top_k": (0, "engines sample by temperature and top_p alone"),
+        "min_p": (None, "engines sample by temperature and top_p alone"),
+        "repetition_penalty": (1.0, "engines sample by temperature and top_p alone"),
+        "mask_truncated_completions": (False, "add the filter HarnessEndings to the preset"),
+        "importance_sampling_level": ("token", "set the ratio of the preset's loss"),
+        "beta": (0.0, "set kl_beta of the preset's loss"),
+        "entropy_coef": (0.0, "set entropy of the preset's loss"),
+        "use_adaptive_entropy": (False, "set entropy of the preset's loss"),
+        "sync_ref_model": (False, "the reference is the policy that training began with"),
+    }
+)
+"""Options of TRL that would be ignored or would contradict the preset: the value they must keep,
+and what to do instead."""
 
 
-def loss_arguments(loss: Loss, reference: bool = False) -> dict[str, Any]:
-    """Express a loss in TRL's terms; aggregation and importance weights live in the advantages.
-
-    The KL and entropy terms do not: both stay token means, see above.
+def loss_arguments(loss: Loss) -> dict[str, Any]:
+    """Express the policy term of a loss as TRL's.
 
     Args:
         loss: The loss of a preset.
-        reference: Whether a reference policy is needed though ``kl_beta`` may be 0.
 
     Returns:
         Keyword arguments of ``trl.GRPOConfig``.
@@ -42,18 +58,14 @@ def loss_arguments(loss: Loss, reference: bool = False) -> dict[str, Any]:
     Raises:
         NotSupported: TRL has no such loss; the message names the part.
     """
-    if loss.ratio == "turn":
-        raise NotSupported("expected a ratio per token or sequence; TRL has none per turn")
-    if loss.kl_beta > 0 and loss.kl != "k3":
-        raise NotSupported(f"expected the KL estimator k3, which TRL uses, got {loss.kl!r}")
     arguments: dict[str, Any] = {
         "loss_type": "dapo",
-        "importance_sampling_level": loss.ratio,
+        "importance_sampling_level": "token",
         "epsilon": loss.low,
         "epsilon_high": loss.high,
         "delta": loss.dual,
-        "beta": loss.kl_beta or (_KEEP_REFERENCE if reference else 0.0),
-        "entropy_coef": loss.entropy,
+        "beta": 0.0,
+        "entropy_coef": 0.0,
         "scale_rewards": "none",
     }
     if loss.clip == "cispo":
@@ -102,7 +114,7 @@ def grpo_arguments(
         limits: Token budgets; the episode's is TRL's ``max_completion_length``.
         micro_batch: Most rows per forward and backward pass in a process; a divisor of those of an
             update is taken. None: all at once.
-        warmup: Steps of linear warm-up.
+        warmup: Steps of linear warm-up; the first has that share of the rate, the last all of it.
         temperature: Sampling temperature, which the loss uses, too.
         top_p: Nucleus mass of sampling; below 1 importance weights are folded in.
         max_grad_norm: Gradient norm at which gradients are clipped.
@@ -157,7 +169,7 @@ def grpo_arguments(
         "report_to": [],
         "disable_tqdm": True,
         **OPTIMISER,
-        **loss_arguments(preset.loss, "reference" in preset.needs),
+        **loss_arguments(preset.loss),
     }
     return GRPOConfig(**{**settings, **overrides})
 
@@ -186,19 +198,21 @@ def check_arguments(args: Any) -> None:
     """Check that a ``GRPOConfig`` asks for nothing the multi-turn trainer cannot honour.
 
     Raises:
-        ConfigurationError: It uses TRL's vLLM, would generate twice in a step, or uses a loss into
-            whose advantages no weights can be folded.
+        ConfigurationError: It uses an option that would be ignored or contradict the preset,
+            batches that do not make whole updates, or a loss into whose advantages no weights can
+            be folded.
     """
-    if args.use_vllm:
+    for name, (wanted, instead) in _OFF.items():
+        if getattr(args, name) != wanted:
+            raise ConfigurationError(
+                f"expected {name}={wanted!r}, got {getattr(args, name)!r}: {instead}"
+            )
+    if args.steps_per_generation % args.gradient_accumulation_steps:
         raise ConfigurationError(
-            "expected use_vllm=False: pass engine=VLLMColocateEngine, whose weight sync is "
-            "verified, instead of TRL's"
-        )
-    if args.steps_per_generation * args.num_iterations < args.gradient_accumulation_steps:
-        raise ConfigurationError(
-            "expected at most one generation per optimiser step, got steps_per_generation="
-            f"{args.steps_per_generation} < gradient_accumulation_steps="
-            f"{args.gradient_accumulation_steps}: leave steps_per_generation at its default"
+            "expected at most one generation per optimiser step and whole updates of each batch, "
+            f"got steps_per_generation={args.steps_per_generation}, which is no multiple of "
+            f"gradient_accumulation_steps={args.gradient_accumulation_steps}: leave "
+            "steps_per_generation at its default, or multiply it by the updates per batch"
         )
     if args.loss_type not in ("dapo", "cispo"):
         raise ConfigurationError(

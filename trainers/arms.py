@@ -18,6 +18,8 @@ BASELINES = ("random", "oracle")
 PANEL_SEED = 0
 GREEDY = "-greedy"
 """Suffix of an arm that takes the likeliest token instead of sampling."""
+SOLVES = 0.9
+"""Success from which an expert is one: below it, its score is no 100 on any scale."""
 
 
 def test_panel(plan: Plan) -> Panel:
@@ -30,7 +32,7 @@ def test_panel(plan: Plan) -> Panel:
 
 
 def to_row(trajectory: Trajectory) -> Row:
-    """Return an episode of the trained policy as a row of a report."""
+    """Return an episode of a learned policy as a row of a report."""
     return Row(
         trajectory.task_id,
         trajectory.score,
@@ -69,23 +71,56 @@ class Arms:
         return [{"task_id": task_id} for task_id in self.panel.ids]
 
     def add_baselines(self) -> None:
-        """Play the random policy and the expert.
+        """Play the random policy and, where there is one, the expert; their episodes are kept.
 
         Raises:
-            ConfigurationError: The expert is no better than the random policy, so there is no
-                scale on which to compare others.
             EnvFailure: The environment failed in every episode.
         """
         env = GuardedEnv(self._plan.make_env())
         try:
-            for arm in BASELINES:
-                if arm not in self:
-                    horizon = self._plan.full_horizon
-                    report = evaluate(arm, env, TEST, len(self.panel), PANEL_SEED, horizon=horizon)
-                    self._store(arm, report.rows)
+            for arm in BASELINES if self._plan.has_expert else BASELINES[:1]:
+                if arm in self:
+                    continue
+                record = self._folder.eval_episodes(arm)
+                record.unlink(missing_ok=True)  # Of a run that was killed here.
+                report = evaluate(
+                    arm, env, TEST, len(self.panel), PANEL_SEED,
+                    horizon=self._plan.full_horizon, record=record,
+                )  # fmt: skip
+                self._store(arm, report.rows)
         finally:
             env.close()
-        self._scaled(0.0)
+
+    @property
+    def scale(self) -> tuple[float, float] | None:
+        """Scores of the random policy and the expert, between which others are put; or None."""
+        if self.no_scale:
+            return None
+        floor, ceiling = (self._reports[arm].score_mean for arm in BASELINES)
+        return floor, ceiling
+
+    @property
+    def no_scale(self) -> str:
+        """Why there is no scale from 0, random, to 100, the expert; empty if there is one."""
+        if "oracle" not in self:
+            return (
+                "This environment has no expert: there is no warm start from demonstrations and "
+                "no scale on which an expert is 100."
+            )
+        floor, ceiling = (self._reports[arm] for arm in BASELINES)
+        if ceiling.success < SOLVES:
+            return (
+                f"The expert solves only {ceiling.success:.0%} of these tasks within "
+                f"{self._plan.full_horizon} turns (score {ceiling.score_mean:.3f}), so there is no "
+                "scale on which it is 100; a longer --horizon lets it finish."
+            )
+        if ceiling.score_mean <= floor.score_mean:
+            return (
+                f"The expert scores {ceiling.score_mean:.3f} and random actions "
+                f"{floor.score_mean:.3f}, so there is no scale between them: these tasks need no "
+                "skill."
+            )
+        return ""
 
     def add(self, arm: str, trajectories: Sequence[Trajectory]) -> Report:
         """Record the episodes of a learned policy.
@@ -109,7 +144,10 @@ class Arms:
         return self._store(arm, rows)
 
     def summary(self) -> dict[str, Any]:
-        """Return the parts ``eval``, ``paired`` and ``greedy`` of ``summary.json``."""
+        """Return the parts ``eval``, ``paired`` and ``greedy`` of ``summary.json``.
+
+        ``scaled`` is None where there is no scale.
+        """
         rows = {
             arm: {
                 "n": report.n,
@@ -123,7 +161,7 @@ class Arms:
             for arm, report in self._reports.items()
         }
         result: dict[str, Any] = {
-            "eval": {arm: rows[arm] for arm in ("random", "sft", "rl", "oracle")},
+            "eval": {arm: rows[arm] for arm in ("random", "sft", "rl", "oracle") if arm in rows},
             "paired": {"rl_minus_sft": self.paired("rl", "sft")},
         }
         if f"rl{GREEDY}" in rows:
@@ -156,10 +194,10 @@ class Arms:
             result[f"{name}_ci95"] = [difference.low, difference.high]
         return result
 
-    def _scaled(self, score: float) -> float:
+    def _scaled(self, score: float) -> float | None:
         """Put a score on the scale from 0, random, to 100, oracle."""
-        floor, ceiling = (self._reports[arm].score_mean for arm in BASELINES)
-        return scaled(score, floor, ceiling)
+        scale = self.scale
+        return None if scale is None else scaled(score, *scale)
 
     def _store(self, arm: str, rows: Sequence[Row]) -> Report:
         report = self._report(arm, tuple(rows))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from trainers.config import TrainConfig
 
-BAD_INPUT = 2
-INTERRUPTED = 130
+LISTS = ("--env-args", "--template-args")
+"""Flags that take a list and may be repeated."""
 DISK = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO,
 )  # fmt: skip
@@ -26,32 +26,38 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; None takes those of the process.
 
     Returns:
-        0 when the run is complete, 2 after bad input or a full disk, 130 after Ctrl-C.
+        0 when the run is complete, 2 after bad input or a full disk, 130 after Ctrl-C, else what
+        :func:`agentgym.cli.exits.run_command` says.
     """
     # One thread per process: small models on few cores lose more at barriers than they gain.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from agentgym.errors import AgentGymError
+    from agentgym.cli.exits import run_command
 
+    return run_command(
+        "agentgym-train",
+        lambda: _main(argv),
+        stopped="stopped; repeat the command with --resume to continue",
+        explain=_full_disk,
+    )
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    """Read the arguments and carry out the run."""
     config = parse_config(argv)
-    try:
-        from trainers.run import train
+    from trainers.run import train
 
-        train(config)
-    except AgentGymError as error:
-        return _fail(str(error))
-    except KeyboardInterrupt:
-        print("stopped; repeat the command with --resume to continue", file=sys.stderr)
-        return INTERRUPTED
-    except Exception as error:
-        problem = storage_problem(error)
-        if problem is None:
-            raise
-        return _fail(
-            f"expected to write to the run's folder, but: {problem}; what was written before is "
-            "intact: make room and repeat the command with --resume"
-        )
+    train(config)
     return 0
+
+
+def _full_disk(error: Exception) -> str | None:
+    """Say what to do if the run's folder cannot be written."""
+    problem = storage_problem(error)
+    return problem and (
+        f"expected to write to the run's folder, but: {problem}; what was written before is "
+        "intact: make room and repeat the command with --resume"
+    )
 
 
 def storage_problem(error: BaseException) -> str | None:
@@ -78,9 +84,10 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
     """Read a configuration from command-line arguments; exits with code 2 if they are wrong."""
     import tyro
 
+    from agentgym.cli.pairs import add_up
     from trainers.config import TrainConfig
 
-    given = sys.argv[1:] if argv is None else argv
+    given = add_up(sys.argv[1:] if argv is None else argv, LISTS)
     return tyro.cli(TrainConfig, args=list(_switches(given)), prog="agentgym-train")
 
 
@@ -94,12 +101,6 @@ def _switches(argv: Sequence[str]) -> Iterator[str]:
             yield "--fit=True"
         else:
             yield argument
-
-
-def _fail(message: str) -> int:
-    """Say in one sentence what is wrong."""
-    print(f"agentgym-train: {' '.join(message.split())}", file=sys.stderr)
-    return BAD_INPUT
 
 
 if __name__ == "__main__":

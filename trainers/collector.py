@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from agentgym.errors import ConfigurationError
 from trainers.algorithms import Constant, Gated, Schedule
 from trainers.rollouts.engines.base import Sampling
-from trainers.rollouts.engines.parity import FP32_TOLERANCE, probe_parity
+from trainers.rollouts.engines.parity import FP32_TOLERANCE, Scorer, probe_parity
 from trainers.rollouts.engines.weights import policy_weights
 from trainers.rollouts.runner import RolloutRunner
 from trainers.rollouts.trajectory import Trajectory
@@ -155,14 +155,21 @@ class Collector:
         if isinstance(self.schedule, Gated):
             self.schedule.observe(step, success)
 
-    def probe(self, trajectories: Sequence[Trajectory], exact: bool, prompts: int = 4) -> float:
+    def probe(
+        self,
+        trajectories: Sequence[Trajectory],
+        exact: bool,
+        score: Scorer | None = None,
+        prompts: int = 4,
+    ) -> float:
         """Compare the engine's log-probabilities with the model's.
 
         Args:
             trajectories: Their opening prompts are continued.
             exact: Whether a gap above 1e-4 is an error, as for fp32 on both sides; otherwise the
                 gap is only reported.
-            prompts: How many of them.
+            score: Scores completions as training does; None: one by one, in evaluation mode.
+            prompts: How many of them: the shortest and the longest, so that padding has a say.
 
         Returns:
             The largest gap in nats; 0 without prompts.
@@ -170,15 +177,19 @@ class Collector:
         Raises:
             ParityError: The gap is too large.
         """
-        contexts = [list(t.turns[0].context) for t in trajectories if t.turns][:prompts]
+        contexts = sorted((list(t.turns[0].context) for t in trajectories if t.turns), key=len)
         if not contexts:
             return 0.0
+        if len(contexts) > prompts:
+            contexts = contexts[: prompts // 2] + contexts[prompts // 2 - prompts :]
         sampling = Sampling(
             8, self.sampling.temperature, stop_ids=self.runner.chat.stop_ids, seed=self._seed
         )
         tolerance = FP32_TOLERANCE if exact else None
         engine = self.runner.engine
-        report = probe_parity(engine, self._policy, contexts, sampling, tolerance=tolerance)
+        report = probe_parity(
+            engine, self._policy, contexts, sampling, tolerance=tolerance, score=score
+        )
         return report.max_abs
 
     def state_dict(self) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from agentgym.cli.pairs import parse_pairs
 from agentgym.errors import ConfigurationError
 from trainers.ranges import Count, NotNegative, Positive, Share, Whole, check_ranges
 from trainers.tiny import TinyConfig
@@ -212,20 +212,9 @@ def parse_env_args(pairs: Sequence[str], flag: str = "--env-args") -> dict[str, 
         flag: What they are called in the message.
 
     Raises:
-        ConfigurationError: A pair has no ``=`` or no name.
+        ConfigurationError: A pair has no ``=`` or no name, or a name is given two values.
     """
-    result: dict[str, Any] = {}
-    for pair in pairs:
-        name, separator, text = pair.partition("=")
-        if not separator or not name.isidentifier():
-            raise ConfigurationError(
-                f"expected {flag} as name=value, such as difficulty=medium; got {pair!r}"
-            )
-        try:
-            result[name] = json.loads(text)
-        except json.JSONDecodeError:
-            result[name] = text
-    return result
+    return parse_pairs(pairs, flag)
 
 
 def to_dict(config: Any) -> dict[str, Any]:

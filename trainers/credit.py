@@ -5,6 +5,9 @@ cispo's form), which are homogeneous in A. Every positive factor of a token (its
 its importance weight for an inexact engine) can therefore be folded into A exactly:
 
     A'_k = A_k * behave_k * weight_k * T,   T trained tokens, weight_k from the aggregation.
+
+The KL and entropy terms have no advantage: they are multiplied by ``weight_k T`` itself, see
+``trainers.objective``.
 """
 
 from __future__ import annotations
@@ -42,6 +45,8 @@ class Credit:
     """The packed batch, after reward corrections."""
     advantage: FloatArray
     """(K,) advantages with all factors folded in; 0 on tokens that do not train."""
+    weight: FloatArray
+    """(K,) weights of the aggregation times T, the number of trained tokens: 1 for a token mean."""
     train: BoolArray
     """(K,) tokens in the loss."""
     metrics: Mapping[str, float]
@@ -86,12 +91,12 @@ def assign(
     loss = preset.loss
     values = np.where(np.abs(values) < loss.dead_zone, 0.0, values)
     train = masks.train[batch.token_traj]
-    weight = aggregation_weights(
+    weight = max(1, int(train.sum())) * aggregation_weights(
         batch, loss.aggregation, const=loss.const or const, train=masks.train
     )
     mode = "clip" if correct and loss.behave == "none" else loss.behave
     behave = behaviour_weights(batch, mode, level=loss.behave_level, cap=loss.behave_cap)
-    folded = values * behave * weight * max(1, int(train.sum()))
+    folded = values * behave * weight
     metrics = {
         "credit/trained_fraction": float(masks.train.mean()),
         "credit/advantage_std": float(values[train].std()) if train.any() else 0.0,
@@ -101,7 +106,7 @@ def assign(
         gap = np.abs(batch.logp_old - batch.logp_behave)
         metrics |= {"sampling/logp_gap_mean": gap.mean(), "sampling/logp_gap_max": gap.max()}
         metrics["sampling/importance_mean"] = float(behave.mean())
-    return Credit(batch, np.where(train, folded, 0.0), train, metrics)
+    return Credit(batch, np.where(train, folded, 0.0), weight, train, metrics)
 
 
 def _flat_groups(batch: Batch) -> float:

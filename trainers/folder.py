@@ -1,7 +1,9 @@
 """The folder of a run: written as the run goes, and fit to be resumed after ``kill -9``.
 
-Layout: ``config.yaml``, ``state.json``, ``metrics.jsonl``, ``episodes.jsonl``, ``checkpoints/``,
-``curve.png``, ``summary.json``, ``report.html``, and ``warnings.log`` if there were any.
+Layout: ``config.yaml``, ``state.json``, ``metrics.jsonl``, ``episodes.jsonl`` (of training),
+``eval_episodes/<arm>.jsonl`` (of the compared policies, and ``valid.jsonl`` of the validations
+between), ``checkpoints/``, ``curve.png``, ``summary.json``, ``report.html``, and ``warnings.log``
+if there were any.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ CHANGEABLE = frozenset({"resume", "out"})
 
 RESOLVED = "resolved"
 """Key of ``config.yaml`` for what the settings left open."""
+VALIDATION = "valid"
+"""Phase of the validations between the steps of reinforcement learning."""
 LOCK = ".lock"
 """File that a working process holds locked."""
 
@@ -107,7 +111,7 @@ class RunFolder:
             write_atomically(config_path, yaml.safe_dump(settings, sort_keys=False).encode())
         self.checkpoints.mkdir(exist_ok=True)
         self._clock -= self.state().get("seconds", 0.0)
-        for records in (self.metrics_path, self.episodes_path):
+        for records in (self.metrics_path, self.episodes_path, self.eval_episodes(VALIDATION)):
             cut_unfinished_line(records)
 
     def lock(self) -> None:
@@ -178,6 +182,10 @@ class RunFolder:
         text = json.dumps({**self.state(), "seconds": self.seconds(), **values}, indent=1)
         write_atomically(self.path / "state.json", text.encode())
 
+    def eval_episodes(self, arm: str) -> Path:
+        """Return the file that holds the held-out episodes of a policy."""
+        return self.path / "eval_episodes" / f"{arm}.jsonl"
+
     # -- records --------------------------------------------------------------------------------
 
     def log(self, **record: Any) -> None:
@@ -193,9 +201,13 @@ class RunFolder:
             )
 
     def rewind_episodes(self, step: int) -> None:
-        """Drop training episodes after ``step``."""
+        """Drop episodes of training and validation after ``step``, which will be written again."""
         if self.episodes_path.exists():
             filter_lines(self.episodes_path, lambda record: training_step(record) <= step)
+        validation = self.eval_episodes(VALIDATION)
+        if validation.exists():
+            # The untrained policy is validated before the first step.
+            filter_lines(validation, lambda record: record["extra"]["step"] <= (step or -1))
 
     def metrics(self) -> list[dict[str, Any]]:
         """Return all records of ``metrics.jsonl``."""

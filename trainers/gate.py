@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agentgym.vector import TextVectorEnv
 from trainers.folder import RunFolder
 from trainers.metrics import rollout_metrics
 from trainers.plan import VALID, Plan
 from trainers.policy import PolicyModel
+from trainers.rollout_parts import make_engine, make_envs
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.engines.weights import policy_weights
 from trainers.rollouts.runner import RolloutRunner
 
 PHASE = "sft"
@@ -20,7 +21,8 @@ PHASE = "sft"
 class Gate:
     """Ends the warm start once the sampled policy solves enough validation tasks.
 
-    Half of the run's time is the most that it may take.
+    It plays on the engine that was chosen for the run. Half of the run's time is the most that the
+    warm start may take.
     """
 
     def __init__(self, plan: Plan, folder: RunFolder, policy: PolicyModel) -> None:
@@ -28,24 +30,29 @@ class Gate:
         self._threshold, self._folder, self._horizon = (
             plan.gate_success, folder, plan.full_horizon,
         )  # fmt: skip
-        self._envs = TextVectorEnv.make(plan.env_id, config.gate_tasks, plan.env_kwargs)
         env = plan.make_env()
         count = min(config.gate_tasks, env.tasks.len(VALID))
         self._tasks: Sequence[dict[str, Any]] = [
             {"task_id": task_id} for task_id in env.tasks.panel(VALID, count).ids
         ]
         env.close()
-        engine = HFEngine(policy.model, policy.chat.pad_id, plan.config.seed)
-        self._engine, self._temperature = engine, plan.config.rl.temperature
+        self._model, self._temperature = policy.model, plan.config.rl.temperature
+        make = make_engine(plan, policy, config.gate_tasks)
         self._runner = RolloutRunner(
-            self._envs, policy.chat, engine, policy.limits, opening=policy.opening
+            make_envs(plan, config.gate_tasks),
+            policy.chat,
+            make(policy.model)
+            if make
+            else HFEngine(policy.model, policy.chat.pad_id, plan.config.seed),
+            policy.limits,
+            opening=policy.opening,
         )
         self._seconds = plan.seconds
         self.success, self.reached = 0.0, False
 
     def __call__(self, step: int) -> bool:
         """Validate after ``step`` steps; True ends the warm start."""
-        self._engine.sync((), step)
+        self._runner.engine.sync(policy_weights(self._model), step)
         played = self._runner.run(
             self._tasks,
             horizon=self._horizon,
@@ -59,5 +66,6 @@ class Gate:
         return self.reached or self._folder.seconds() > self._seconds / 2
 
     def close(self) -> None:
-        """Close the environments."""
-        self._envs.close()
+        """Close the engine and the environments."""
+        self._runner.engine.close()
+        self._runner.envs.close()

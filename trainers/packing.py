@@ -143,7 +143,7 @@ def scatter_tokens(values: npt.NDArray[Any], mask: Tensor) -> Tensor:
         mask: (B, T) sampled tokens.
 
     Returns:
-        (B, T) float32 tensor, 0 elsewhere.
+        (B, T) tensor, 0 elsewhere: float32, or int64 for integers and booleans.
 
     Raises:
         DataError: K differs from the number of sampled tokens.
@@ -154,6 +154,8 @@ def scatter_tokens(values: npt.NDArray[Any], mask: Tensor) -> Tensor:
             f"expected one value for each of {count} sampled tokens, got {len(values)}: batch and "
             "rows were made from different trajectories"
         )
-    out = torch.zeros(mask.shape, dtype=torch.float32, device=mask.device)
-    out[mask] = torch.from_numpy(np.asarray(values, dtype=np.float32)).to(mask.device)
-    return out
+    kind = np.float32 if np.issubdtype(values.dtype, np.floating) else np.int64
+    packed = torch.from_numpy(values.astype(kind)).to(mask.device)
+    return torch.zeros(mask.shape, dtype=packed.dtype, device=mask.device).masked_scatter(
+        mask, packed
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import math
 from collections.abc import Iterator, Mapping
@@ -12,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-from gymnasium.envs.registration import load_env_creator
+from gymnasium.envs.registration import EnvSpec
 
-import agentgym.registration as registration
+from agentgym.cli import making
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
 from trainers.algorithms.presets import SERVES, get_preset
@@ -28,11 +27,11 @@ from trainers.resolve import differences, resolve, stages
 
 logger = logging.getLogger(__name__)
 
-EXPERT_TRIES = 8
-"""Episodes that are begun to see whether there is an expert, as long as they fail."""
 DEFAULT_PANEL = 500
 """Evaluation tasks where the settings are silent and the test split has as many."""
 TRAIN, VALID, TEST = "train", "valid", "test"
+STARTS = 20
+"""Tasks that are tried in the search for one that starts."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Plan:
     fit: bool
     """Whether a stage draws only tasks whose expert plan fits its horizon."""
     has_expert: bool
-    """Whether there is someone to imitate: an expert that acts in this environment."""
+    """Whether the environment knows an expert: without one there are no demonstrations."""
     steps: int
     """Reinforcement learning steps: batches of episodes."""
     preset: Preset
@@ -121,33 +120,7 @@ def make_env(env_id: str, kwargs: Mapping[str, Any]) -> TextEnv:
     Raises:
         ConfigurationError: The environment does not take one of the arguments.
     """
-    try:
-        env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
-    except AgentGymError:
-        raise
-    except (TypeError, ValueError) as error:
-        _check_kind(env_id)
-        raise ConfigurationError(
-            f"expected --env-args that {env_id} takes, got {dict(kwargs)}: {error}"
-        ) from error
-    unwrapped = env.unwrapped
-    if not isinstance(unwrapped, TextEnv):
-        raise _not_text(type(unwrapped).__name__)
-    return unwrapped
-
-
-def _check_kind(env_id: str) -> None:
-    """Say so if an id is not that of a text environment, rather than blame its arguments."""
-    point = gymnasium.spec(env_id).entry_point
-    made = load_env_creator(point) if isinstance(point, str) else point
-    if isinstance(made, type) and not issubclass(made, TextEnv):
-        raise _not_text(made.__name__)
-
-
-def _not_text(name: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"expected --env to be an environment of text (an agentgym.core.TextEnv), got {name}"
-    )
+    return making.make_env(env_id, kwargs, "--env-args")
 
 
 class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
@@ -162,6 +135,11 @@ class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
     def __init__(self, base: TextEnv) -> None:
         super().__init__(base)
         self.base = base
+
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+        """That of the environment: the guard changes nothing of what is played."""
+        return self.env.spec
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -202,21 +180,21 @@ def make_plan(config: TrainConfig) -> Plan:
         AgentGymError: A setting names something that does not exist, or is out of range.
     """
     validate(config)
-    name, env_id = _resolve(config.env)
+    name, env_id = making.resolve(config.env)
     arguments = parse_env_args(config.env_args)
     defaults = defaults_for(name).suited(arguments)
     kwargs = {**defaults.env, **arguments}
     with _as_configuration_error():
         preset = get_preset(config.preset)
         preset.require(SERVES)
-        loss_arguments(preset.loss, "reference" in preset.needs)
+        loss_arguments(preset.loss)
         settings = resolve(config, preset, defaults)
         schedule = stages(settings, _most_turns(arguments) if config.horizon is None else None)
     full = settings.eval.horizon or int(max(schedule.rounds))
     kwargs.setdefault("max_turns", full)
     env = make_env(env_id, kwargs)
     try:
-        expert = _has_expert(env, config.seed)
+        expert = _has_expert(env)
         settings = override(settings, _open_to_env(config, settings, env, expert))
         # A first stage that no task fits is noticed now, not after the warm start.
         feed = TaskFeed(env.tasks, TRAIN, config.seed, bool(settings.fit))
@@ -276,36 +254,6 @@ def _open_to_env(
     }
 
 
-def _has_expert(env: TextEnv, seed: int) -> bool:
-    """Return whether an expert acts; where no episode starts, that is for the phases to tell."""
-    guarded = GuardedEnv(env)
-    for index in range(min(EXPERT_TRIES, env.tasks.len(TRAIN))):
-        try:
-            guarded.reset(seed=seed, options={"split": TRAIN, "index": index})
-            with failures_as_env_failure():
-                return env.oracle_action() is not None
-        except EnvFailure:
-            continue
-    return True
-
-
-def _resolve(name: str) -> tuple[str, str]:
-    """Return short name and id of an environment; ids registered elsewhere are accepted."""
-    if ":" in name:
-        module, _, name = name.partition(":")
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            raise ConfigurationError(
-                f"expected --env MODULE:ID with a module that can be imported, got {module!r}: "
-                f"{error}"
-            ) from error
-    if name in gymnasium.registry and not name.startswith("agentgym/"):
-        return name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower(), name
-    entry = registration.family(name)
-    return entry.name, entry.id
-
-
 def _fit(asked: bool | None, env: TextEnv) -> bool:
     """Decide on ``fit``; refuse it where nothing is known about the expert's plans."""
     known = knows_oracle_lengths(env.tasks, TRAIN)
@@ -315,6 +263,18 @@ def _fit(asked: bool | None, env: TextEnv) -> bool:
             "does not know them; pass --no-fit"
         )
     return known if asked is None else asked
+
+
+def _has_expert(env: TextEnv) -> bool:
+    """Return whether an expert can say what to do in the first training task that starts."""
+    for index in range(min(STARTS, env.tasks.len(TRAIN))):
+        try:
+            env.reset(seed=0, options={"split": TRAIN, "index": index})
+        except Exception:
+            logger.info("task %d of %s does not start", index, env.tasks.name, exc_info=True)
+        else:
+            return env.oracle_action() is not None
+    return True  # Whatever fails is reported by the phases that play.
 
 
 def _panel_size(config: TrainConfig, env: TextEnv) -> int:

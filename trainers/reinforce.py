@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
 from agentgym.rewards import InvalidAction, SuccessBonus
-from agentgym.vector import TextVectorEnv
 from trainers.arguments import grpo_arguments
 from trainers.config import TINY, known
+from trainers.curve import write_curve
 from trainers.episode_log import EpisodeLog
 from trainers.feed import TaskFeed
-from trainers.folder import RunFolder
+from trainers.folder import VALIDATION, RunFolder
 from trainers.grpo import MultiTurnTrainer, RolloutEvent
 from trainers.metrics import rollout_metrics
 from trainers.plan import TRAIN, VALID, Plan
 from trainers.policy import PolicyModel
 from trainers.progress import Display
-from trainers.report import write_curve
+from trainers.rollout_parts import make_engine, make_envs
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.trajectory import Trajectory, without_terms
 
 PHASE = "rl"
-VALIDATION = "valid"
 FINISHED = "trained"
 TRL_STATE = "trainer_state.json"
 
@@ -34,23 +34,26 @@ TRL_STATE = "trainer_state.json"
 class Recorder(TrainerCallback):
     """Writes metrics and episodes of every step, and shows the progress."""
 
-    def __init__(self, plan: Plan, folder: RunFolder, display: Display) -> None:
+    def __init__(
+        self, plan: Plan, folder: RunFolder, display: Display, chat: TurnTokenizer
+    ) -> None:
         self._plan, self._folder, self._display = plan, folder, display
         self._turns = 0
         self._tokens = 0
         self._began = time.perf_counter()
         self._record: dict[str, Any] = {}
         self._trainer: MultiTurnTrainer | None = None
-        self._valid_tasks: list[dict[str, Any]] = []
-        self._episodes = EpisodeLog(plan, folder.episodes_path, reward_hooks(plan))
+        env = plan.make_env()
+        count = min(plan.config.eval.valid_tasks, env.tasks.len(VALID))
+        panel = env.tasks.panel(VALID, count)
+        env.close()
+        self._valid_tasks = [{"task_id": task_id} for task_id in panel.ids]
+        self._episodes = EpisodeLog(plan, chat, reward_hooks(plan))
+        self._held_out = EpisodeLog(plan, chat, panel_sha256=panel.sha256)
 
     def attach(self, trainer: MultiTurnTrainer) -> None:
         """Make the validation during training possible."""
         self._trainer = trainer
-        env = self._plan.make_env()
-        count = min(self._plan.config.eval.valid_tasks, env.tasks.len(VALID))
-        self._valid_tasks = [{"task_id": i} for i in env.tasks.panel(VALID, count).ids]
-        env.close()
 
     def resume(self, step: int) -> None:
         """Continue after ``step``: later records are written again."""
@@ -80,9 +83,8 @@ class Recorder(TrainerCallback):
             "turns_total": self._turns,
         }
         settings = self._plan.config.rl
-        self._episodes.write(
-            event.trajectories[: settings.log_groups * known(settings.group_size)], event.step
-        )
+        logged = event.trajectories[: settings.log_groups * known(settings.group_size)]
+        self._episodes.append(self._folder.episodes_path, logged)
 
     def on_log(
         self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any
@@ -131,14 +133,12 @@ class Recorder(TrainerCallback):
         """Whether the time is up."""
         return self._folder.seconds() > self._plan.seconds
 
-    def close(self) -> None:
-        """Close the environment of the episode log."""
-        self._episodes.close()
-
     def validate(self, step: int) -> None:
         """Play the validation tasks at the full horizon and record the result."""
         assert self._trainer is not None, "attach a trainer first"
-        played = self._trainer.play(self._valid_tasks, seed=self._plan.config.seed)
+        played = play(self._trainer, self._plan, self._valid_tasks)
+        path = self._folder.eval_episodes(VALIDATION)
+        self._held_out.append(path, played, step=step)
         figures = rollout_metrics(played)
         self._folder.log(
             phase=VALIDATION,
@@ -177,12 +177,11 @@ def make_trainer(
         minibatches=known(settings.minibatches),
         iterations=known(settings.iterations),
     )
-    slots = _episodes(plan)
-    kwargs = {**plan.env_kwargs, "reward_hooks": reward_hooks(plan)}
+    slots = known(settings.groups) * known(settings.group_size)
     trainer = MultiTurnTrainer(
         policy.model,
         arguments,
-        envs=TextVectorEnv.make(plan.env_id, slots, kwargs),
+        envs=make_envs(plan, slots, reward_hooks(plan)),
         chat=policy.chat,
         tasks=make_feed(plan).draw,
         horizon=plan.schedule,
@@ -190,7 +189,7 @@ def make_trainer(
         limits=policy.limits,
         full_horizon=plan.full_horizon,
         group_size=settings.group_size,
-        engine=_engine(plan, policy),
+        engine=make_engine(plan, policy, slots),
         opening=policy.opening,
         family=plan.family,
         on_rollout=recorder.on_rollout,
@@ -217,6 +216,19 @@ def train(trainer: MultiTurnTrainer, recorder: Recorder, plan: Plan, display: Di
             step * plan.updates
         )  # Only the weights of the checkpoint are wanted.
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+
+
+def play(
+    trainer: MultiTurnTrainer, plan: Plan, tasks: Sequence[Mapping[str, Any]], greedy: bool = False
+) -> list[Trajectory]:
+    """Play held-out tasks with the present policy, for the environment's own rewards.
+
+    The environments are those of training; what its hooks add is taken off again, so that rewards
+    can be compared with those of policies that were not trained.
+    """
+    hooks = [hook.name for hook in reward_hooks(plan)]
+    played = trainer.play(tasks, greedy=greedy, seed=plan.config.seed)
+    return [without_terms(trajectory, hooks) for trajectory in played]
 
 
 def latest(output: Path) -> Path | None:
@@ -274,19 +286,4 @@ def _adapters(plan: Plan) -> Any:
         lora_dropout=settings.dropout,
         target_modules="all-linear",
         task_type="CAUSAL_LM",
-    )
-
-
-def _engine(plan: Plan, policy: PolicyModel) -> Any:
-    """Return what makes the generation engine from the wrapped model; None: transformers."""
-    if plan.config.engine == "hf":
-        return None
-    from trainers.rollouts.engines.vllm_colocate import VLLMColocateEngine
-
-    return partial(
-        VLLMColocateEngine,
-        dtype=str(policy.model.dtype).removeprefix("torch."),
-        max_model_len=policy.limits.context,
-        max_num_seqs=_episodes(plan),
-        seed=plan.config.seed,
     )

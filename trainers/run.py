@@ -15,12 +15,14 @@ from rich.table import Table
 from agentgym.errors import ConfigurationError, require
 from trainers.arms import GREEDY, Arms
 from trainers.config import TrainConfig
+from trainers.curve import write_curve
 from trainers.folder import COMPLETE, RunFolder, write_atomically
 from trainers.plan import Plan, make_plan
 from trainers.policy import check_model
 from trainers.progress import Display
-from trainers.report import ARM_NAMES, ARMS, write_curve, write_report
+from trainers.report import ARMS, scaled_text, write_report
 from trainers.rollouts.engines.vllm_process import check_vllm
+from trainers.verdict import arm_names, gate_remark, verdict, versions
 
 PACKAGES = (
     "torch", "transformers", "trl", "peft", "accelerate", "datasets", "matplotlib", "yaml",
@@ -77,7 +79,11 @@ class _Run:
     """The phases of one run."""
 
     def __init__(self, plan: Plan, folder: RunFolder, display: Display) -> None:
+        from trainers.policy import TINY
+        from trainers.warmstart import imitation_steps
+
         self._plan, self._folder, self._display = plan, folder, display
+        self._names = arm_names(plan.config.model != TINY, imitation_steps(plan) > 0)
 
     def execute(self) -> dict[str, Any]:
         """Run all phases that are not done yet and write the summary."""
@@ -90,6 +96,8 @@ class _Run:
         self._display.phase("baselines", 1)
         arms.add_baselines()
         self._display.update(1)
+        if arms.no_scale:
+            self._display.note(arms.no_scale)
         self._learn(arms)
         summary = self._summarise(arms)
         write_curve(self._folder)
@@ -102,11 +110,12 @@ class _Run:
     def _learn(self, arms: Arms) -> None:
         """Warm start, then reinforcement learning, each evaluated on the panel."""
         from trainers import reinforce
+        from trainers.card import write_card
         from trainers.warmstart import warm_start
 
         policy = warm_start(self._plan, self._folder, self._display)
         self._folder.note()
-        recorder = reinforce.Recorder(self._plan, self._folder, self._display)
+        recorder = reinforce.Recorder(self._plan, self._folder, self._display, policy.chat)
         output = self._folder.checkpoints / reinforce.PHASE
         trainer = reinforce.make_trainer(self._plan, policy, recorder, output)
         try:
@@ -116,26 +125,34 @@ class _Run:
             self._evaluate("rl", arms, trainer)
             finished = self._folder.checkpoints / reinforce.FINISHED
             trainer.save_model(str(finished))
+            write_card(finished, self._plan)
             (finished / COMPLETE).touch()
         finally:
-            recorder.close()
             trainer.runner.engine.close()
             trainer.runner.envs.close()
 
     def _evaluate(self, arm: str, arms: Arms, trainer: Any) -> None:
         """Play the panel with the present policy, sampled and greedy, unless that was done."""
-        config = self._plan.config
-        for name, greedy in ((arm, config.eval.greedy), (f"{arm}{GREEDY}", True)):
-            if name in arms or (greedy and config.eval.greedy and name != arm):
+        from trainers.episode_log import EpisodeLog
+        from trainers.reinforce import play
+
+        plan, chat = self._plan, trainer.runner.chat
+        only_greedy = plan.config.eval.greedy
+        for name, greedy in ((arm, only_greedy), (f"{arm}{GREEDY}", True)):
+            if name in arms or (greedy and only_greedy and name != arm):
                 continue
-            self._display.phase(f"test {ARM_NAMES[arm]}{GREEDY if greedy else ''}", 1)
-            played = trainer.play(arms.tasks, greedy=greedy, seed=config.seed)
+            self._display.phase(f"test {self._names[arm]}{GREEDY if greedy else ''}", 1)
+            played = play(trainer, plan, arms.tasks, greedy)
+            log = EpisodeLog(plan, chat, panel_sha256=arms.panel.sha256)
+            log.replace(self._folder.eval_episodes(name), played, arm=name)
             report = arms.add(name, played)
             self._display.update(1, score=report.score_mean, success=report.success)
 
     def _summarise(self, arms: Arms) -> dict[str, Any]:
         """Assemble ``summary.json``."""
-        plan = self._plan
+        plan, results = self._plan, arms.summary()
+        warm_start = self._folder.state().get("sft")
+        remarks = (gate_remark(warm_start), arms.no_scale)
         return {
             "env": plan.env_id,
             "preset": plan.preset.name,
@@ -148,14 +165,18 @@ class _Run:
             },
             "seed": plan.config.seed,
             "wall_s": round(self._folder.seconds(), 1),
-            **arms.summary(),
+            "verdict": verdict(results["paired"]["rl_minus_sft"], self._names["sft"]),
+            "remarks": [remark for remark in remarks if remark],
+            "names": self._names,
+            **results,
             "evaluation": {
                 "split": arms.panel.split,
                 "panel_sha256": arms.panel.sha256,
                 "decoding": "greedy" if plan.config.eval.greedy else "sampled",
                 "horizon": plan.full_horizon,
             },
-            "warm_start": self._folder.state().get("sft"),
+            "warm_start": warm_start,
+            "packages": versions(),
         }
 
     def _steps(self) -> int:
@@ -173,29 +194,26 @@ class _Run:
         for head in ("policy", "score (95 %)", "success (95 %)", "turns", "0 to 100"):
             table.add_column(head, justify="left" if head == "policy" else "right", no_wrap=True)
         for arm in ARMS:
-            row = summary["eval"][arm]
-            cells = [
-                f"{row[name]:.3f} ({low:.2f} to {high:.2f})"
-                for name, (low, high) in (
-                    ("score_mean", row["score_ci95"]),
-                    ("success", row["success_ci95"]),
-                )
-            ]
-            table.add_row(
-                ARM_NAMES[arm], *cells, f"{row['turns_mean']:.1f}", f"{row['scaled']:.1f}"
-            )
+            if arm in summary["eval"]:
+                table.add_row(summary["names"][arm], *_cells(summary["eval"][arm]))
         self._display.note(table)
-        paired = summary["paired"]["rl_minus_sft"]
-        self._display.note(f"paired over {paired['n']} tasks, with 95 % intervals:")
-        for name in ("score", "success"):
-            low, high = paired[f"{name}_ci95"]
-            self._display.note(
-                f"trained minus warm start, {name}: {paired[f'{name}_mean']:+.3f} "
-                f"({low:+.3f} to {high:+.3f})"
-            )
+        for sentence in (summary["verdict"], *summary["remarks"]):
+            self._display.note(sentence)
         if self._folder.warnings_path.exists():
             self._display.note(f"there were warnings, see {self._folder.warnings_path}")
         self._display.note(f"{summary['wall_s']:.0f} s; open {report}")
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    """Write the figures of one policy."""
+    estimates = [
+        f"{row[name]:.3f} ({low:.2f} to {high:.2f})"
+        for name, (low, high) in (
+            ("score_mean", row["score_ci95"]),
+            ("success", row["success_ci95"]),
+        )
+    ]
+    return [*estimates, f"{row['turns_mean']:.1f}", scaled_text(row["scaled"])]
 
 
 class _WarningFile(logging.FileHandler):

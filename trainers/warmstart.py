@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from agentgym.errors import EnvFailure
+from agentgym.policies.base import Policy
 from agentgym.policies.oracle import OraclePolicy
+from agentgym.policies.random import RandomPolicy
 from trainers.config import TINY, SftConfig, known
 from trainers.copying import CopySettings, teach_copying
 from trainers.folder import COMPLETE, RunFolder
@@ -41,7 +43,7 @@ def warm_start(plan: Plan, folder: RunFolder, display: Display) -> PolicyModel:
     env = GuardedEnv(plan.make_env(expose_oracle=False))
     try:
         system = None if plan.config.model == TINY else task_prompt(env.base)
-        steps = known(plan.config.sft.max_steps)
+        steps = imitation_steps(plan)
         if not (finished / COMPLETE).exists():
             policy = _fresh(plan, env, system)
             if not steps and plan.config.model != TINY:
@@ -65,8 +67,10 @@ def demonstration_tasks(plan: Plan, env: GuardedEnv) -> list[dict[str, Any]]:
     return [{"split": TRAIN, "index": int(index)} for index in order]
 
 
-def expert_texts(env: GuardedEnv, tasks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield every text of the expert's episodes: observations and actions.
+def spoken_texts(
+    env: GuardedEnv, tasks: Iterable[Mapping[str, Any]], player: Policy
+) -> Iterator[str]:
+    """Yield every text of a player's episodes: observations and actions.
 
     An episode ends where its environment fails.
 
@@ -76,23 +80,22 @@ def expert_texts(env: GuardedEnv, tasks: Iterable[Mapping[str, Any]]) -> Iterato
     failure, begun = None, False
     for options in tasks:
         try:
-            for text in _expert_episode(env, options):
+            for text in _episode(env, options, player):
                 begun = True
                 yield text
         except EnvFailure as error:
             failure = error
     if failure is not None and not begun:
-        raise EnvFailure(f"expected episodes of the expert, but all failed; last: {failure}")
+        raise EnvFailure(f"expected episodes to learn words from, but all failed; last: {failure}")
 
 
-def _expert_episode(env: GuardedEnv, options: Mapping[str, Any]) -> Iterator[str]:
+def _episode(env: GuardedEnv, options: Mapping[str, Any], player: Policy) -> Iterator[str]:
     """Yield the texts of one episode."""
-    expert = OraclePolicy(env)
     observation, info = env.reset(options=dict(options))
     done = False
     yield observation
     while not done:
-        action = expert.act(observation, info)
+        action = player.act(observation, info)
         observation, _, terminated, truncated, info = env.step(action)
         done = terminated or truncated
         yield action
@@ -121,12 +124,18 @@ def demonstrations(
     return played
 
 
+def imitation_steps(plan: Plan) -> int:
+    """Return the most steps of the warm start; 0: there is none."""
+    return known(plan.config.sft.max_steps)
+
+
 def _fresh(plan: Plan, env: GuardedEnv, system: str | None) -> PolicyModel:
     """Build the tiny policy, or load the pretrained one."""
     if plan.config.model != TINY:
         return load_policy(plan, plan.config.model, system)
     tasks = demonstration_tasks(plan, env)[:VOCABULARY_EPISODES]
-    return build_tiny(plan, expert_texts(env, tasks))
+    player = OraclePolicy(env) if plan.has_expert else RandomPolicy(plan.config.seed)
+    return build_tiny(plan, spoken_texts(env, tasks, player))
 
 
 def _imitate(
@@ -161,7 +170,14 @@ def _imitate(
         f"warm start: {result.steps} steps, validation success {gate.success:.3f} "
         f"(gate {plan.gate_success} {reached})"
     )
-    folder.note(sft={"steps": result.steps, "gated": gate.reached, "success": gate.success})
+    folder.note(
+        sft={
+            "steps": result.steps,
+            "gated": gate.reached,
+            "success": gate.success,
+            "gate": plan.gate_success,
+        }
+    )
 
 
 def _settings(plan: Plan, steps: int) -> SftSettings:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from agentgym.errors import AgentGymError
+from agentgym.cli.exits import run_command
 
-BAD_INPUT = 2
-INTERRUPTED = 130
+__all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,23 +17,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; None takes those of the process.
 
     Returns:
-        0 when all is well, 1 when a check failed, 2 after bad input, 130 after Ctrl-C.
+        0 when all is well, 1 when a check failed, else what `run_command` says.
     """
+    return run_command("agentgym", lambda: _main(sys.argv[1:] if argv is None else argv))
+
+
+def _main(argv: Sequence[str]) -> int:
+    """Read the arguments and carry out the subcommand."""
     import tyro
-    from rich.console import Console
 
-    from agentgym.cli.arguments import Arguments
+    from agentgym.cli.arguments import LISTS, Arguments
     from agentgym.cli.commands import run
+    from agentgym.cli.pairs import add_up
+    from agentgym.cli.screen import Screen
 
-    parsed = tyro.cli(Arguments, args=argv, prog="agentgym")
-    try:
-        return run(parsed.command, Console())
-    except AgentGymError as error:
-        print(f"agentgym: {error}", file=sys.stderr)
-        return BAD_INPUT
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return INTERRUPTED
+    parsed = tyro.cli(Arguments, args=add_up(argv, LISTS), prog="agentgym")
+    return run(parsed.command, Screen())

@@ -8,6 +8,9 @@ from typing import Annotated, Literal, Union
 
 from tyro.conf import OmitArgPrefixes, Positional, subcommand
 
+LISTS = ("--set",)
+"""Flags that take a list and may be repeated."""
+
 
 @dataclass(frozen=True)
 class List:
@@ -30,7 +33,7 @@ class Play:
     """Play an environment in the terminal."""
 
     env: Positional[str]
-    """Short name or id, such as webshop or agentgym/WebShop-v0."""
+    """Short name or id, such as webshop or agentgym/WebShop-v0, or MODULE:ID of your own."""
     split: str = "train"
     """Split of the task."""
     index: int | None = None
@@ -41,10 +44,10 @@ class Play:
     """Turn budget; the environment's own if left out."""
     oracle: bool = False
     """Show the expert's next action as a hint."""
-    grammar: Literal["native", "xml", "react", "tool_call"] = "native"
-    """How actions are written."""
+    grammar: Literal["native", "xml", "react", "tool_call"] | None = None
+    """How actions are written; the environment's own default, mostly native, if left out."""
     set: tuple[str, ...] = ()
-    """Further arguments of the environment, each as key=value (JSON values)."""
+    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Eval:
     """Evaluate a policy on a fixed panel of tasks."""
 
     env: Positional[str]
-    """Short name or id, such as webshop or agentgym/WebShop-v0."""
+    """Short name or id, such as webshop or agentgym/WebShop-v0, or MODULE:ID of your own."""
     policy: Literal["random", "oracle", "chat"] = "random"
     """The policy; chat is a model behind an OpenAI-compatible endpoint."""
     split: str = "test"
@@ -63,8 +66,8 @@ class Eval:
     """Seed of the panel."""
     horizon: int | None = None
     """Turn budget; the environment's own if left out."""
-    grammar: Literal["native", "xml", "react", "tool_call"] = "native"
-    """How actions are written."""
+    grammar: Literal["native", "xml", "react", "tool_call"] | None = None
+    """How actions are written; the environment's own default, mostly native, if left out."""
     model: str = ""
     """Chat: name of the model."""
     base_url: str | None = None
@@ -76,7 +79,7 @@ class Eval:
     temperature: float | None = None
     """Chat: sampling temperature."""
     set: tuple[str, ...] = ()
-    """Further arguments of the environment, each as key=value (JSON values)."""
+    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
     output: Path | None = None
     """Write the report with every episode to this JSON file."""
     record: Path | None = None

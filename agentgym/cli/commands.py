@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import Command, Doctor, Eval, List, Play, Replay
+from agentgym.cli.making import make_env, resolve
+from agentgym.cli.pairs import parse_pairs
 from agentgym.errors import AgentGymError, ConfigurationError
 
 if TYPE_CHECKING:
-    import gymnasium
     from rich.console import Console
 
     from agentgym.cli.doctor import Check
+    from agentgym.core import TextEnv
+
+
+_NOTHING: Mapping[str, Any] = {}
 
 
 def run(command: Command, console: Console) -> int:
@@ -35,34 +40,20 @@ def run(command: Command, console: Console) -> int:
     return action(command, console)
 
 
-def _resolve(name: str) -> str:
-    """Resolve a short name, or an id that anyone has registered with Gymnasium."""
-    import gymnasium
+def _make(command: Play | Eval, suited: Mapping[str, Any] = _NOTHING) -> TextEnv:
+    """Make the environment that a command names.
 
-    from agentgym.registration import family
-
-    return name if name in gymnasium.registry else family(name).id
-
-
-def _make(name: str, settings: Sequence[str], **kwargs: Any) -> gymnasium.Env[str, str]:
-    import gymnasium
-
-    env_id = _resolve(name)
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key.isidentifier():
-            raise ConfigurationError(f"expected --set key=value, got {setting!r}")
-        try:
-            kwargs[key] = json.loads(value)
-        except ValueError:
-            kwargs[key] = value
-    try:
-        return gymnasium.make(env_id, **kwargs)
-    except TypeError as error:
-        if "unexpected keyword argument" not in str(error):
-            raise
-        message = f"expected --set with arguments of {env_id}, got {list(settings)}: {error}"
-        raise ConfigurationError(message) from error
+    Args:
+        command: The command.
+        suited: Arguments that hold where the command names no others.
+    """
+    asked = parse_pairs(command.set, "--set")
+    if command.grammar and asked.setdefault("grammar", command.grammar) != command.grammar:
+        raise ConfigurationError(
+            f"expected one grammar, got --grammar {command.grammar} and --set "
+            f"grammar={asked['grammar']}; leave one out"
+        )
+    return make_env(resolve(command.env)[1], {**suited, **asked}, "--set")
 
 
 def _list(command: List, console: Console) -> int:
@@ -94,24 +85,25 @@ def _describe(entry: Any) -> dict[str, Any]:
     if missing:
         return {**row, "status": install_command(entry.extra)}
     try:
-        env = _make(entry.id, ())
+        env = make_env(entry.id, {}, "--set")
     except AgentGymError as error:
         return {**row, "status": str(error)}
-    tasks: Any = env.unwrapped.tasks  # type: ignore[attr-defined]
-    row["splits"] = {split: tasks.len(split) for split in tasks.splits}
+    row["splits"] = {split: env.tasks.len(split) for split in env.tasks.splits}
     env.close()
     return {**row, "status": "ready"}
 
 
 def _play(command: Play, console: Console) -> int:
     from agentgym.cli.play import play
+    from agentgym.evaluation import check_seed
 
     options: dict[str, Any] = {"split": command.split}
     if command.index is not None:
         options["index"] = command.index
     if command.horizon is not None:
         options["horizon"] = command.horizon
-    env = _make(command.env, command.set, **_play_defaults(command.env), grammar=command.grammar)
+    check_seed(command.seed)
+    env = _make(command, _play_defaults(command.env))
     try:
         play(
             env,
@@ -130,7 +122,7 @@ def _play_defaults(name: str) -> dict[str, Any]:
     """Return what suits a person; ids that others registered have nothing of the kind."""
     from agentgym.registration import FAMILIES
 
-    env_id = _resolve(name)
+    _, env_id = resolve(name)
     return next((dict(entry.play) for entry in FAMILIES if entry.id == env_id), {})
 
 
@@ -140,7 +132,7 @@ def _eval(command: Eval, console: Console) -> int:
     from agentgym.evaluation import evaluate
     from agentgym.policies.base import Policy
 
-    env = _make(command.env, command.set, grammar=command.grammar)
+    env = _make(command)
     for path in filter(None, (command.output, command.record)):
         _check_writable(path)
     try:
@@ -164,11 +156,11 @@ def _eval(command: Eval, console: Console) -> int:
     console.print(report.table())
     if command.output:
         text = json.dumps(report.to_dict(), indent=2, allow_nan=False)
-        command.output.write_text(text + "\n", encoding="utf-8")
+        _write(command.output, text + "\n")
     return 0
 
 
-def _chat(command: Eval, env: gymnasium.Env[str, str]) -> Any:
+def _chat(command: Eval, env: TextEnv) -> Any:
     from agentgym.policies.chat import ChatConfig, ChatPolicy
 
     config = ChatConfig(
@@ -177,19 +169,41 @@ def _chat(command: Eval, env: gymnasium.Env[str, str]) -> Any:
         window=command.window,
         max_tokens=command.max_tokens,
         temperature=command.temperature,
-        tools=command.grammar == "tool_call",
+        tools=env.language.grammar == "tool_call",
     )
-    return ChatPolicy(config, env.unwrapped.action_prompt())  # type: ignore[attr-defined]
+    return ChatPolicy(config, env.action_prompt())
 
 
 def _check_writable(path: Path) -> None:
-    """Find out before a long run that its result cannot be written."""
+    """Find out before a long run that its result cannot be written; leaves no file behind."""
+    import tempfile
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.open("a").close()
-    except OSError as error:
-        message = f"expected a file that can be written, got {path}: {error.strerror}"
-        raise ConfigurationError(message) from error
+        if path.exists():
+            path.open("a").close()
+        else:
+            tempfile.TemporaryFile(dir=path.parent).close()
+    except (OSError, ValueError) as error:
+        raise _not_writable(path, error) from error
+
+
+def _not_writable(path: Path, error: Exception) -> ConfigurationError:
+    reason = getattr(error, "strerror", None) or error
+    return ConfigurationError(f"expected a file that can be written, got {path}: {reason}")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a result whole or not at all; devices and pipes take it as it comes."""
+    from agentgym.caching import write_atomically
+
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+        else:
+            write_atomically(path.resolve(), text.encode())  # a link stays one
+    except (OSError, ValueError) as error:
+        raise _not_writable(path, error) from error
 
 
 def _doctor(command: Doctor, console: Console) -> int:

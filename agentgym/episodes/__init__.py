@@ -6,6 +6,7 @@ episode again exactly, and to score it anew without a model.
 
 from __future__ import annotations
 
+from agentgym.episodes.facts import RecordFacts
 from agentgym.episodes.recorder import Recorder
 from agentgym.episodes.records import (
     FORMAT,
@@ -20,6 +21,7 @@ from agentgym.episodes.replay import ReplayReport, make_env, replay, rescore
 __all__ = [
     "FORMAT",
     "Episode",
+    "RecordFacts",
     "Recorder",
     "ReplayReport",
     "State",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import platform
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from typing import Any
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
+from agentgym.episodes.facts import executed, generator_state, potential
 from agentgym.episodes.hook_records import hooks_to_json
 from agentgym.episodes.records import Episode, State, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
@@ -23,7 +23,8 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     """Appends every finished episode of a text environment to a JSONL file.
 
     Put it outside of wrappers that change rewards. An episode that is abandoned by a new reset is
-    not written; one that ends with an `EnvFailure` is, with stop reason ``error``.
+    not written; one that ends, or does not even begin, because of an `EnvFailure` is, with stop
+    reason ``error``.
     """
 
     def __init__(
@@ -46,12 +47,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         gymnasium.Wrapper.__init__(self, env)
         self.path = Path(path)
         self.last: Episode | None = None
-        self._static = {
-            **_origin(env),
-            "panel_sha256": panel_sha256,
-            "policy": policy,
-            "packages": package_versions(),
-        }
+        self._static = origin(env, panel_sha256=panel_sha256, policy=policy)
         self._open: Episode | None = None
         self._turns: list[Turn] = []
         self._note: dict[str, Any] = {}
@@ -86,22 +82,37 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
 
         Returns:
             Observation and info.
+
+        Raises:
+            EnvFailure: If the environment failed; the episode is written with reason ``error``.
         """
-        generator = self.env.unwrapped.np_random.bit_generator
-        rng = None if seed is not None else copy.deepcopy(dict(generator.state))
-        observation, info = self.env.reset(seed=seed, options=options)
-        self._turns, self._note = [], {}
-        self._open = Episode(
-            task_id=info["task_id"],
-            split=info["split"],
-            goal=clean(info["goal"]),
+        rng = None if seed is not None else generator_state(self.env)
+        asked = {key: plain(value) for key, value in (options or {}).items()}
+        self._open, self._turns, self._note = None, [], {}
+        unbegun = Episode(
+            task_id=str(asked.get("task_id", "")),
+            split=str(asked.get("split", "")),
+            goal="",
             seed=None if seed is None else int(seed),
-            rng=None if rng is None else _plain(rng),
-            options={key: _plain(value) for key, value in (options or {}).items()},
-            start=self._state(observation, info),
+            rng=None if rng is None else plain(rng),
+            options=asked,
+            start=State("", 0.0, 0.0, ""),
             turns=(),
             stop_reason="",
             **self._static,
+        )
+        try:
+            observation, info = self.env.reset(seed=seed, options=options)
+        except EnvFailure as failure:
+            self._open = unbegun
+            self._finish("error", failure_details(str(failure)))
+            raise
+        self._open = replace(
+            unbegun,
+            task_id=info["task_id"],
+            split=info["split"],
+            goal=clean(info["goal"]),
+            start=self._state(observation, info),
         )
         return observation, info
 
@@ -121,12 +132,11 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         try:
             observation, reward, terminated, truncated, info = self.env.step(action)
         except EnvFailure as failure:
-            self._finish("error", {"error": str(failure)})
+            self._finish("error", failure_details(str(failure), action))
             raise
-        executed = getattr(self.env.unwrapped, "last_action", None)
         turn = Turn(
             action=action,
-            executed=clean(action if executed is None else executed),
+            executed=clean(executed(self.env, action)),
             after=self._state(observation, info),
             reward=float(reward),
             reward_terms=dict(info["reward_terms"]),
@@ -154,20 +164,55 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             append_episode(self.path, self.last)
 
     def _state(self, observation: str, info: Mapping[str, Any]) -> State:
-        unwrapped: Any = self.env.unwrapped
-        return State(
-            clean(observation),
-            float(info["score"]),
-            float(unwrapped.potential()),
-            info["state_key"],
-            info["oracle_turns"],
-        )
+        return state_of(observation, info, potential(self.env))
 
 
-def _origin(env: gymnasium.Env[str, str]) -> dict[str, Any]:
-    """Describe how the environment was made, as far as JSON can hold it."""
+def state_of(observation: str, info: Mapping[str, Any], potential: float) -> State:
+    """Return what is recorded of an environment between two turns.
+
+    Args:
+        observation: The text that the policy saw.
+        info: The info that came with it.
+        potential: Phi of the state.
+
+    Returns:
+        The state.
+    """
+    score = float(info["score"])
+    return State(clean(observation), score, potential, info["state_key"], info["oracle_turns"])
+
+
+def failure_details(error: str, action: str | None = None) -> dict[str, Any]:
+    """Return the details of an episode whose environment failed.
+
+    The turn in which it failed is no part of the record: it has no answer that could be replayed.
+
+    Args:
+        error: What failed.
+        action: The action that was not answered; None if the episode did not even begin.
+
+    Returns:
+        JSON-safe details.
+    """
+    return {"error": error} if action is None else {"error": error, "unanswered_action": action}
+
+
+def origin(
+    env: gymnasium.Env[str, str], *, panel_sha256: str = "", policy: str = ""
+) -> dict[str, Any]:
+    """Return the fields of `Episode` that all episodes of an environment and a policy share.
+
+    Args:
+        env: The environment, with the wrappers that decide how an episode plays.
+        panel_sha256: Hash of the panel that is played, if any.
+        policy: Name of the policy.
+
+    Returns:
+        Keyword arguments of `Episode`: how the environment was made, as far as JSON can hold it,
+        and the versions of the packages.
+    """
     kwargs = dict(env.spec.kwargs) if env.spec else {}
-    stored = {key: _plain(value) for key, value in kwargs.items() if _is_json(value)}
+    stored = {key: plain(value) for key, value in kwargs.items() if _is_json(value)}
     described = None if "reward_hooks" in stored else hooks_to_json(kwargs.get("reward_hooks"))
     held = {*stored, "reward_hooks"} if described is not None else set(stored)
     wrappers = [wrapper.name for wrapper in env.spec.additional_wrappers] if env.spec else []
@@ -182,17 +227,23 @@ def _origin(env: gymnasium.Env[str, str]) -> dict[str, Any]:
         "hooks": tuple(hooks),
         "not_stored": tuple([key for key in kwargs if key not in held] + wrappers),
         "reward_hooks": described or (),
+        "panel_sha256": panel_sha256,
+        "policy": policy,
+        "packages": package_versions(),
     }
 
 
-def package_versions() -> dict[str, str]:
+def package_versions(*more: str) -> dict[str, str]:
     """Return the versions of what decides how an episode plays.
+
+    Args:
+        *more: Names of further packages.
 
     Returns:
         Package name to version.
     """
     versions = {"python": platform.python_version()}
-    for name in (DISTRIBUTION, "gymnasium", "numpy"):
+    for name in (DISTRIBUTION, "gymnasium", "numpy", *more):
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -208,8 +259,8 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def _plain(value: Any) -> Any:
-    """Copy a value as plain JSON types."""
+def plain(value: Any) -> Any:
+    """Copy a value as plain JSON types; numpy numbers become Python's."""
     return json.loads(json.dumps(value, default=_number))
 
 

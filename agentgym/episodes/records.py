@@ -91,9 +91,9 @@ class Episode:
     turns: tuple[Turn, ...]
     """The turns."""
     stop_reason: str
-    """Why the episode ended."""
+    """Why the episode ended: a ``StopReason`` value, or ``length`` (a trainer's token budget)."""
     details: dict[str, Any] = field(default_factory=dict)
-    """The family's facts about the reward."""
+    """The family's facts about the reward; after a failure ``error`` and ``unanswered_action``."""
     hooks: tuple[str, ...] = ()
     """Names of the reward terms that hooks added to the family's own."""
     not_stored: tuple[str, ...] = ()
@@ -108,6 +108,11 @@ class Episode:
     """Anything else, such as the training step."""
     reward_hooks: tuple[dict[str, Any], ...] = ()
     """The argument ``reward_hooks`` of the environment, if it holds supplied hooks only."""
+
+    @property
+    def began(self) -> bool:
+        """Whether the environment started; if it failed to, there is nothing to play again."""
+        return self.stop_reason != "error" or bool(self.start.state_key)
 
     @property
     def reward(self) -> float:

@@ -106,6 +106,8 @@ def _begin(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[str, dict[st
 
 
 def _compare(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[int, str]:
+    if not episode.began:
+        return 0, ""
     observation, info = _begin(episode, env)
     difference = _differs("task_id", episode.task_id, info["task_id"]) or _state_differs(
         episode.start, observation, info

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from agentgym.policies.base import Policy, begin
+from agentgym.policies.base import PUBLIC_INFO, Policy, begin, public_info
 from agentgym.policies.callable import CallablePolicy
 from agentgym.policies.chat import ChatConfig, ChatPolicy, ModelOutput
 from agentgym.policies.oracle import OraclePolicy
 from agentgym.policies.random import RandomPolicy
 
 __all__ = [
+    "PUBLIC_INFO",
     "CallablePolicy",
     "ChatConfig",
     "ChatPolicy",
@@ -17,4 +18,5 @@ __all__ = [
     "Policy",
     "RandomPolicy",
     "begin",
+    "public_info",
 ]

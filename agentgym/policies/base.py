@@ -5,6 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
+PUBLIC_INFO = (
+    "task_id",
+    "split",
+    "turn",
+    "horizon",
+    "action_valid",
+    "admissible_actions",
+    "trailing_text",
+    "stop_reason",
+    "goal",
+    "tools",
+)
+"""Keys of the info dict that a policy may read: where it is, what was understood, what it may do,
+and, at reset, the instruction and the tools. The others are facts for trainers, reward hooks and
+reports, and tell how far the solution is."""
+
+
+def public_info(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of an info dict that a policy may read.
+
+    Args:
+        info: The info dict of a reset or step.
+
+    Returns:
+        A new dict with those of its keys that are in `PUBLIC_INFO`.
+    """
+    return {key: info[key] for key in PUBLIC_INFO if key in info}
+
 
 @runtime_checkable
 class Policy(Protocol):
@@ -19,7 +47,8 @@ class Policy(Protocol):
 
         Args:
             observation: The environment's text.
-            info: The info dict of the same reset or step.
+            info: The info dict of the same reset or step; `agentgym.evaluation` passes what
+                `PUBLIC_INFO` lists.
 
         Returns:
             The action's text, in the environment's grammar.

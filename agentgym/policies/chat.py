@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -63,11 +64,10 @@ class ChatConfig:
                 "expected the name of a model at the endpoint, got an empty one: set model, "
                 "for example --model Qwen/Qwen3-4B"
             )
-        for name, low in (("window", 1), ("max_tokens", 1), ("retries", 0)):
-            if getattr(self, name) < low:
-                raise ConfigurationError(
-                    f"expected {name} to be at least {low}, got {getattr(self, name)}"
-                )
+        for name, low in (("window", 1), ("max_tokens", 1), ("retries", 0), ("temperature", 0.0)):
+            value = getattr(self, name)
+            if value is not None and not low <= value < math.inf:
+                raise ConfigurationError(f"expected {name} to be at least {low}, got {value}")
 
 
 class ChatPolicy:
@@ -95,16 +95,21 @@ class ChatPolicy:
         self.last_output = ModelOutput("")
         self.prompt_tokens = 0
         self.completion_tokens = 0
-        self._error: type[Exception] = openai.OpenAIError
         self._system = "\n\n".join(filter(None, [config.instructions, action_prompt]))
         self._history: list[tuple[str, str]] = []
         self._tools: list[dict[str, Any]] = []
-        self._client = openai.OpenAI(
-            api_key=key or "none",
-            base_url=config.base_url,
-            timeout=config.timeout,
-            max_retries=config.retries,
-        )
+        try:
+            self._client = openai.OpenAI(
+                api_key=key or "none",
+                base_url=config.base_url,
+                timeout=config.timeout,
+                max_retries=config.retries,
+            )
+        except Exception as error:  # of httpx, which no line here should have to know
+            raise ConfigurationError(
+                f"expected base_url to be the URL of an endpoint up to /v1, got "
+                f"{config.base_url!r}: {type(error).__name__}: {error}"
+            ) from error
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
         """Forget the previous episode.
@@ -142,7 +147,7 @@ class ChatPolicy:
             request["tools"] = self._tools
         try:
             response = self._client.chat.completions.create(**request)
-        except self._error as error:
+        except Exception as error:  # broken answers raise errors of httpx and json, too
             raise EnvFailure(
                 f"expected an answer from the model {self.config.model!r} at "
                 f"{self._client.base_url}, got {type(error).__name__}: {error}; check that the "

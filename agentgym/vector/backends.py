@@ -13,7 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from agentgym.vector.limits import CLOSE_SECONDS, Limits, overdue
-from agentgym.vector.slots import CAUGHT, Description, EnvFactory, Failure, Seat, Slots
+from agentgym.vector.members import words
+from agentgym.vector.slots import Description, EnvFactory, Failure, Seat, Slots
+
+THREAD_NAME = "agentgym-slots"
+"""Name of the threads of the thread back end."""
 
 
 class Backend(Protocol):
@@ -130,7 +134,9 @@ class Threads:
     def _start(self) -> None:
         """Add a thread to the pool."""
         # Daemons: a thread that hangs in an environment must not keep the interpreter alive.
-        thread = threading.Thread(target=_work, args=(self._slots, self._jobs), daemon=True)
+        thread = threading.Thread(
+            target=_work, args=(self._slots, self._jobs), name=THREAD_NAME, daemon=True
+        )
         thread.start()
         self._threads.append(thread)
 
@@ -173,8 +179,8 @@ def _work(slots: Slots, jobs: queue.SimpleQueue[_Job | None]) -> None:
                 job.orphan.close()
                 continue  # Given up before it began.
             result = slots.run(job.kind, [job.slot], [job.arg])[0]
-        except CAUGHT as error:
-            result = Failure(f"{type(error).__name__}: {error}")
+        except BaseException as error:  # This thread is no one else's: nothing may end it.
+            result = Failure(words(error))
         if job.orphan is not None:
             job.orphan.close()
             return

@@ -11,12 +11,12 @@ import tempfile
 import time
 from contextlib import suppress
 from multiprocessing import Pipe
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentgym.errors import EnvFailure, NotSupported
 from agentgym.vector.limits import Limits, overdue
 from agentgym.vector.slots import Description, Mistake
-from agentgym.vector.worker import Board
+from agentgym.vector.worker import PIECEWISE, Board, unreadable
 
 START_SECONDS = 120.0
 
@@ -28,6 +28,15 @@ class WorkerLost(Exception):
         super().__init__(reason)
         self.slot = slot
         self.reason = reason
+
+
+class Answer(NamedTuple):
+    """What a worker answered."""
+
+    items: list[Any]
+    """For each slot that was asked the result."""
+    checkpoints: dict[int, bytes]
+    """Slot to pickled snapshot, of the state after the result."""
 
 
 class Child:
@@ -82,7 +91,7 @@ class Child:
         """
         try:
             ready = self.connection.poll(START_SECONDS)
-            greeting = self.receive()[0] if ready else None
+            greeting = self.receive("call").items[0] if ready else None
         except WorkerLost as lost:
             raise EnvFailure(f"expected a worker process to start, but: {lost}") from lost
         if isinstance(greeting, Description):
@@ -96,19 +105,44 @@ class Child:
         """Send one message."""
         self.connection.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
-    def receive(self) -> list[Any]:
+    def receive(self, kind: str) -> Answer:
         """Return the answer to the last message, which must be there.
+
+        Args:
+            kind: What was asked.
 
         Raises:
             WorkerLost: There is none, because the worker is dead.
         """
+        data = self._read()
         try:
-            answer: list[Any] = pickle.loads(self.connection.recv_bytes())
-        except (EOFError, OSError, pickle.UnpicklingError):
-            raise self.lost() from None
-        return answer
+            items, checkpoints = pickle.loads(data)
+        except Exception:  # Whatever a member's own class raises when it is read.
+            return self._piecewise(kind)
+        return Answer(items, checkpoints)
 
-    def exchange(self, kind: str, slots: list[int], args: list[Any]) -> list[Any]:
+    def _read(self) -> bytes:
+        """Read one message."""
+        try:
+            return self.connection.recv_bytes()
+        except (EOFError, OSError):
+            raise self.lost() from None
+
+    def _piecewise(self, kind: str) -> Answer:
+        """Ask for the last answer again, and read what can be read of it."""
+        try:
+            self.send(PIECEWISE)
+        except OSError:
+            raise self.lost() from None
+        items = []
+        for pickled in pickle.loads(self._read()):
+            try:
+                items.append(pickle.loads(pickled))
+            except Exception as problem:
+                items.append(unreadable(kind, problem))
+        return Answer(items, {})
+
+    def exchange(self, kind: str, slots: list[int], args: list[Any]) -> Answer:
         """Send one message and wait for the answer, within the time limits.
 
         Raises:
@@ -120,7 +154,7 @@ class Child:
             raise self.lost() from None
         while not self.connection.poll(self.patience()):
             self.check(kind)
-        return self.receive()
+        return self.receive(kind)
 
     def patience(self) -> float | None:
         """Return how long to wait before it is worth while to :meth:`check`; None: for ever."""

@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from agentgym.errors import ConfigurationError
+from agentgym.options import check_seed
 from agentgym.registration import family
 from agentgym.vector import infos as _infos
 from agentgym.vector.choice import make_backend
@@ -42,12 +43,14 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
     returns arrays. The same seeds and actions give the same results on every back end with any
     number of workers.
 
-    A failure costs one episode and never stops the run: when an environment raises, hangs beyond
-    its time limit, or takes its worker process down, its episode ends with ``terminated=True``,
-    reward 0, ``info["stop_reason"] == "error"`` and ``info["error"]``. When the reset itself fails,
+    A failure costs one episode and never stops the run: when an environment raises anything,
+    returns what is no transition, hangs beyond its time limit, or takes its worker process down,
+    its episode ends with ``terminated=True``, reward 0, ``info["stop_reason"] == "error"`` and
+    ``info["error"]``; the transitions of the others reach the caller as ever. When the reset itself fails,
     its info says so in the same way, and the next step of the slot ends the episode. The next reset
-    of the slot makes a new environment. Only the caller's own mistakes (an unknown reset option or
-    task, an action that is not text) are raised to him.
+    of the slot makes a new environment. Only the caller's own mistakes are raised (a wrong reset
+    option, a task that does not exist, an action that is not text), and what ends the program:
+    Ctrl-C, and what a signal handler raises.
 
     Args:
         env_fns: One factory for each slot.
@@ -57,8 +60,9 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
             never more than there are slots.
         step_timeout: Seconds that one step of one environment may take. In process it has no
             effect; a thread is abandoned; a process is killed and replaced, and the other
-            environments of that process are brought back to where they were by repeating their
-            actions.
+            environments of that process are brought back to where they were: by a snapshot and
+            their last actions, or, where the family or a wrapper allows no snapshots, by their
+            reset and all actions since.
         reset_timeout: Seconds for a reset or a call; default: ten times ``step_timeout``.
         autoreset_mode: What :meth:`step` does with episodes that ended. ``DISABLED`` leaves them to
             ``reset(options={"reset_mask": ...})``. The rollout face never resets by itself.
@@ -157,15 +161,19 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
             Observations of all slots, and the infos of those that were reset, as arrays.
 
         Raises:
-            ConfigurationError: Mask or seeds do not fit the number of slots.
+            ConfigurationError: Mask, seeds or options are of the wrong type, or do not fit the
+                number of slots.
         """
-        if seed is None or isinstance(seed, int | np.integer):
-            VectorEnv.reset(self, seed=None if seed is None else int(seed))
-            seeds = [None if seed is None else int(seed) + slot for slot in range(self.num_envs)]
-        else:
+        if isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str):
             seeds = list(seed)
+        else:
+            seed = check_seed(seed)
+            VectorEnv.reset(self, seed=seed)
+            seeds = [None if seed is None else seed + slot for slot in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ConfigurationError(f"expected {self.num_envs} seeds, got {len(seeds)}")
+        if not isinstance(options, Mapping | None):
+            raise ConfigurationError(f"expected reset options as a dict, got {options!r:.80}")
         rest = dict(options or {})
         slots = _masked(rest.pop("reset_mask", None), self.num_envs)
         infos: list[Mapping[str, Any] | None] = [None] * self.num_envs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,14 @@ def _column(present: list[Any], mask: npt.NDArray[np.bool_]) -> npt.NDArray[Any]
         column = np.full(len(mask), None, dtype=object)
     else:
         column = np.zeros(len(mask), dtype=kind)
-    for index, value in zip(np.flatnonzero(mask), present, strict=True):
-        column[index] = value
+    places = np.flatnonzero(mask)
+    try:
+        for index, value in zip(places, present, strict=True):
+            column[index] = value
+    except OverflowError:  # An integer beyond 64 bits stays what it is.
+        column = column.astype(object)
+        for index, value in zip(places, present, strict=True):
+            column[index] = value
     return column
 
 
@@ -62,11 +69,12 @@ def observation(error: str) -> str:
 def failed_reset(error: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the info of an episode that could not begin, with the keys of the contract."""
     options = options or {}
+    horizon = options.get("horizon")
     return {
-        "task_id": str(options.get("task_id", "")),
-        "split": str(options.get("split", "")),
+        "task_id": str(options.get("task_id") or ""),
+        "split": str(options.get("split") or ""),
         "turn": 0,
-        "horizon": int(options.get("horizon", 0)),
+        "horizon": int(horizon) if isinstance(horizon, int | np.integer) else 0,
         **_ended(error),
         "score": 0.0,
         "state_key": "",
@@ -85,8 +93,12 @@ def failed_step(error: str, last: Mapping[str, Any]) -> dict[str, Any]:
     Returns:
         The info of the turn before with the turn counted and the end marked.
     """
-    info = {key: copy.deepcopy(value) for key, value in last.items() if key not in RESET_ONLY}
-    info.update(_ended(error), turn=int(last.get("turn", 0)) + 1)
+    info: dict[str, Any] = {}
+    for key in [key for key in last if key not in RESET_ONLY]:
+        with suppress(Exception):  # What a member's own class raises when it is copied.
+            info[key] = copy.deepcopy(last[key])
+    turn = last.get("turn")
+    info.update(_ended(error), turn=turn + 1 if isinstance(turn, int) else 1)
     if "oracle_action" in info:
         info["oracle_action"] = None
     return info

@@ -1,8 +1,10 @@
 """The process back end: several environments per worker, one message per worker and step.
 
 A worker that dies or passes a time limit costs one episode, that of the environment it was busy
-with. It is replaced, and its other environments are brought back to where they were by repeating
-their reset and their actions; environments are deterministic, and the last observation is compared.
+with. It is replaced, and its other environments are brought back to where they were: by their
+last checkpoint and their actions since, or by their reset and all actions (see
+:mod:`agentgym.vector.history`). Environments are deterministic, and the last observation is
+compared.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from typing import Any
 import cloudpickle
 
 from agentgym.errors import EnvFailure
-from agentgym.vector.child import Child, WorkerLost
+from agentgym.vector.child import Answer, Child, WorkerLost
+from agentgym.vector.history import Called, History
 from agentgym.vector.limits import CLOSE_SECONDS, Limits
 from agentgym.vector.slots import Description, EnvFactory, Failure
 
@@ -26,16 +29,6 @@ logger = logging.getLogger(__name__)
 
 IDLE_DEATHS = 3
 """How often in a row a worker may die without an environment to blame."""
-
-
-@dataclass(slots=True)
-class _History:
-    """All that is needed to bring one environment back."""
-
-    origin: Any
-    options: Any
-    observation: str
-    operations: list[tuple[str, Any]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -75,8 +68,9 @@ class Processes:
             for w in range(workers)
         ]
         self._children: list[Child] = []
-        self._histories: list[_History | None] = [None] * len(factories)
+        self._histories: list[History | None] = [None] * len(factories)
         self._dead: dict[int, Failure] = {}
+        self._checkpoints: dict[int, bytes] = {}
         self.lost: set[int] = set()
         self.restarts = 0
         # Not a bound method: it must not keep this object alive.
@@ -107,6 +101,7 @@ class Processes:
             batch = batches.setdefault(slot % len(self._children), _Batch(kind))
             batch.slots.append(slot)
             batch.args.append(arg)
+        self._checkpoints.clear()
         try:
             self._exchange(batches, results)
         except BaseException:
@@ -117,6 +112,9 @@ class Processes:
             raise
         for slot, arg in zip(slots, args, strict=True):
             results[slot] = self._record(kind, slot, arg, results[slot])
+        for slot, snapshot in self._checkpoints.items():
+            if (history := self._histories[slot]) is not None:
+                history.checkpoint(snapshot)
         return [results[slot] for slot in slots]
 
     def close(self) -> None:
@@ -151,33 +149,43 @@ class Processes:
                 child, batch = self._children[worker], batches[worker]
                 try:
                     if connection in ready:
-                        answers = child.receive()
+                        answer = child.receive(batch.kind)
                     else:
                         child.check(batch.kind)
                         continue
                 except WorkerLost as lost:
                     self._recover(worker, batch, lost, results)
                 else:
-                    results.update(zip(batch.slots, answers, strict=True))
+                    self._take(batch, answer, results)
                 del waiting[connection]
+
+    def _take(self, batch: _Batch, answer: Answer, results: dict[int, Any]) -> None:
+        """Take what a worker answered."""
+        results.update(zip(batch.slots, answer.items, strict=True))
+        self._checkpoints.update(answer.checkpoints)
 
     def _record(self, kind: str, slot: int, arg: Any, result: Any) -> Any:
         """Keep the history that brings the environment back; return what the caller sees."""
         history = self._histories[slot]
         if kind == "reset":
             self._histories[slot] = None
+            self._dead.pop(slot, None)
             if isinstance(result, tuple):
                 observation, info, origin = result
-                self._histories[slot] = _History(origin, dict(arg[1] or {}), observation)
-                self._dead.pop(slot, None)
+                self._histories[slot] = History(origin, dict(arg[1] or {}), observation)
                 self.lost.discard(slot)
                 return observation, info
-        elif not isinstance(result, tuple) and kind == "step":
-            self._histories[slot] = None
-        elif history is not None:
-            history.operations.append((kind, arg))
-            if kind == "step":
-                history.observation = result[0]
+            if isinstance(result, Failure):
+                self._dead[slot] = result
+        elif kind == "step":
+            if not isinstance(result, tuple):
+                self._histories[slot] = None
+            elif history is not None:
+                history.step(arg, result[0])
+        elif isinstance(result, Called):
+            if history is not None:
+                history.call(arg, result)
+            return result.value
         return result
 
     def _recover(
@@ -200,8 +208,8 @@ class Processes:
                 self._replace(worker)
                 batch = self._restore(worker, batch, results)
                 if batch.slots:
-                    answers = self._children[worker].exchange(batch.kind, batch.slots, batch.args)
-                    results.update(zip(batch.slots, answers, strict=True))
+                    answer = self._children[worker].exchange(batch.kind, batch.slots, batch.args)
+                    self._take(batch, answer, results)
                 return
             except WorkerLost as again:
                 lost = again
@@ -227,19 +235,19 @@ class Processes:
         slots = range(worker, len(self._histories), len(self._children))
         histories = {s: h for s in slots if (h := self._histories[s]) is not None}
         self.lost.update(s for s in slots if s not in histories)
-        answers = self._children[worker].exchange(
+        answer = self._children[worker].exchange(
             "replay",
             list(histories),
-            [(h.origin, h.options, h.operations) for h in histories.values()],
+            [(h.origin.seed, h.options, h.operations) for h in histories.values()],
         )
-        for (slot, history), answer in zip(histories.items(), answers, strict=True):
-            if answer != history.observation:
-                why = (
-                    answer.text if isinstance(answer, Failure) else "repeating its actions differs"
-                )
+        for (slot, history), seen in zip(histories.items(), answer.items, strict=True):
+            if seen != history.observation:
+                why = seen.text if isinstance(seen, Failure) else "repeating its actions differs"
                 failure = Failure(f"the worker died and the episode could not be repeated: {why}")
                 self._bury(slot, failure, batch, results)
                 batch = batch.without(slot)
+            elif slot in answer.checkpoints:
+                history.checkpoint(answer.checkpoints[slot])
         return batch
 
     def _give_up(self, reason: str, batch: _Batch, results: dict[int, Any]) -> None:

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.options import check_seed
 from agentgym.vector import infos as _infos
 from agentgym.vector.backends import Backend, derive_seed
+from agentgym.vector.members import Reset, Step
 from agentgym.vector.slots import Failure, Mistake
-
-Reset = tuple[str, dict[str, Any]]
-Step = tuple[str, float, bool, bool, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +83,10 @@ class RolloutFace(ABC):
         seeds = [None] * len(slots) if seeds is None else seeds
         options = [None] * len(slots) if options is None else options
         self._check(slots, seeds=seeds, options=options)
+        seeds = [check_seed(seed) for seed in seeds]
+        for option in options:
+            if option is not None and not isinstance(option, Mapping):
+                raise ConfigurationError(f"expected reset options as a dict, got {option!r:.80}")
         args = [
             (self._seed(slot, seed), option)
             for slot, seed, option in zip(slots, seeds, options, strict=True)
@@ -202,7 +205,7 @@ class RolloutFace(ABC):
         broken = [
             (slot, {"task_id": snapshot.info["task_id"]})
             for slot, snapshot in zip(slots, snapshots, strict=True)
-            if (last := self._last[slot]) is None or last["stop_reason"] == "error"
+            if (last := self._last[slot]) is None or last.get("stop_reason") == "error"
         ]
         if broken:
             self.reset_slots([s for s, _ in broken], options=[o for _, o in broken])
@@ -274,8 +277,8 @@ class RolloutFace(ABC):
         lost = slot in self._backend.lost
         self._backend.lost.discard(slot)
         if seed is not None:
-            self._seeds[slot], self._losses[slot] = int(seed), 0
-            return int(seed)
+            self._seeds[slot], self._losses[slot] = seed, 0
+            return seed
         root = self._seeds[slot]
         if not lost or root is None:
             return None

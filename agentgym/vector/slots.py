@@ -7,6 +7,7 @@ behind: in process on all slots, on threads one job per slot, in a worker proces
 from __future__ import annotations
 
 import logging
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ import gymnasium
 import numpy as np
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, TaskNotFound
+from agentgym.vector.history import Called, Origin, forkable, take_checkpoint
+from agentgym.vector.members import checked_reset, checked_step, raise_if_meant_for_us, words
 
 logger = logging.getLogger(__name__)
 
@@ -24,8 +27,6 @@ Mark = Callable[[int, str], None]
 
 CALLER_MISTAKES = (ConfigurationError, TaskNotFound, DependencyNotInstalled)
 """Raised by a reset that was asked for the wrong thing; not failures of the environment."""
-CAUGHT = (Exception, SystemExit)
-ERROR_LENGTH = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,9 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """The caller asked for something impossible; ``error`` is raised to him."""
+    """The caller asked for something impossible, and gets ``error``."""
 
-    error: Exception
+    error: BaseException
     """The exception to raise."""
 
 
@@ -105,7 +106,8 @@ class Seat:
         if env is not None:
             try:
                 env.close()
-            except CAUGHT:
+            except BaseException as error:
+                raise_if_meant_for_us(error)
                 logger.warning("an environment could not be closed", exc_info=True)
 
 
@@ -114,9 +116,10 @@ class Slots:
 
     Args:
         factories: What makes the environment of each slot.
-        mark: Called with slot and kind (``"step"`` or ``"reset"``) before any environment code
-            is entered.
-        origins: Whether resets also return what is needed to repeat them.
+        mark: Called with slot and kind (``"step"``, ``"reset"`` or ``"call"``) before any
+            environment code is entered.
+        origins: Whether resets also return an :class:`~agentgym.vector.history.Origin`, and calls
+            a :class:`~agentgym.vector.history.Called`.
 
     Raises:
         ConfigurationError: The environments have different spaces.
@@ -165,8 +168,8 @@ class Slots:
         if seat.env is None:
             return Failure("the environment failed earlier and has not been reset since")
         try:
-            return seat.env.step(action)
-        except CAUGHT as error:
+            return checked_step(seat.env.step(action))
+        except BaseException as error:
             return _fail(slot, seat, error)
 
     def reset(self, slot: int, arg: tuple[Any, Mapping[str, Any] | None]) -> Any:
@@ -177,8 +180,7 @@ class Slots:
             arg: Seed (or the state of a bit generator to continue from) and reset options.
 
         Returns:
-            Observation and info; with ``origins`` also a value that repeats the reset when it is
-            given as the seed.
+            Observation and info; with ``origins`` also what repeats the reset.
         """
         if self._mark is not None:
             self._mark(slot, "reset")
@@ -192,14 +194,13 @@ class Slots:
             origin = seed
             if self._origins and seed is None:
                 origin = dict(env.unwrapped.np_random.bit_generator.state)
-            observation, info = env.reset(
-                seed=seed, options=None if options is None else dict(options)
-            )
+            options = None if options is None else dict(options)
+            began = checked_reset(env.reset(seed=seed, options=options))
         except CALLER_MISTAKES as error:
             return Mistake(error)
-        except CAUGHT as error:
+        except BaseException as error:
             return _fail(slot, seat, error)
-        return (observation, info, origin) if self._origins else (observation, info)
+        return (*began, Origin(origin, forkable(env))) if self._origins else began
 
     def call(self, slot: int, arg: tuple[str, tuple[Any, ...], dict[str, Any]]) -> Any:
         """Call a method of one environment, or read an attribute.
@@ -207,39 +208,51 @@ class Slots:
         ``arg`` is name, positional and keyword arguments; the name ``__setattr__`` sets one.
         """
         if self._mark is not None:
-            self._mark(slot, "reset")
+            self._mark(slot, "call")
         name, args, kwargs = arg
         seat = self._seats[slot]
         try:
             env = seat.env or self._renew(slot, seat)
-            if name == "__setattr__":
-                return env.set_wrapper_attr(*args)
-            value = env.get_wrapper_attr(name)
-            return value(*args, **kwargs) if callable(value) else value
-        except Exception as error:
+            method = env.set_wrapper_attr if name == "__setattr__" else env.get_wrapper_attr(name)
+            value = method(*args, **kwargs) if callable(method) else method
+        except BaseException as error:
+            raise_if_meant_for_us(error)
             return Mistake(error)
+        return Called(value, callable(method)) if self._origins else value
+
+    def checkpoint(self, slot: int) -> bytes | None:
+        """Return a pickled snapshot of one environment, or None where it has none."""
+        if self._mark is not None:
+            self._mark(slot, "call")
+        return take_checkpoint(self._seats[slot].env)
 
     def replay(self, slot: int, arg: tuple[Any, Any, Sequence[tuple[str, Any]]]) -> Any:
         """Bring a fresh environment to where another one was.
 
         Args:
             slot: Slot number.
-            arg: Origin and options of the reset, and the steps and calls since.
+            arg: Seed and options of the reset, and the operations since (see
+                :class:`~agentgym.vector.history.History`).
 
         Returns:
-            The last observation, or a :class:`Failure`.
+            The last observation (None right after a checkpoint), or a :class:`Failure`.
         """
-        origin, options, operations = arg
-        result = self.reset(slot, (origin, options))
+        seed, options, operations = arg
+        result = self.reset(slot, (seed, options))
         if not isinstance(result, tuple):
             return Failure(f"could not repeat the reset: {result}")
         observation = result[0]
         for kind, value in operations:
-            result = self.step(slot, value) if kind == "step" else self.call(slot, value)
+            if kind == "step":
+                result = self.step(slot, value)
+                observation = result[0] if isinstance(result, tuple) else None
+            else:
+                if kind == "checkpoint":
+                    value = ("restore", (pickle.loads(value),), {})
+                result = self.call(slot, value)
+                observation = None if value[0] == "restore" else observation
             if isinstance(result, Failure):
                 return result
-            if kind == "step":
-                observation = result[0]
         return observation
 
     def discard(self, slot: int) -> Seat:
@@ -278,9 +291,10 @@ class Slots:
 
 def _fail(slot: int, seat: Seat, error: BaseException) -> Failure:
     """Put a failed environment away, keep its random stream, and say what happened."""
+    raise_if_meant_for_us(error)
     logger.warning("environment %d failed; its episode ends with 'error'", slot, exc_info=error)
     if seat.env is not None:
-        with suppress(*CAUGHT):
+        with suppress(Exception):
             seat.rng = seat.env.unwrapped.np_random
     seat.close()
-    return Failure(f"{type(error).__name__}: {error}"[:ERROR_LENGTH])
+    return Failure(words(error))

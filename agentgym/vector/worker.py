@@ -13,13 +13,19 @@ import pickle
 import signal
 import threading
 import time
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
+from agentgym.errors import EnvFailure
+from agentgym.vector.history import Meter
 from agentgym.vector.limits import Limits
-from agentgym.vector.slots import CAUGHT, Mistake, Slots
+from agentgym.vector.members import words
+from agentgym.vector.slots import Failure, Mistake, Slots
 
 ORPHAN_SECONDS = 1.0
+PIECEWISE = "piecewise"
+"""Message that asks for the last answer again, each item pickled by itself."""
 
 
 class Board:
@@ -56,15 +62,6 @@ class Board:
         self._slot[0], self._deadline[0] = -1, float("inf")
 
 
-def encode(items: list[Any]) -> bytes:
-    """Pickle an answer; an item that cannot be pickled is replaced by what can be said of it."""
-    checked = [_portable(item) if isinstance(item, Mistake) else item for item in items]
-    try:
-        return pickle.dumps(checked, pickle.HIGHEST_PROTOCOL)
-    except Exception:
-        return pickle.dumps([_portable(item) for item in checked], pickle.HIGHEST_PROTOCOL)
-
-
 def main(pipe: int, board: int, parent: int) -> None:
     """Serve environments until told to stop or until the parent is gone.
 
@@ -87,23 +84,80 @@ def _serve(connection: Connection, board: Board) -> None:
     """Make the environments, then answer one message after the other."""
     limits: Limits
     limits, factories = pickle.loads(connection.recv_bytes())
+    meter = Meter()
 
     def mark(slot: int, kind: str) -> None:
-        board.begin(slot, time.monotonic() + limits.of(kind))
+        now = time.monotonic()
+        meter.begin(slot, kind, now)
+        board.begin(slot, now + limits.of(kind))
 
     try:
         slots = Slots(pickle.loads(factories), mark, origins=True)
-    except CAUGHT as error:
-        connection.send_bytes(encode([_mistake(error)]))
+    except Exception as error:
+        connection.send_bytes(encode("call", [Mistake(error)]))
         return
-    connection.send_bytes(encode([slots.description]))
+    connection.send_bytes(encode("call", [slots.description]))
+    results: list[Any] = []
+    kind = ""
     try:
         while (message := pickle.loads(connection.recv_bytes())) is not None:
-            answer = encode(slots.run(*message))
+            if message == PIECEWISE:
+                connection.send_bytes(pickle.dumps([_portable(kind, item) for item in results]))
+                continue
+            kind, numbers, args = message
+            results = slots.run(kind, numbers, args)
+            meter.end(time.monotonic())
+            answer = encode(kind, results, _checkpoints(slots, meter, numbers))
             board.rest()
             connection.send_bytes(answer)
     finally:
         slots.close()
+
+
+def _checkpoints(slots: Slots, meter: Meter, numbers: Sequence[int]) -> dict[int, bytes]:
+    """Take the checkpoints that are due."""
+    taken = {}
+    for slot in filter(meter.due, numbers):
+        start = time.monotonic()
+        checkpoint = slots.checkpoint(slot)
+        now = time.monotonic()
+        meter.end(now)
+        meter.saved(slot, now - start)
+        if checkpoint is not None:
+            taken[slot] = checkpoint
+    return taken
+
+
+def encode(kind: str, items: list[Any], checkpoints: dict[int, bytes] | None = None) -> bytes:
+    """Pickle an answer; an item that cannot be pickled is replaced by what can be said of it."""
+    try:
+        return pickle.dumps((items, checkpoints or {}), pickle.HIGHEST_PROTOCOL)
+    except Exception:
+        parts = [pickle.loads(_portable(kind, item)) for item in items]
+        return pickle.dumps((parts, checkpoints or {}), pickle.HIGHEST_PROTOCOL)
+
+
+def _portable(kind: str, item: Any) -> bytes:
+    """Pickle one item so that it can be read, at least in this process."""
+    try:
+        pickled = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
+        pickle.loads(pickled)
+    except Exception as problem:
+        return pickle.dumps(unreadable(kind, problem, item), pickle.HIGHEST_PROTOCOL)
+    return pickled
+
+
+def unreadable(kind: str, problem: BaseException, item: Any = None) -> Failure | Mistake:
+    """Return what stands for an item that cannot be sent between processes.
+
+    Args:
+        kind: What was asked of the environment: a ``call`` has no episode that could end.
+        problem: Why it cannot be sent.
+        item: The item, where it is known.
+    """
+    what = f": {words(item.error)}" if isinstance(item, Mistake) else ""
+    text = f"its answer to {kind} cannot be sent between processes ({words(problem)}){what}"
+    return Mistake(EnvFailure(text)) if kind == "call" else Failure(text)
 
 
 def _follow(parent: int) -> None:
@@ -111,18 +165,3 @@ def _follow(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(ORPHAN_SECONDS)
     os.killpg(0, signal.SIGKILL)
-
-
-def _mistake(error: BaseException) -> Mistake:
-    """Wrap what a constructor raised."""
-    return Mistake(error if isinstance(error, Exception) else RuntimeError(repr(error)))
-
-
-def _portable(item: Any) -> Any:
-    """Return ``item``, or what can be said about it where it cannot be pickled."""
-    try:
-        pickle.loads(pickle.dumps(item))
-    except Exception as problem:
-        text = f"{item.error!r}" if isinstance(item, Mistake) else f"{type(item).__name__}"
-        return Mistake(TypeError(f"{text} (which cannot be sent between processes: {problem})"))
-    return item

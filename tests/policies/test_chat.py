@@ -169,7 +169,7 @@ def test_the_command_line_evaluates_a_model(serve, capsys):
     endpoint = serve(press_next)
     code = main(["eval", TOY_ID, "--policy", "chat", "--model", "m", "--base-url", endpoint.url,
                  "--n", "2"])  # fmt: skip
-    assert code == 0 and "1.000  [1.000, 1.000]" in capsys.readouterr().out
+    assert code == 0 and "1.000  [0.342, 1.000]" in capsys.readouterr().out
     assert endpoint.requests
 
 

@@ -263,13 +263,19 @@ def chained(error: Exception) -> Exception:
         return outer
 
 
-def test_other_errors_are_not_swallowed(tmp_path, monkeypatch):
+def test_an_unexpected_error_is_one_sentence_and_its_traceback_is_kept(
+    tmp_path, capsys, monkeypatch
+):
     def fail(config: object) -> None:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr("trainers.run.train", fail)
-    with pytest.raises(RuntimeError, match="a bug"):
-        main(toy_runs.arguments(tmp_path / "run"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert main(toy_runs.arguments(tmp_path / "run")) == 70
+    said = sentence(capsys)
+    [kept] = tmp_path.glob("agentgym-error-*.txt")
+    assert "unexpected RuntimeError: a bug" in said and str(kept) in said
+    assert "Traceback" in kept.read_text() and "in fail" in kept.read_text()
 
 
 # -- environments that fail ------------------------------------------------------------------------

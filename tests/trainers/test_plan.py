@@ -137,7 +137,7 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
         ({"env": "agentgym/Nope-v0"}, r"name of an environment .*got 'agentgym/Nope-v0'"),
         ({"env": "CartPole-v1"}, "environment of text .*got CartPoleEnv"),
         ({"env": "agentgym-test/Foreign-v0"}, "environment of text .*got ForeignEnv"),
-        ({"env_args": "colour=red"}, "--env-args that agentgym-test/Toy-v0 takes.*'colour'"),
+        ({"env_args": "colour=red"}, "arguments of ToyEnv among .*got 'colour'"),
         ({"env_args": "max_turns=no"}, "max_turns to be an integer.*got 'no'"),
         ({"env_args": "colour"}, "name=value.*got 'colour'"),
         ({"preset": "grpoo"}, "preset of .*grpo.*got 'grpoo'"),

@@ -117,18 +117,14 @@ def gradient(preset: Preset) -> torch.Tensor:
     mask = sampled_mask(rows)
     packed = {name: rows[f"{name}_per_token_logps"][mask] for name in ("old", "ref")}
     old, reference = (packed[name].double().numpy() for name in ("old", "ref"))
-    made = maker(**loss_arguments(preset.loss, "reference" in preset.needs))
-    credit = assign(
-        episodes,
-        preset.within(made._most_tokens()),
-        aux={"logp_ref": reference},
-        logp_old=old,
-    )
-    train = scatter_tokens(credit.train, mask).long()
+    made = maker(**loss_arguments(preset.loss))
+    made.preset = preset.within(made._most_tokens())
+    credit = assign(episodes, made.preset, aux={"logp_ref": reference}, logp_old=old)
+    columns = made._columns(credit, several_updates=True)
     inputs = {
         **rows,
-        "advantages": scatter_tokens(credit.advantage, mask),
-        "tool_mask": rows["tool_mask"] * train,
+        **{name: scatter_tokens(values, mask) for name, values in columns.items()},
+        "tool_mask": rows["tool_mask"] * scatter_tokens(credit.train, mask),
         "num_items_in_batch": torch.tensor(int(credit.train.sum())),
     }
     start = disturbed(made, 0.0, 0)

@@ -78,7 +78,6 @@ _ROW_MEAN = Loss(high=0.2, aggregation="seq-mean-token-mean")
 _KL = "reference"
 _NO_REFILL = "Without refill, dropped groups make a step smaller. "
 _NO_SAMPLER = "Instead of the {} sampler the task source chooses. "
-_MEANS = "In the bundled trainer {} a mean over tokens, unlike the policy term."
 
 _ALL = (
     Preset(
@@ -103,7 +102,7 @@ _ALL = (
         needs=(_KL,),
         note="The score is the reward of the last step. Stages and updates (batches of 32 tasks in "
         "parts of 8) are those of its search task; its scripts ask for a second pass, which its "
-        "code never makes. " + _MEANS.format("the KL and entropy terms are each"),
+        "code never makes.",
     ),
     Preset(
         "agentrl",
@@ -152,7 +151,7 @@ _ALL = (
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=0.04),
         needs=(_KL,),
         note="One update per batch (section 4.2), so that the clip never acts. The paper's groups "
-        "of 64 are left to --rl.group-size. " + _MEANS.format("the KL term is"),
+        "of 64 are left to --rl.group-size.",
     ),
     Preset(
         "dr_grpo",

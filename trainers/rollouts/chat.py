@@ -140,6 +140,17 @@ class TurnTokenizer:
             _remember(self._texts, key, text)
         return text
 
+    def raw_text(self, ids: Sequence[int]) -> str:
+        """Text of sampled ids as the model wrote it, special tokens and all.
+
+        Args:
+            ids: One sampled turn.
+
+        Returns:
+            The decoded text.
+        """
+        return self._template.decode(ids, special=True)
+
     def encode_action(self, text: str) -> list[int]:
         """Ids of an action that was written, not sampled (a demonstration), with its stop token.
 

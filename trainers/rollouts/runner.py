@@ -16,7 +16,7 @@ from agentgym.outcome import StopReason
 from trainers.rollouts.budget import Limits, RolloutStats
 from trainers.rollouts.chat import Message, TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
-from trainers.rollouts.live import LiveEpisode, close
+from trainers.rollouts.live import LiveEpisode, begin, required
 from trainers.rollouts.trajectory import LENGTH, Trajectory
 
 __all__ = ["Limits", "Opening", "RolloutRunner", "RolloutStats", "system_opening"]
@@ -169,17 +169,13 @@ class RolloutRunner:
         self.stats.env_seconds += time.perf_counter() - began
         live = []
         for trajectory, slot, (text, info) in zip(episodes, slots, results, strict=True):
-            trajectory.observation = text
-            trajectory.task_id = str(info.get("task_id") or "")
-            trajectory.horizon = int(info.get("horizon") or 0)
-            trajectory.oracle_turns = info.get("oracle_turns")
-            if info.get("stop_reason") == StopReason.ERROR.value:
-                close(trajectory, info)
+            begin(trajectory, text, info)
+            if trajectory.stop_reason:
                 free.append(slot)
                 continue
             messages = list(self._opening(text, info))
             prompt = self.chat.start(messages)
-            key = str(info.get("state_key", ""))
+            key = str(required(info, "state_key"))
             live.append(LiveEpisode(trajectory, slot, messages, prompt, text, key, len(prompt)))
         return live
 
@@ -208,20 +204,11 @@ class RolloutRunner:
         self.stats.env_seconds += time.perf_counter() - began
         going = []
         for episode, out, action, result in zip(live, outs, actions, results, strict=True):
-            observation, reward, terminated, truncated, info = result
-            turn = episode.record(out, action, self.engine.version)
-            turn.reward = float(reward)
-            turn.reward_terms = dict(info.get("reward_terms") or {})
-            turn.valid = bool(info.get("action_valid", True))
-            trajectory = episode.trajectory
-            trajectory.observation = observation
-            if terminated or truncated:
-                close(trajectory, info)
+            turn = episode.record(out, action, self.engine.version, result)
+            if episode.trajectory.stop_reason:
                 free.append(episode.slot)
                 continue
-            trajectory.score = float(info.get("score") or 0.0)
-            episode.state_key = str(info.get("state_key", ""))
-            episode.extend(turn, observation, self.chat, self.limits)
+            episode.extend(turn, result[0], self.chat, self.limits)
             going.append(episode)
         return going
 

@@ -71,11 +71,10 @@ class ChatTemplate:
             return list(fast.encode(text, add_special_tokens=False).ids)
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """Text of ids without special tokens."""
-        if self._backend is not None:
-            return str(self._backend.decode(list(ids), skip_special_tokens=True))
-        return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
+    def decode(self, ids: Sequence[int], special: bool = False) -> str:
+        """Text of ids, with or without special tokens."""
+        decoder = self.tokenizer if self._backend is None else self._backend
+        return str(decoder.decode(list(ids), skip_special_tokens=not special))
 
     def text(self, messages: Sequence[Message], prompt: bool = True) -> str:
         """Render messages to text, with the generation prompt if wanted."""

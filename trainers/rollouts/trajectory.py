@@ -7,12 +7,13 @@ rewritten (forked templates, sliding windows) a turn is ``fresh`` and starts a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agentgym.episodes import State
 from agentgym.errors import DataError
-from agentgym.outcome import StopReason
+from agentgym.outcome import StopReason, total
 from trainers.algorithms.batch import Batch, EndReason
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "check_rows",
     "to_batch",
     "to_rows",
+    "without_terms",
 ]
 
 LENGTH = "length"
@@ -65,6 +67,18 @@ class Turn:
     """Whether the environment could parse and carry out the action."""
     version: int = 0
     """Version of the weights that acted."""
+    prompt_tokens: int = 0
+    """Tokens that the model read for this turn."""
+    executed: str = ""
+    """The action in the environment's own text, if the environments tell it."""
+    after: State | None = None
+    """The state that the action led to, if the environments tell what a record holds."""
+    success: bool = False
+    """Whether the task was solved."""
+    terminated: bool = False
+    """Whether the task ended."""
+    truncated: bool = False
+    """Whether the turn budget ended the episode."""
 
 
 @dataclass(slots=True)
@@ -75,16 +89,24 @@ class Trajectory:
     """Index of the task instance; members of a group share task and seed."""
     task_id: str = ""
     """Id of the task, empty if its environment never started."""
+    split: str = ""
+    """Its split."""
+    goal: str = ""
+    """The instruction."""
     family: str = ""
     """Task family, for normalisation over families."""
     seed: int | None = None
     """Seed of the environment."""
+    rng: dict[str, Any] | None = None
+    """State of the environment's generator before a reset without seed, if it tells it."""
     options: dict[str, Any] = field(default_factory=dict)
     """Reset options of the environment."""
     horizon: int = 0
     """Turn budget the episode had."""
+    start: State | None = None
+    """The first state, if the environments tell what a record holds."""
     turns: list[Turn] = field(default_factory=list)
-    """The turns taken."""
+    """The turns taken; the last one has no answer if the environment failed in it."""
     stop_reason: str = ""
     """Why it ended: a ``StopReason`` value or ``LENGTH``."""
     success: bool = False
@@ -151,6 +173,23 @@ class Row:
         self.logprobs += turn.logprobs
         self.turn += [index] * count
         self.rewards += [0.0] * (count - 1) + [turn.reward]
+
+
+def without_terms(trajectory: Trajectory, names: Collection[str]) -> Trajectory:
+    """Return an episode whose rewards lack some terms, such as those of training's reward hooks.
+
+    Args:
+        trajectory: The episode; left as it is.
+        names: Names of the terms.
+
+    Returns:
+        A copy; the reward of a turn is the sum of the terms that are left.
+    """
+    turns = []
+    for turn in trajectory.turns:
+        terms = {name: part for name, part in turn.reward_terms.items() if name not in names}
+        turns.append(replace(turn, reward_terms=terms, reward=total(terms.values())))
+    return replace(trajectory, turns=turns)
 
 
 def to_rows(trajectories: Sequence[Trajectory]) -> list[Row]:

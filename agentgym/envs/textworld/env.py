@@ -20,6 +20,7 @@ from agentgym.tasks import Task
 
 if TYPE_CHECKING:
     from agentgym.envs.textworld.files import Source
+    from agentgym.envs.textworld.isolated import StoryProcess
 
 ENGINES = ("native", "inform7")
 """Names of the engines."""
@@ -104,6 +105,7 @@ class TextWorldEnv(TextEnv):
         self.description, self.inventory = bool(description), bool(inventory)
         self.show_admissible = bool(show_admissible)
         self._session: GameSession | None = None
+        self._process: StoryProcess | None = None
         self._playing = ""
         self._plan = 1
         self._left: int | None = None
@@ -122,6 +124,8 @@ class TextWorldEnv(TextEnv):
         """Free the engine; may be called twice."""
         self._running = False
         self._leave()
+        if self._process is not None:
+            self._process.close()
         super().close()
 
     # -- the contract of a family ---------------------------------------------------------------
@@ -167,7 +171,8 @@ class TextWorldEnv(TextEnv):
         return self.session.admissible()
 
     def _state(self) -> str:
-        return self.session.state_text()
+        # With the task, so that beginnings differ; a change of the world is no hidden fact.
+        return f"{self.task.id}\n{self.session.state_text()}"
 
     def _oracle_turns(self) -> int | None:
         return self._left
@@ -211,7 +216,7 @@ class TextWorldEnv(TextEnv):
             listing = self.session.inventory()
             parts += [] if listing in answer else [listing]
         if self.show_admissible:
-            parts.append("Possible commands: " + ", ".join(self.session.admissible()))
+            parts.append("Possible commands: " + ", ".join(self._shuffled(self._admissible())))
         return "\n\n".join(parts)
 
     def _enter(self, task: Task) -> GameSession:
@@ -225,6 +230,11 @@ class TextWorldEnv(TextEnv):
     def _open(self, task: Task) -> GameSession:
         """Start the engine on a task's game."""
         # Imported here, as making an environment should be quick, and one engine is enough.
+        if self.engine == "inform7" and self._games.foreign:
+            from agentgym.envs.textworld.isolated import IsolatedSession, StoryProcess
+
+            self._process = self._process or StoryProcess()
+            return IsolatedSession(self._games.story(task), self._process)
         if self.engine == "inform7":
             from agentgym.envs.textworld.inform7 import InformSession
 
@@ -240,7 +250,7 @@ class TextWorldEnv(TextEnv):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the engine, which is found again by its state."""
-        state = dict(self.__dict__)
+        state = {**self.__dict__, "_process": None}
         session = state.pop("_session")
         state["session_state"] = None if session is None else session.snapshot()
         return state

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.textworld.generate import Game, compile_game
+from agentgym.envs.textworld.generate import Game
 from agentgym.envs.textworld.splits import fingerprint
-from agentgym.envs.textworld.store import root
+from agentgym.envs.textworld.store import root, story
 from agentgym.envs.textworld.tasks import GameSet, PlanLength, digest
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.tasks import SPLITS, Task
@@ -41,6 +41,7 @@ class FileTasks(GameSet):
     """
 
     name = "textworld/files"
+    foreign = True
 
     def __init__(
         self,
@@ -84,8 +85,7 @@ class FileTasks(GameSet):
         if own.is_file():
             return own
         game = self.game(task)
-        path = root(self._root) / "files" / f"{digest(game)}.z8"
-        return path if path.is_file() else compile_game(game, path)
+        return story(root(self._root) / "files" / digest(game), game)
 
     def _id(self, place: tuple[str, int]) -> str:
         return f"{self.name}/{self._file(place).stem}"

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,7 +12,7 @@ from agentgym.envs.textworld import upstream
 from agentgym.envs.textworld.challenges import Cooking, Custom, Simple
 from agentgym.envs.textworld.knobs import Settings
 from agentgym.envs.textworld.native_session import NativeSession
-from agentgym.errors import ConfigurationError, DataError, EnvFailure
+from agentgym.errors import ConfigurationError, DataError
 
 MOST_SEEDS = 2**32
 """Seeds are below this: TextWorld seeds numpy's MT19937 with them."""
@@ -99,50 +96,6 @@ def plan(game: Mapping[str, Any]) -> tuple[str, ...] | None:
     metadata = game["metadata"]
     commands = metadata.get("agentgym", {}).get("plan") or metadata.get("walkthrough")
     return tuple(commands) if commands else None
-
-
-def compile_game(game: Mapping[str, Any], path: Path) -> Path:
-    """Compile a game to a story file with the Inform 7 that comes with TextWorld.
-
-    Beside the story file stands the game as ``.json``, as TextWorld's environments want it. Both
-    are moved into place when they are whole, the story file last.
-
-    Args:
-        game: The game as JSON.
-        path: Where to put the story file, ending in ``.z8``; its folder need not exist.
-
-    Returns:
-        The path.
-
-    Raises:
-        ConfigurationError: The path has another ending.
-        EnvFailure: The compiler cannot run on this machine, or refuses the game.
-        DependencyNotInstalled: The package ``textworld`` is missing.
-    """
-    path = Path(path)
-    if path.suffix != ".z8":
-        raise ConfigurationError(f"expected a path that ends in .z8, got {path}")
-    upstream.load_textworld()
-    from textworld.generator import CouldNotCompileGameError, inform7
-    from textworld.generator import Game as TextWorldGame
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".compiling-", dir=path.parent) as scratch:
-        story, description = Path(scratch, "game.z8"), Path(scratch, "game.json")
-        description.write_text(json.dumps(game))
-        try:
-            with upstream.lock:
-                source = inform7.generate_inform7_source(TextWorldGame.deserialize(game))
-            inform7.compile_inform7_game(source, str(story))
-        except (CouldNotCompileGameError, OSError) as error:
-            raise EnvFailure(
-                "expected TextWorld's Inform 7 compiler to make a story file, but it failed; "
-                "its programs must be able to run on this machine, and a game must fit in a .z8 "
-                f"file: use the native engine, or a smaller setting ({error})"
-            ) from error
-        os.replace(description, path.with_suffix(".json"))
-        os.replace(story, path)
-    return path
 
 
 def _make(textworld: ModuleType, settings: Settings, seed: int, split: str) -> Any:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.envs.textworld.engine import ONE_THING, Fact, Turn, canonical, clean
-from agentgym.errors import EnvFailure, require
+from agentgym.envs.textworld.story import check_story
+from agentgym.errors import DataError, EnvFailure, require
 
 NO_EFFECT = "That does not work. Try to say it in another way."
 
@@ -37,10 +38,13 @@ class InformSession:
         story: Path of the compiled story (``.z8``); its ``.json`` lies beside it.
 
     Raises:
+        DataError: The story, or the game beside it, is damaged.
         DependencyNotInstalled: The ``textworld`` package is absent.
     """
 
     def __init__(self, story: str | Path) -> None:
+        self._story = Path(story)
+        self._whole = check_story(self._story)
         self._engine: Any = _open(str(story))
         self._commands: list[str] = []
         self._turn: Any = None
@@ -55,8 +59,14 @@ class InformSession:
         """Begin, or begin anew.
 
         Raises:
+            DataError: The story file was damaged or replaced since it was opened.
             EnvFailure: The session is closed or its interpreter does not answer.
         """
+        if check_story(self._story) != self._whole:  # the interpreter reads it once more
+            raise DataError(
+                f"expected {self._story} to stay as it is while it is played, but it was replaced; "
+                "close the environment and make it again"
+            )
         self._commands = []
         self._turn = self._running().reset()
         self._initial = _facts(self._turn)
@@ -189,11 +199,18 @@ def _open(story: str) -> Any:
     wanted = textworld.EnvInfos(admissible_commands=True, policy_commands=True, moves=True)
     machine = envs.JerichoEnv(wanted)
     machine.seed(_SEED)
-    machine._game = _game(str(Path(story).with_suffix(".json")))  # else the wrapper loads it again
     engine = envs.TWInform7(machine)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Jericho's word that it does not know the game
-        engine.load(story)
+    try:
+        # Else the wrapper loads it again.
+        machine._game = _game(str(Path(story).with_suffix(".json")))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Jericho's word that it does not know the game
+            engine.load(story)
+    except Exception as error:  # TextWorld takes every part of a game for granted
+        raise DataError(
+            f"expected the game of {story} in the .json beside it, but TextWorld cannot read it "
+            f"({type(error).__name__}: {error}); make both again with tw-make"
+        ) from error
     return engine
 
 

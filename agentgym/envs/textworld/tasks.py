@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from agentgym.envs.textworld.bundled import bundled
 from agentgym.envs.textworld.generate import Game, plan
@@ -37,6 +37,9 @@ class GameSet(TaskSet):
         plan_length: Gives the length of the expert's plan from the start of a game; the default
             reads the plan that the game holds.
     """
+
+    foreign: ClassVar[bool] = False
+    """Whether games or story files come from elsewhere, so that anything can be in them."""
 
     def __init__(self, plan_length: PlanLength | None = None) -> None:
         self.plan_length = plan_length or stored_plan_length

@@ -187,6 +187,34 @@ def test_parts_of_the_observation(make: Make) -> None:
     assert room in rich.reset(options=options)[0]
 
 
+def blind(order: str) -> float:
+    """Return how often "the first (or last) command not typed yet" wins a training game."""
+    env, wins = TextWorldEnv(show_admissible=True), 0
+    for index in range(80):
+        observation, info = env.reset(options={"split": "train", "index": index})
+        typed, done = set[str](), False
+        while not done:
+            listed = observation.rpartition("Possible commands: ")[2].split(", ")
+            assert listed == info["admissible_actions"]
+            fresh = [action for action in listed if action not in typed] or listed
+            typed.add(action := fresh[0 if order == "first" else -1])
+            observation, _, terminated, truncated, info = env.step(action)
+            done = terminated or truncated
+        wins += info["success"]
+    return wins / 80
+
+
+@pytest.mark.parametrize("order", ["first", "last"])
+def test_the_place_in_the_list_tells_nothing(order: str) -> None:
+    assert blind(order) <= 0.25  # alphabetical order: .48
+
+
+def test_beginnings_of_different_games_have_different_keys(make: Make) -> None:
+    env = make()
+    keys = [env.reset(options={"split": "test", "index": n})[1]["state_key"] for n in range(3)]
+    assert len(set(keys)) == 3
+
+
 def test_the_state_key_is_of_the_world_not_of_the_way(make: Make) -> None:
     env = make("coin_collector", level=9)
     start = env.reset(options={"split": "test", "index": 0})[1]["state_key"]

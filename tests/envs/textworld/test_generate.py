@@ -20,14 +20,13 @@ import pytest
 
 from agentgym.envs.textworld.generate import (
     NoSuchGame,
-    compile_game,
     make_game,
     plan,
     version,
 )
 from agentgym.envs.textworld.settings import settings
 from agentgym.envs.textworld.upstream import canonical, load_textworld
-from agentgym.errors import ConfigurationError, DependencyNotInstalled, EnvFailure
+from agentgym.errors import ConfigurationError, DependencyNotInstalled
 
 pytestmark = pytest.mark.filterwarnings("ignore:Game .* is not fully supported")
 
@@ -208,30 +207,3 @@ def test_the_version_is_known() -> None:
     import textworld
 
     assert version() == textworld.__version__
-
-
-def test_a_compiled_game_can_be_played(tmp_path: Path, textworld: Any) -> None:
-    game = make_game(settings("w2-o3-q4"), 11)
-    path = compile_game(game, tmp_path / "deep" / "one.z8")
-    assert sorted(file.name for file in path.parent.iterdir()) == ["one.json", "one.z8"]
-    assert json.loads(path.with_suffix(".json").read_text()) == game
-    env = textworld.start(str(path), textworld.EnvInfos(policy_commands=True))
-    state = env.reset()
-    assert tuple(state.policy_commands) == plan(game)
-    for command in plan(game) or ():
-        state, _, done = env.step(command)
-    assert done
-    assert state.won
-    env.close()
-
-
-def test_a_compiler_that_cannot_run_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("INFORM_HOME", str(tmp_path))  # where textworld looks for its compiler
-    game = make_game(settings("w2-o3-q4"), 11)
-    with pytest.raises(EnvFailure, match="native engine"):
-        compile_game(game, tmp_path / "one.z8")
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(ConfigurationError, match=r"ends in \.z8"):
-        compile_game(game, tmp_path / "one.ulx")

@@ -62,6 +62,18 @@ def test_completion_does_not_depend_on_the_batch(engine: Any) -> None:
     assert [c.ids for c in part] == [c.ids for c in full[:2]]
 
 
+def test_more_new_prompt_tokens_than_one_forward_takes(engine: Any, model: Any) -> None:
+    """It takes 4,096 tokens; the opening prompts of a training step are many more."""
+    rng = np.random.default_rng(3)
+    many = [rng.integers(3, VOCABULARY, 100 + i % 7).tolist() for i in range(60)]
+    assert sum(map(len, many)) > 6000
+    sampling = Sampling(max_tokens=6, seed=2)
+    out = engine.generate(many, sampling)
+    assert [c.ids for c in engine.generate(many[:5], sampling)] == [c.ids for c in out[:5]]
+    for completion, row in zip(out, completion_logprobs(model, many, out, 1.0), strict=True):
+        assert completion.logprobs == pytest.approx(row, abs=1e-4)
+
+
 def test_greedy_takes_the_arg_max_at_temperature_one(engine: Any, model: Any) -> None:
     import torch
 

@@ -10,18 +10,21 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agentgym.errors import AgentGymError, ConfigurationError
 from trainers.rollouts.engines.base import Completion, GenerationEngine, Sampling
 
-__all__ = ["ParityError", "ParityReport", "completion_logprobs", "probe_parity"]
+__all__ = ["ParityError", "ParityReport", "Scorer", "completion_logprobs", "probe_parity"]
 
 logger = logging.getLogger(__name__)
 
 FP32_TOLERANCE = 1e-4
+
+Scorer = Callable[[Sequence[Sequence[int]], Sequence[Completion]], list[list[float]]]
+"""Log-probability of each token of completions of some prompts."""
 
 
 class ParityError(AgentGymError, RuntimeError):
@@ -49,6 +52,7 @@ def probe_parity(
     sampling: Sampling,
     *,
     tolerance: float | None = FP32_TOLERANCE,
+    score: Scorer | None = None,
 ) -> ParityReport:
     """Sample with the engine, score with the model, compare.
 
@@ -61,6 +65,9 @@ def probe_parity(
             because the forward pass knows no truncated distribution.
         tolerance: Largest ``max_abs`` that passes; None only reports. The default suits an engine
             and a trainer in float32; bfloat16 engines differ by about 1e-2.
+        score: The forward pass of the training, at the run's temperature; None scores the
+            sequences one by one with ``model`` in evaluation mode, which padding and dropout
+            cannot disturb.
 
     Returns:
         The measured gap.
@@ -73,7 +80,10 @@ def probe_parity(
         raise ConfigurationError("expected at least one prompt for the parity probe, got none.")
     open_sampling = replace(sampling, top_p=1.0, greedy=False)
     completions = engine.generate(prompts, open_sampling)
-    expected = completion_logprobs(model, prompts, completions, sampling.temperature)
+    if score is None:
+        expected = completion_logprobs(model, prompts, completions, sampling.temperature)
+    else:
+        expected = score(prompts, completions)
     gaps = [
         abs(got - want)
         for completion, row in zip(completions, expected, strict=True)
@@ -142,6 +152,7 @@ def _message(engine: GenerationEngine, report: ParityReport, tolerance: float) -
         f"the trainer's policy within {tolerance:g} nats, got max |dlogp| = {report.max_abs:.3g}, "
         f"mean {report.mean_abs:.3g} over {report.tokens} tokens. Check that sync received every "
         "weight (tied lm_head and merged adapters included; use weights.policy_weights), that "
-        "engine and trainer run in the same precision (float32), and that both use the same "
-        "temperature. A lower-precision engine needs a larger tolerance and importance weights."
+        "engine and trainer run in the same precision (float32), that both use the same "
+        "temperature, and that neither padding nor dropout changes the training forward. A "
+        "lower-precision engine needs a larger tolerance and importance weights."
     )

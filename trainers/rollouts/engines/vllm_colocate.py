@@ -91,7 +91,8 @@ class VLLMColocateEngine:
             gpu_memory_utilization: Share of the GPU's memory vLLM may take; the trainer needs
                 the rest.
             enforce_eager: Skip CUDA graphs and compilation. None: only on CPU.
-            **vllm_options: Passed to ``vllm.LLM`` as they are.
+            **vllm_options: Passed to ``vllm.LLM`` as they are. On CPU ``enable_chunked_prefill``
+                is off unless given.
 
         Raises:
             DependencyNotInstalled: vLLM cannot be imported; names the install commands.
@@ -107,6 +108,10 @@ class VLLMColocateEngine:
             kv_cache_gib = _CPU_CACHE_GIB
         if kv_cache_gib is not None:
             vllm_options.setdefault("kv_cache_memory_bytes", int(kv_cache_gib * _GIB))
+        if on_cpu:
+            # A prompt that is fed in chunks rewinds its request's generator, which generators of a
+            # CPU cannot: a prompt that does not fit beside others waits for the next forward.
+            vllm_options.setdefault("enable_chunked_prefill", False)
         base = base_model(model)
         positions = getattr(base.config, "max_position_embeddings", max_model_len)
         self._max_model_len = min(max_model_len, positions)

@@ -1,0 +1,115 @@
+"""From what a person types to an environment, with one clear sentence where that fails."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import load_env_creator
+
+from agentgym.core import TextEnv
+from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.registration import family
+
+GYMNASIUM = " was raised from the environment creator"
+"""From here on Gymnasium repeats, behind the reason of an error, what was asked for."""
+
+
+def resolve(name: str) -> tuple[str, str]:
+    """Find an environment.
+
+    Args:
+        name: A short name such as ``webshop``, an id that is registered with Gymnasium, or
+            ``MODULE:ID``, where importing the module registers the id. Modules are also looked for
+            in the working directory.
+
+    Returns:
+        Short name and id.
+
+    Raises:
+        ConfigurationError: The module cannot be imported, or nothing has this name.
+    """
+    module, colon, rest = name.rpartition(":")
+    if colon:
+        _import(module)
+        name = rest
+    if name in gymnasium.registry and not name.startswith("agentgym/"):
+        return name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower(), name
+    try:
+        entry = family(name)
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"{error}; an environment of your own is MODULE:ID, where importing the module "
+            "registers the id"
+        ) from error
+    return entry.name, entry.id
+
+
+def _import(module: str) -> None:
+    """Import the module that registers an environment; whatever it raises is said."""
+    here = os.getcwd()
+    if here not in sys.path:  # behind the rest: nothing that is installed is hidden
+        sys.path.append(here)
+    try:
+        importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(
+            f"expected MODULE:ID with a module that can be imported, got {module!r}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def make_env(env_id: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:
+    """Make an environment from arguments that a person gave.
+
+    Args:
+        env_id: Gymnasium id.
+        kwargs: Keyword arguments of the environment.
+        flag: Where they come from, such as ``--set``.
+
+    Returns:
+        The environment without Gymnasium's wrappers.
+
+    Raises:
+        AgentGymError: The environment does not take one of the arguments, cannot be made here, or
+            is none of text.
+    """
+    try:
+        env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
+    except AgentGymError:
+        raise
+    except Exception as error:
+        _check_kind(env_id)
+        if not kwargs:  # then it is not the person's fault
+            raise
+        reason = str(error).partition(GYMNASIUM)[0]
+        raise ConfigurationError(
+            f"expected {flag} that {env_id} takes, got {dict(kwargs)}: "
+            f"{type(error).__name__}: {reason}"
+        ) from error
+    unwrapped = env.unwrapped
+    if not isinstance(unwrapped, TextEnv):
+        raise _not_text(env_id, type(unwrapped))
+    return unwrapped
+
+
+def _check_kind(env_id: str) -> None:
+    """Say so if an id is not that of a text environment, rather than blame its arguments."""
+    point = gymnasium.spec(env_id).entry_point
+    try:
+        made = load_env_creator(point) if isinstance(point, str) else point
+    except Exception:
+        return
+    if isinstance(made, type) and not issubclass(made, TextEnv):
+        raise _not_text(env_id, made)
+
+
+def _not_text(env_id: str, kind: type) -> ConfigurationError:
+    return ConfigurationError(
+        f"expected {env_id} to be an environment of text (an agentgym.core.TextEnv), got "
+        f"{kind.__name__}"
+    )

@@ -1,0 +1,165 @@
+"""What brings an environment back after its worker died, kept short.
+
+The parent keeps one :class:`History` for each episode: how it began, and what happened since. A
+worker measures with a :class:`Meter` how long repeating that would take, and sends a checkpoint (a
+snapshot of the environment) when it would take long; all that lies before a checkpoint is
+forgotten. So a recovery takes a fraction of a second, however long and however often forked the
+episodes are. Environments without snapshots are repeated from their reset.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
+
+from agentgym.core import TextEnv
+
+REPLAY_SECONDS = 0.1
+"""Longest time that repeating what lies behind the last checkpoint may take."""
+REPLAY_OPERATIONS = 256
+"""Most operations that may lie behind the last checkpoint."""
+CHEAP = 4.0
+"""A checkpoint is taken if it costs at most this part of the time that it saves."""
+
+READING = frozenset(
+    {"action_prompt", "get_wrapper_attr", "has_wrapper_attr", "oracle", "oracle_action",
+     "potential", "render", "snapshot"}
+)  # fmt: skip
+"""Methods that change nothing, and so need no repeating."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How a reset is repeated in a fresh environment."""
+
+    seed: int | dict[str, Any] | None
+    """Seed, or the state of the bit generator to continue from."""
+    forkable: bool
+    """Whether a snapshot holds all of the environment's state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a call gave."""
+
+    value: Any
+    """The returned value, or the attribute's."""
+    method: bool
+    """Whether it was a method, which may have changed something, or an attribute."""
+
+
+def forkable(env: gymnasium.Env[Any, Any]) -> bool:
+    """Return whether ``snapshot()`` holds all state of an environment, wrappers included.
+
+    Gymnasium's two default wrappers remember nothing that counts; of any other wrapper it is not
+    known.
+    """
+    while isinstance(env, OrderEnforcing | PassiveEnvChecker):
+        env = env.env
+    return isinstance(env, TextEnv)
+
+
+@dataclass(slots=True)
+class History:
+    """All that is needed to bring one environment back."""
+
+    origin: Origin
+    """The reset."""
+    options: Mapping[str, Any]
+    """Its options."""
+    observation: str | None
+    """The last observation, to be compared; None where the repeated part gives none."""
+    operations: list[tuple[str, Any]] = field(default_factory=list)
+    """Steps, calls and at most one checkpoint, in order."""
+
+    def step(self, action: str, observation: str) -> None:
+        """Note a step."""
+        self.operations.append(("step", action))
+        self.observation = observation
+
+    def call(self, arg: tuple[str, tuple[Any, ...], dict[str, Any]], called: Called) -> None:
+        """Note a call that may have changed something."""
+        if not called.method or arg[0] in READING:
+            return
+        if arg[0] == "restore":
+            self._forget()
+            self.observation = None
+        self.operations.append(("call", arg))
+
+    def checkpoint(self, snapshot: bytes) -> None:
+        """Start anew from a pickled snapshot of the present state."""
+        if self._forget():
+            self.operations.append(("checkpoint", snapshot))
+            self.observation = None
+
+    def _forget(self) -> bool:
+        """Drop what a snapshot makes superfluous; return whether that is possible.
+
+        Attributes that were set are no part of a snapshot and stay, each with its last value.
+        """
+        if not self.origin.forkable:
+            return False
+        attributes = {}
+        for kind, arg in self.operations:
+            if kind == "call" and arg[0] == "__setattr__":
+                attributes[arg[1][0]] = (kind, arg)
+            elif kind == "call" and arg[0] != "restore":
+                return False  # A method of which nothing is known.
+        self.operations = list(attributes.values())
+        return True
+
+
+class Meter:
+    """Measures in a worker what it would cost to bring its environments back."""
+
+    def __init__(self) -> None:
+        self._seconds: defaultdict[int, float] = defaultdict(float)
+        self._operations: defaultdict[int, int] = defaultdict(int)
+        self._allowed: defaultdict[int, float] = defaultdict(lambda: REPLAY_SECONDS)
+        self._busy: tuple[int, float] | None = None
+
+    def begin(self, slot: int, kind: str, now: float) -> None:
+        """Note at the monotonic time ``now`` that an operation begins, and the last one is over."""
+        self.end(now)
+        self._busy = slot, now
+        if kind == "reset":
+            self._clear(slot)
+            self._allowed[slot] = REPLAY_SECONDS
+        self._operations[slot] += 1
+
+    def end(self, now: float) -> None:
+        """Note that no operation runs any more."""
+        if self._busy is not None:
+            slot, since = self._busy
+            self._seconds[slot] += now - since
+            self._busy = None
+
+    def due(self, slot: int) -> bool:
+        """Return whether it is time for a checkpoint."""
+        return (
+            self._seconds[slot] > self._allowed[slot] or self._operations[slot] > REPLAY_OPERATIONS
+        )
+
+    def saved(self, slot: int, seconds: float) -> None:
+        """Note that a checkpoint was taken, or tried, in that time."""
+        self._clear(slot)
+        self._allowed[slot] = max(REPLAY_SECONDS, CHEAP * seconds)
+
+    def _clear(self, slot: int) -> None:
+        self._seconds[slot], self._operations[slot] = 0.0, 0
+
+
+def take_checkpoint(env: gymnasium.Env[Any, Any] | None) -> bytes | None:
+    """Return a pickled snapshot of an environment, or None where it has none."""
+    if env is None or not forkable(env):
+        return None
+    try:
+        return pickle.dumps(env.get_wrapper_attr("snapshot")(), pickle.HIGHEST_PROTOCOL)
+    except Exception:  # Not supported, or no episode: it is repeated from its reset then.
+        return None

@@ -1,0 +1,136 @@
+"""What a member of a vector environment may return and raise, and whose fault it is if it is not.
+
+Members are other people's code. Whatever one of them does must cost its own episode and nothing
+else: a value that is no transition never reaches the caller, who has to go through those of the
+other members.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from math import inf
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from agentgym.errors import EnvFailure
+
+ERROR_LENGTH = 2000
+_NUMBERS = (int, float, np.integer, np.floating)
+_FLAGS = (bool, np.bool_)
+
+Reset = tuple[str, dict[str, Any]]
+Step = tuple[str, float, bool, bool, dict[str, Any]]
+
+
+def checked_reset(result: Any) -> Reset:
+    """Validate what ``reset`` returned.
+
+    Args:
+        result: What an environment's ``reset`` returned.
+
+    Returns:
+        Observation and info.
+
+    Raises:
+        EnvFailure: It is not ``(str, dict)``.
+    """
+    if isinstance(result, tuple | list) and len(result) == 2:
+        observation, info = result
+        if isinstance(observation, str) and isinstance(info, dict):
+            return observation, info
+    raise EnvFailure(f"expected reset() to return (str, dict), got {_shape(result)}")
+
+
+def checked_step(result: Any) -> Step:
+    """Validate what ``step`` returned.
+
+    Args:
+        result: What an environment's ``step`` returned.
+
+    Returns:
+        Observation, reward, terminated, truncated and info, as Python's own types.
+
+    Raises:
+        EnvFailure: It is not ``(str, float, bool, bool, dict)``, or the reward is not finite.
+    """
+    if isinstance(result, tuple | list) and len(result) == 5:
+        observation, reward, terminated, truncated, info = result
+        if (
+            type(observation) is str
+            and type(reward) is float
+            and -inf < reward < inf
+            and type(terminated) is bool
+            and type(truncated) is bool
+            and type(info) is dict
+        ):
+            return observation, reward, terminated, truncated, info
+        if (
+            isinstance(observation, str)
+            and isinstance(reward, _NUMBERS)
+            and -inf < reward < inf
+            and isinstance(terminated, _FLAGS)
+            and isinstance(truncated, _FLAGS)
+            and isinstance(info, dict)
+        ):
+            return observation, float(reward), bool(terminated), bool(truncated), info
+    raise EnvFailure(
+        "expected step() to return (str, a finite float, bool, bool, dict), got " + _shape(result)
+    )
+
+
+def _shape(result: Any) -> str:
+    """Describe a wrong return value by its types, and numbers by their values."""
+    if not isinstance(result, tuple | list):
+        return type(result).__name__
+    parts = (repr(p) if isinstance(p, _NUMBERS) else type(p).__name__ for p in result[:8])
+    return f"({', '.join(parts)})"
+
+
+def raise_if_meant_for_us(error: BaseException) -> None:
+    """Let through what is no failure of the environment in whose code it was raised.
+
+    These are Ctrl-C and what a signal handler raises to end the program (such as ``SystemExit`` at
+    SIGTERM): Python raises them in the main thread, wherever that happens to be. Everything else
+    is the environment's, ``asyncio.CancelledError`` and its own ``sys.exit()`` included.
+
+    Args:
+        error: What came out of an environment.
+
+    Raises:
+        BaseException: ``error``, if it is not the environment's.
+    """
+    if isinstance(error, Exception) or threading.current_thread() is not threading.main_thread():
+        return
+    handlers = {_code(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
+    if isinstance(error, KeyboardInterrupt) or not handlers.isdisjoint(_codes(error)):
+        raise error
+
+
+def _code(handler: Any) -> CodeType | None:
+    """Return the code of a signal handler that is written in Python."""
+    if not callable(handler):
+        return None
+    function = getattr(handler, "func", handler)  # of functools.partial
+    function = function if hasattr(function, "__code__") else type(function).__call__
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def _codes(error: BaseException) -> Iterator[CodeType]:
+    """Yield the code of every frame that an exception came through."""
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace.tb_frame.f_code
+        trace = trace.tb_next
+
+
+def words(error: BaseException) -> str:
+    """Say what an exception says, bounded; an exception may even fail at that."""
+    try:
+        return f"{type(error).__name__}: {error}"[:ERROR_LENGTH]
+    except Exception:
+        return f"{type(error).__name__} (which cannot be shown)"

@@ -1,0 +1,362 @@
+"""No input ends a command with a traceback: one sentence, and a telling exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from agentgym.cli import main
+from agentgym.cli.exits import run_command
+from agentgym.cli.pairs import add_up, parse_pairs
+from agentgym.errors import ConfigurationError
+from tests.toy import TOY_ID
+from trainers.cli import main as train
+from trainers.cli import parse_config
+
+ROOT = Path(__file__).parent.parent
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+LATER = "expected --out to be a folder that can be written"
+"""What the trainer says of `/dev/null/run`, when it found no fault with anything else."""
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def ended(
+    command: Callable[[Sequence[str]], int], argv: Sequence[str], capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str]:
+    """Run a command in this process; returns exit code and standard error."""
+    capsys.readouterr()
+    try:
+        code = command(argv)
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    said = capsys.readouterr()
+    assert "Traceback" not in said.out + said.err
+    return code, said.err
+
+
+# -- one sentence ----------------------------------------------------------------------------------
+
+ONE = ("--n", "1")
+CHAT = (*ONE, "--policy", "chat", "--model", "x")
+HOSTILE = [
+    (["eval", "webshop", "--seed", "-1"], "expected a seed of at least 0, got -1"),
+    (["play", "webshop", "--seed", "-1"], "expected a seed of at least 0, got -1"),
+    (["play", "webshop", "--set", "size=[1]"], "size"),
+    (["eval", "webshop", *ONE, "--set", "goals_per_product=abc"], "goals_per_product"),
+    (["eval", "webshop", *ONE, "--set", "size=1e999"], "got inf"),
+    (["eval", "webshop", *ONE, "--set", "data_dir=5"], "items_shuffle"),
+    (["eval", "webshop", *ONE, "--set", "data_dir=/etc"], "items_shuffle"),
+    (["eval", "webshop", *ONE, "--set", "world=1"], "expected world and tasks together"),
+    (["eval", "webshop", *ONE, "--set", "reward_hooks=[1]"], "expected reward hooks"),
+    (["eval", "webshop", *ONE, "--set", "split=[]"], "split"),
+    (["eval", "webshop", *ONE, "--set", "grammar=[]"], "expected grammar"),
+    (["eval", "webshop", *ONE, "--set", "id=5"], "'id': 5"),
+    (["eval", "webshop", *ONE, "--set", "max_episode_steps=abc"], "max_episode_steps"),
+    (["eval", "alfworld", *ONE, "--set", "reward_scale=abc"], "reward_scale"),
+    (["eval", "alfworld", *ONE, "--set", "difficulty=[1]"], "expected knobs"),
+    (["eval", "alfworld", *ONE, "--set", 'difficulty={"receptacles": "x"}'], "receptacles"),
+    (["eval", "alfworld", *ONE, "--set", "task_types=5"], "task_types"),
+    (["eval", "alfworld", *ONE, "--set", "data_dir=/etc"], "expected official games"),
+    (["eval", "textworld", *ONE, "--set", "games=abc"], "games"),
+    (["eval", "textworld", *ONE, "--set", "setting=5"], "expected a TextWorld setting"),
+    (["eval", "textworld", *ONE, "--set", "game_files=5"], "game_files"),
+    (["eval", TOY_ID, *ONE, "--set", "="], "expected --set as name=value"),
+    (["eval", TOY_ID, *ONE, "--set", "max_turns=1", "--set", "max_turns=2"], "got 1 and 2"),
+    (["eval", TOY_ID, *ONE, "--grammar", "xml", "--set", "grammar=react"], "one grammar"),
+    (["eval", TOY_ID, "--n", "-5"], "got n=-5"),
+    (["eval", TOY_ID, "--n", "1e3"], "--n"),
+    (["eval", TOY_ID, *ONE, "--horizon", "0"], "'horizon' to be an integer"),
+    (["eval", TOY_ID, *ONE, "--output", "/"], "Is a directory"),
+    (["eval", TOY_ID, *ONE, "--output", "a" * 300], "File name too long"),
+    (["eval", TOY_ID, *ONE, "--output", "a\0b"], "null"),
+    (["eval", TOY_ID, *CHAT, "--base-url", "http://[::1"], "expected base_url"),
+    (["eval", TOY_ID, *CHAT, "--base-url", "http://h/v1", "--temperature", "nan"], "temperature"),
+    (["eval", TOY_ID, *CHAT, "--base-url", "http://h/v1", "--window", "0"], "window"),
+    (["play", TOY_ID, "--index", "9" * 30], "expected an index"),
+    (["eval", "CartPole-v1"], "expected CartPole-v1 to be an environment of text"),
+    (["eval", ""], "MODULE:ID"),
+    (["eval", "no_such_module:Id-v0"], "No module named"),
+    (["eval", ":webshop"], "Empty module name"),
+    (["eval", ".relative:webshop"], "relative import"),
+    (["eval", "tests.toy:No-v0"], "expected the name of an environment"),
+    (["replay", "/"], "Is a directory"),
+    (["replay", sys.executable], "expected a file of episodes"),
+    (["replay", str(ROOT / "README.md")], "line 1"),
+    (["replay", "a" * 5000], "File name too long"),
+    ([], "Missing subcommand"),
+    (["list", "extra"], "extra"),
+]
+
+
+@pytest.mark.parametrize(("argv", "words"), HOSTILE, ids=lambda value: str(value)[:60])
+def test_agentgym_says_what_is_wrong(argv, words, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    code, said = ended(main, argv, capsys)
+    assert code == 2 and words in said
+    sentences = [line for line in said.splitlines() if line.startswith("agentgym: ")]
+    assert sentences or "agentgym --help" in said, "a sentence, or the parser's box"
+    assert len(sentences) <= 1
+
+
+TRAIN = [
+    (["--env", "webshop", "--env-args", "size=[1]"], "size"),
+    (["--env", "webshop", "--env-args", "goals_per_product=abc"], "goals_per_product"),
+    (["--env", "webshop", "--env-args", "backend=process"], "backend"),
+    (["--env", "alfworld", "--env-args", "reward_scale=abc"], "reward_scale"),
+    (["--env", "textworld", "--env-args", "game_files=5"], "game_files"),
+    (["--env", TOY_ID, "--env-args", "max_turns=5", "--env-args", "max_turns=6"], "got 5 and 6"),
+    (["--env", TOY_ID, "--template-args", "a=1", "--template-args", "a=2"], "got 1 and 2"),
+    (["--env", TOY_ID, "--template-args", "a"], "--template-args"),
+    (["--env", TOY_ID, "--horizon", ""], "expected turn budgets"),
+    (["--env", TOY_ID, "--horizon", "1e5"], "expected turn budgets"),
+    (["--env", TOY_ID, "--rl.lr", "nan"], "--rl.lr"),
+    (["--env", TOY_ID, "--minutes", "nan"], "--minutes"),
+    (["--env", TOY_ID, "--tiny.head-dim", "-2"], "even width"),
+    (["--env", TOY_ID, "--fit", "maybe"], "maybe"),
+    (["--env", TOY_ID, "--model", "/"], "expected --model"),
+    (["--env", TOY_ID, "--out", "/proc/self/run"], "/proc/self/run cannot"),
+    (["--env", TOY_ID, "--env-args", "max_turns=7"], LATER),
+    (["--env", "CartPole-v1"], "environment of text"),
+    (["--env", "no_such_module:Id-v0"], "No module named"),
+    (["--env", "tests.toy:No-v0"], "expected the name of an environment"),
+]
+
+
+@pytest.mark.parametrize(("argv", "words"), TRAIN, ids=lambda value: str(value)[:60])
+def test_agentgym_train_says_what_is_wrong(argv, words, capsys):
+    argv = argv if "--out" in argv else [*argv, "--out", "/dev/null/run"]
+    code, said = ended(train, argv, capsys)
+    assert code == 2 and words in said
+
+
+@pytest.mark.parametrize("name", ["alfworld", "textworld", "webshop"])
+@pytest.mark.parametrize("command", ["agentgym", "agentgym-train"])
+def test_a_mistyped_argument_is_named_beside_the_valid_ones(name, command, capsys):
+    if command == "agentgym":
+        code, said = ended(main, ["eval", name, *ONE, "--set", "show_admisible=true"], capsys)
+    else:
+        argv = ["--env", name, "--env-args", "show_admisible=true", "--out", "/dev/null/run"]
+        code, said = ended(train, argv, capsys)
+    assert code == 2 and "show_admisible" in said
+    valid = "highlights" if name == "webshop" else "world_size" if name == "textworld" else "hidden"
+    assert valid in said
+
+
+def test_an_environment_that_fails_to_be_made_without_arguments_is_not_the_users_fault(
+    capsys, monkeypatch, tmp_path
+):
+    def broken(self: object, **kwargs: object) -> None:
+        raise ZeroDivisionError("division\nby zero")
+
+    monkeypatch.setattr("tests.toy.ToyEnv.__init__", broken)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    code, said = ended(main, ["eval", TOY_ID], capsys)
+    [kept] = tmp_path.iterdir()
+    assert code == 70 and "unexpected ZeroDivisionError: division by zero" in said
+    assert str(kept) in said and said.count("\n") == 1
+    assert 'raise ZeroDivisionError("division' in kept.read_text()
+
+
+WORDS = st.sampled_from(
+    ["", "-1", "0", "1", "2.5", "1e999", "nan", "[]", "[[", "{}", '"x"', "null", "true", "x",
+     "9" * 30, "a=b", "\ud800", "ż", "\0", "../..", "text", "easy", "--", "-", "[1, 2]"]
+)  # fmt: skip
+NAMES = st.sampled_from(
+    ["size", "difficulty", "split", "grammar", "max_turns", "reward", "expert", "render_mode",
+     "reward_hooks", "expose_oracle", "observation_mode", "tasks", "world", "data_dir", "games",
+     "setting", "challenge", "engine", "task_types", "receptacles", "hidden", "order", "nouns",
+     "results_per_page", "num_products", "catalogue_seed", "human_goals", "level", "x"]
+)  # fmt: skip
+PAIRS = st.lists(st.builds("{}={}".format, NAMES, WORDS), max_size=3)
+FLAGS = {
+    "--split": WORDS, "--index": WORDS, "--seed": WORDS, "--horizon": WORDS, "--grammar": WORDS,
+}  # fmt: skip
+FUZZ = settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@FUZZ
+@given(
+    env=st.sampled_from([TOY_ID, "webshop", "alfworld", "textworld"]),
+    pairs=PAIRS,
+    flags=st.dictionaries(st.sampled_from(sorted(FLAGS)), WORDS, max_size=2),
+)
+@example(env="webshop", pairs=["size=[]", "expert=nan"], flags={"--seed": "-1"})
+def test_no_flag_ends_agentgym_with_an_unexpected_error(env, pairs, flags, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
+    argv = ["play", env, *(f"--set={pair}" for pair in pairs)]
+    argv += [f"{flag}={value}" for flag, value in flags.items()]
+    code, said = ended(main, argv, capsys)
+    assert code in (0, 2), said
+
+
+TRAIN_FLAGS = (
+    "--seed", "--horizon", "--steps", "--every", "--minutes", "--preset", "--model", "--rl.groups",
+    "--rl.lr", "--rl.temperature", "--sft.lr", "--sft.max-steps", "--lora.r", "--eval.tasks",
+    "--eval.horizon", "--tiny.hidden", "--tiny.heads", "--tiny.head-dim", "--fit", "--env-args",
+    "--template-args",
+)  # fmt: skip
+
+
+@FUZZ
+@given(
+    env=st.sampled_from([TOY_ID, "webshop", "alfworld", "textworld"]),
+    pairs=PAIRS,
+    flags=st.dictionaries(st.sampled_from(TRAIN_FLAGS), WORDS, max_size=3),
+)
+def test_no_flag_ends_agentgym_train_with_an_unexpected_error(env, pairs, flags, capsys):
+    argv = [f"--env={env}", *(f"--env-args={pair}" for pair in pairs), "--out=/dev/null/run"]
+    argv += [f"{flag}={value}" for flag, value in flags.items()]
+    code, said = ended(train, argv, capsys)
+    assert code == 2, said
+
+
+# -- lists add up ----------------------------------------------------------------------------------
+
+
+def test_repeated_lists_add_up(capsys, monkeypatch):
+    for argv in (
+        ["--env=x", "--env-args", "a=1", "b=2", "--seed", "3", "--env-args", "c=3"],
+        ["--env=x", "--env_args=a=1", "--env-args=b=2", "--env-args", "c=3", "--seed=3"],
+    ):
+        config = parse_config([*argv, "--template-args=d=4", "--template-args", "e=5"])
+        assert sorted(config.env_args) == ["a=1", "b=2", "c=3"] and config.seed == 3
+        assert config.template_args == ("d=4", "e=5")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
+    assert main(["play", TOY_ID, "--set", "max_turns=3", "--seed", "1", "--set=grammar=xml"]) == 0
+    said = capsys.readouterr().out
+    assert ". <press>red</press>" in said and "turn 1 of 3" in said
+
+
+def test_pairs():
+    assert parse_pairs(["a=1", "b=x=y", "c=[1]", "a=1", "d="], "--set") == {
+        "a": 1, "b": "x=y", "c": [1], "d": "",
+    }  # fmt: skip
+    deep = "[" * 100_000
+    assert parse_pairs([f"a={deep}"], "--set") == {"a": deep}
+    for pairs in (["a=1", "a=true"], ["a"], ["=1"], ["a b=1"]):
+        with pytest.raises(ConfigurationError, match="--set"):
+            parse_pairs(pairs, "--set")
+
+
+@given(st.lists(st.sampled_from(["--set", "--n", "a=1", "--set=b=2", "x"])))
+def test_adding_up_loses_nothing(argv):
+    found = add_up(argv, ["--set"])
+    plain = [word.removeprefix("--set=") for word in argv if word != "--set"]
+    assert sorted(word for word in found if word != "--set") == sorted(plain)
+    assert found.count("--set") == any(word.startswith("--set") for word in argv)
+
+
+def test_both_commands_find_an_environment_of_ones_own(tmp_path, capsys, monkeypatch):
+    (tmp_path / "own_shop.py").write_text(
+        "import gymnasium\n"
+        "if 'Own-v0' not in gymnasium.registry:\n"
+        "    gymnasium.register('Own-v0', entry_point='tests.toy:ToyEnv')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    code, said = ended(main, ["eval", "own_shop:Own-v0", "--n", "2"], capsys)
+    assert code == 0, said
+    argv = ["--env", "own_shop:Own-v0", "--out", "/dev/null/run"]
+    assert LATER in ended(train, argv, capsys)[1]
+
+
+# -- output, signals -------------------------------------------------------------------------------
+
+
+def shell(line: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash in which ``agentgym`` is this command."""
+    call = "import sys; from agentgym_commands import agentgym; sys.exit(agentgym())"
+    line = line.replace("agentgym", f"'{sys.executable}' -c '{call}'", 1)
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"], cwd=ROOT, capture_output=True, text=True,
+        timeout=60, check=False, env={**os.environ, "COLUMNS": "200", **variables},
+    )  # fmt: skip
+
+
+@FULL
+@pytest.mark.parametrize(
+    "line",
+    [
+        "agentgym list >/dev/full",
+        "agentgym list --json >/dev/full",
+        "agentgym doctor >/dev/full",
+        "agentgym --help >/dev/full",
+        "agentgym eval webshop --n 1 >/dev/full",
+        "agentgym eval webshop --n 1 --output /dev/full",
+        "agentgym eval webshop --n 1 --record /dev/full",
+    ],
+)
+def test_a_full_disk_is_one_sentence(line):
+    found = shell(line)
+    assert found.returncode == 2
+    assert re.fullmatch(r"agentgym: expected .*No space left on device.*\n", found.stderr)
+
+
+@FULL
+def test_a_full_disk_for_messages_changes_nothing_else():
+    assert shell("agentgym eval nope 2>/dev/full").returncode == 2
+
+
+@pytest.mark.parametrize("line", ["list", "list --json", "doctor", "eval webshop --n 2", "--help"])
+def test_a_reader_that_has_gone_is_no_error_of_ours(line):
+    found = shell(f"agentgym {line} | true")
+    assert (found.returncode, found.stderr) == (141, "")
+
+
+def test_a_reader_that_takes_one_line_gets_it():
+    found = shell("agentgym doctor --json | head -1")
+    assert found.returncode in (0, 141) and (found.stdout, found.stderr) == ("[\n", "")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize(
+    "line", ["list", "doctor", "eval webshop --n 1", "play webshop </dev/null"]
+)
+def test_any_encoding_of_the_output_will_do(line, encoding):
+    found = shell(f"agentgym {line}", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("line", ["list >&-", "list >&- 2>&-", "play webshop <&-"])
+def test_streams_may_be_closed(line):
+    found = shell(f"agentgym {line}")
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_input_may_be_of_any_encoding():
+    found = shell(r"printf '\xff\xfe\n1\n' | agentgym play webshop")
+    assert (found.returncode, found.stderr) == (0, "") and "stopped after 2 of" in found.stdout
+
+
+@pytest.mark.parametrize("module", ["numpy", "gymnasium", "tyro", "rich"])
+def test_ctrl_c_is_quiet_while_packages_are_imported(module, tmp_path):
+    (tmp_path / f"{module}.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+    found = shell("agentgym list", PYTHONPATH=f"{tmp_path}:{ROOT}")
+    assert (found.returncode, found.stderr) == (130, "stopped\n")
+
+
+def test_ctrl_c_is_quiet_at_any_later_time():
+    def body() -> int:
+        os.kill(os.getpid(), signal.SIGINT)
+        raise AssertionError("the signal comes first")
+
+    assert run_command("agentgym", body) == 130

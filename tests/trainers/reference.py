@@ -1,0 +1,106 @@
+"""The loss of a preset, written down again without TRL: the numpy reference and a plain forward."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.algorithms import (
+    Batch,
+    EndReason,
+    HarnessEndings,
+    Preset,
+    advantage,
+    aggregation_weights,
+    apply_filters,
+    loss_coefficients,
+    shape_rewards,
+)
+from trainers.rollouts.trajectory import Row, Trajectory, to_batch, to_rows
+
+FAILED = HarnessEndings(masked=(), excluded=(EndReason.ENV_ERROR,))
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the preset asks for, for K sampled tokens."""
+
+    coefficient: Any
+    """(K,) of ``grad log pi``, KL included: ``loss_coefficients``."""
+    entropy: Any
+    """(K,) of the gradient of the entropy."""
+    ratio: Any
+    """(K,) ``pi / pi_old`` of each token by itself."""
+    train: Any
+    """(N,) trajectories in the loss."""
+    clipped: Any
+    """(K,) trained tokens without a gradient, though their advantage is not 0."""
+
+
+def target(
+    episodes: Sequence[Trajectory],
+    preset: Preset,
+    *,
+    logp: Any,
+    aux: Mapping[str, Any],
+    logp_old: Any = None,
+    const: float,
+) -> Target:
+    """Coefficients of a preset, part by part as its definition names them.
+
+    Args:
+        episodes: N episodes.
+        preset: The preset.
+        logp: (K,) of the policy being optimised.
+        aux: Further signals (K,).
+        logp_old: (K,) of the policy before the updates; None: as sampled.
+        const: Divisor of the aggregation "const".
+    """
+    batch: Batch = to_batch(episodes)
+    batch = replace(batch, aux={**batch.aux, **aux})
+    if logp_old is not None:
+        batch = replace(batch, logp_old=logp_old)
+    masks = apply_filters(batch, (FAILED, *preset.filters))
+    batch = shape_rewards(batch, preset.shapers)
+    credit = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
+    loss = replace(preset.loss, const=preset.loss.const or const)
+    u = loss_coefficients(batch, logp, credit, loss, train=masks.train)
+    weight = aggregation_weights(batch, loss.aggregation, const=loss.const, train=masks.train)
+    policy = loss_coefficients(batch, logp, credit, replace(loss, kl_beta=0.0), train=masks.train)
+    return Target(
+        u,
+        loss.entropy * weight,
+        np.exp(logp - batch.logp_old),
+        masks.train,
+        (policy == 0) & (weight * credit != 0),
+    )
+
+
+def forward(model: Any, rows: Sequence[Row], temperature: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Log-probabilities and entropies (K,) of the sampled tokens, row by row without padding."""
+    logps, entropies = [], []
+    for row in rows:
+        ids = torch.tensor([row.ids])
+        whole = torch.log_softmax(model(ids).logits[0, :-1] / temperature, -1)
+        held = torch.tensor(row.mask[1:]).bool()
+        logps.append(whole.gather(-1, ids[0, 1:, None])[:, 0][held])
+        entropies.append(-(whole.exp() * whole).sum(-1)[held])
+    return torch.cat(logps), torch.cat(entropies)
+
+
+def gradients(model: Any, rows: Sequence[Row], goal: Target, chosen: set[int], t: float) -> Tensor:
+    """The loss's gradient over the tokens of the chosen rows, all weights in one vector."""
+    of_row = np.repeat(np.arange(len(rows)), [sum(row.mask) for row in rows])
+    held = np.isin(of_row, sorted(chosen)).astype(float)
+    logps, entropies = forward(model, rows, t)
+    loss = -(torch.from_numpy(goal.coefficient * held) * logps).sum()
+    loss = loss - (torch.from_numpy(goal.entropy * held) * entropies).sum()
+    return torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(model.parameters()))])
+
+
+__all__ = ["Target", "forward", "gradients", "target", "to_rows"]

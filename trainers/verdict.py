@@ -1,0 +1,81 @@
+"""What a run has shown, in words: the same sentences on the screen, in the summary and report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentgym.episodes.recorder import package_versions
+
+LIBRARIES = ("torch", "transformers", "trl", "peft")
+
+
+def arm_names(pretrained: bool, imitated: bool) -> dict[str, str]:
+    """Return what the compared policies are called.
+
+    Args:
+        pretrained: Whether the policy began as a pretrained model.
+        imitated: Whether there was a warm start.
+    """
+    start = "warm start" if imitated else "base model" if pretrained else "untrained"
+    return {"random": "random", "sft": start, "rl": "trained", "oracle": "oracle"}
+
+
+def verdict(paired: Mapping[str, Any], start: str) -> str:
+    """Say whether reinforcement learning changed the policy, by the interval of the difference.
+
+    Args:
+        paired: Differences of trained and start over the same tasks, as in ``summary.json``.
+        start: What the policy before reinforcement learning is called.
+
+    Returns:
+        A sentence with both differences and their 95 % intervals.
+    """
+    low, high = paired["score_ci95"]
+    if low > 0:
+        found = "Reinforcement learning raised the score"
+    elif high < 0:
+        found = "Reinforcement learning lowered the score"
+    else:
+        found = "No effect of reinforcement learning on the score can be told from chance"
+    return (
+        f"{found}: trained minus {start}, task by task on the same {paired['n']} held-out tasks, "
+        f"is {difference(paired, 'score')} in score and {difference(paired, 'success')} in "
+        "success (95 % intervals)."
+    )
+
+
+def difference(paired: Mapping[str, Any], name: str) -> str:
+    """Write a difference with its interval."""
+    low, high = paired[f"{name}_ci95"]
+    return f"{paired[f'{name}_mean']:+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def gate_remark(warm_start: Mapping[str, Any] | None) -> str:
+    """Say how the warm start ended.
+
+    Args:
+        warm_start: The note that it left; None if there was none.
+
+    Returns:
+        A sentence; empty without a warm start.
+    """
+    if warm_start is None:
+        return ""
+    steps, success = warm_start["steps"], warm_start["success"]
+    gate = warm_start["gate"]
+    if warm_start["gated"]:
+        return (
+            f"The warm start reached its gate after {steps} steps: validation success "
+            f"{success:.3f}, the gate is {gate}."
+        )
+    return (
+        f"The warm start missed its gate: validation success {success:.3f} after {steps} steps, "
+        f"the gate is {gate}. Reinforcement learning began from a policy that rarely succeeds; "
+        "more --sft.max-steps, --sft.demonstrations or --minutes help."
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that decide what a run computes."""
+    return package_versions(*LIBRARIES)
