@@ -13,21 +13,18 @@ from agentgym.errors import EnvFailure
 from agentgym.policies.base import Policy
 from agentgym.policies.oracle import OraclePolicy
 from agentgym.policies.random import RandomPolicy
-from trainers.config import SftConfig
+from trainers.config import TINY, SftConfig, known
 from trainers.copying import CopySettings, teach_copying
 from trainers.folder import COMPLETE, RunFolder
 from trainers.gate import Gate
 from trainers.plan import TRAIN, GuardedEnv, Plan
-from trainers.policy import TINY, PolicyModel, build_tiny, load_policy, task_prompt
+from trainers.policy import PolicyModel, build_tiny, load_policy, task_prompt
 from trainers.progress import Display
 from trainers.rollouts.trajectory import Trajectory, to_rows
 from trainers.sft import Sft, SftSettings, demonstrate
 
 FINISHED = "warm-start"
 PREFIX = "sft"
-DEFAULT_STEPS = 1600
-TINY_RATE, PRETRAINED_RATE = 6e-3, 1e-5
-"""Learning rates of a fresh tiny model and of a pretrained one."""
 VOCABULARY_EPISODES = 2000
 
 
@@ -129,10 +126,7 @@ def demonstrations(
 
 def imitation_steps(plan: Plan) -> int:
     """Return the most steps of the warm start; 0: there is none."""
-    asked = plan.config.sft.max_steps
-    if asked is not None:
-        return asked
-    return DEFAULT_STEPS if plan.config.model == TINY and plan.has_expert else 0
+    return known(plan.config.sft.max_steps)
 
 
 def _fresh(plan: Plan, env: GuardedEnv, system: str | None) -> PolicyModel:
@@ -192,7 +186,7 @@ def _settings(plan: Plan, steps: int) -> SftSettings:
     return SftSettings(
         steps=steps,
         batch_size=config.batch_size,
-        lr=config.lr or (TINY_RATE if plan.config.model == TINY else PRETRAINED_RATE),
+        lr=known(config.lr),
         observation_weight=config.observation_weight,
         gate_every=config.gate_every,
         seed=plan.config.seed,

@@ -47,7 +47,7 @@ def sentence(capsys: pytest.CaptureFixture[str]) -> str:
         ({"model": "/no/such/model"}, "expected --model to be 'tiny', a folder or a hub id"),
         ({"model": "nobody/nothing"}, "expected --model to be 'tiny', a folder or a hub id"),
         ({"seed": -1}, "expected --seed to be at least 0, got -1"),
-        ({"rl__micro_batch": 5}, "expected --rl.micro-batch to divide"),
+        ({"rl__minibatches": 3}, "expected --rl.minibatches to divide"),
     ],
 )
 def test_bad_input_is_one_sentence_and_makes_no_folder(tmp_path, capsys, changes, expected):
