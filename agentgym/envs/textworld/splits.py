@@ -107,7 +107,7 @@ def fingerprint(game: Mapping[str, Any]) -> str:
     Returns:
         SHA-256 (hex).
     """
-    names = {entity: infos["name"] or entity for entity, infos in game["infos"]}
+    names = {entity: infos.get("name") or entity for entity, infos in game["infos"]}
 
     def named(facts: Any) -> list[list[str]]:
         return sorted(

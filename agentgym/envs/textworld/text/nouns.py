@@ -67,7 +67,7 @@ class Vocabulary:
                      for phrase in entity.phrases}  # fmt: skip
             single = {(key(word),) for word in entity.name.lower().split()
                       if word not in ("the", "of")}  # fmt: skip
-            phrases = sorted(names | single, key=lambda phrase: (-len(phrase), phrase))
+            phrases = sorted((names | single) - {()}, key=lambda phrase: (-len(phrase), phrase))
             self._phrases[entity.id] = tuple(phrases)
             starts = [phrase[0] for phrase in phrases]
             if book.kitchen and "f" in entity.kinds:
