@@ -179,7 +179,7 @@ class TextWorldEnv(TextEnv):
         )
 
     def _admissible(self) -> Sequence[str]:
-        return self.session.admissible()
+        return self.session.offered()
 
     def _state(self) -> str:
         # With the task, so that beginnings differ; a change of the world is no hidden fact.

@@ -10,6 +10,7 @@ from typing import Any
 
 from agentgym.envs.textworld.generate import Game
 from agentgym.envs.textworld.native import World
+from agentgym.envs.textworld.sanitise import typable
 from agentgym.envs.textworld.shape import check_game
 from agentgym.envs.textworld.splits import fingerprint
 from agentgym.envs.textworld.store import root, story
@@ -166,6 +167,13 @@ def _examined(file: Path, native: bool, version: tuple[int, int]) -> str:
     """Examine a version of a file once, however many environments a process makes of it."""
     game = read_file(file)
     try:
+        for key, info in game["infos"]:
+            if info["type"] != "r" and info.get("name") and not typable(info["name"]):
+                raise DataError(
+                    f"expected a name for {key!r} that can be typed in a command, got "
+                    f"{info['name']!r:.80}; leave out stops, commas, quotation marks, the word "
+                    "'then', and signs and blanks at the ends"
+                )
         if native:
             Book.of(game)
             World.of(game)
