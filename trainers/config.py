@@ -95,7 +95,7 @@ class LoraConfig:
     alpha: int = 32
     """Scale of the update, relative to the rank."""
     dropout: float = 0.0
-    """Dropout on the adapter's input; above 0 the sampled log-probabilities are inexact."""
+    """Dropout on the adapters; 0, as the policy that is trained must be the one that acts."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ AT_LEAST_ONE = (
 AT_LEAST_ZERO = (
     "--seed", "--sft.max-steps", "--sft.copy-steps", "--sft.observation-weight", "--rl.warmup",
     "--rl.success-bonus", "--rl.invalid-penalty", "--rl.turn-budget", "--rl.log-groups",
-    "--lora.r", "--lora.dropout", "--eval.every", "--minutes",
+    "--lora.r", "--eval.every", "--minutes",
 )  # fmt: skip
 ABOVE_ZERO = ("--sft.lr", "--rl.lr", "--rl.temperature", "--rl.max-grad-norm")
 
@@ -197,6 +197,12 @@ def validate(config: TrainConfig) -> None:
         raise ConfigurationError(
             "expected --rl.group-size to be at least 2, because a group's mean is the baseline; "
             f"got {config.rl.group_size}"
+        )
+    if config.lora.dropout != 0:
+        raise ConfigurationError(
+            "expected --lora.dropout to be 0, because reinforcement learning must train the policy "
+            f"that acted, and with dropout every forward pass is another one; got "
+            f"{config.lora.dropout}"
         )
     width = config.tiny.head_dim or config.tiny.hidden // config.tiny.heads
     if width < 2 or width % 2:

@@ -65,6 +65,8 @@ def load_policy(plan: Plan, path: str | Path, system: str | None = None) -> Poli
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    # Adapters store where their base lies, and are loaded from other folders than this run's.
+    path = Path(path).resolve() if Path(path).exists() else path
     with _loading(path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
         model = AutoModelForCausalLM.from_pretrained(str(path), dtype=_dtype(plan))

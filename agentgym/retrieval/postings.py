@@ -23,6 +23,17 @@ EXACT_LENGTHS = 24
 LARGEST_TF = 65535
 
 
+_LAYOUT = {
+    "pointers": (np.int64, "terms"),
+    "documents": (np.int32, "postings"),
+    "frequencies": (np.uint16, "postings"),
+    "impacts": (np.float32, "postings"),
+    "inverse_norms": (np.float32, "documents"),
+    "ranks": (np.int32, "documents"),
+}
+"""Type and size of each array of an index."""
+
+
 class Vocabulary(dict[str, int]):
     """Maps tokens to term numbers, -1 for what is not indexed; terms are numbered as they come."""
 
@@ -90,6 +101,33 @@ def check_ids(ids: Sequence[str], documents: int) -> None:
     wrong = next((i for i in ids if not isinstance(i, str) or "\0" in i), None)
     if wrong is not None:
         raise ConfigurationError(f"expected ids to be str without NUL characters, got {wrong!r}")
+
+
+def check_arrays(arrays: dict[str, Ints], documents: int, terms: int) -> None:
+    """Refuse arrays that do not belong to one index.
+
+    Args:
+        arrays: The arrays of an index, by name.
+        documents: Number of its documents.
+        terms: Number of its terms.
+
+    Raises:
+        ValueError: A type, size or position does not fit; the message names the array.
+    """
+    pointers, rows = arrays["pointers"], arrays["documents"]
+    size = int(pointers[-1]) if pointers.shape == (terms + 1,) else 0
+    for name, (dtype, sizes) in _LAYOUT.items():
+        wanted = {"terms": terms + 1, "postings": size, "documents": documents}[sizes]
+        found = arrays[name]
+        if found.dtype != dtype or found.shape != (wanted,):
+            raise ValueError(
+                f"{name}.npy should hold {wanted} of {np.dtype(dtype)}, not {found.shape} of "
+                f"{found.dtype}"
+            )
+    if pointers[0] or np.any(pointers[1:] < pointers[:-1]):
+        raise ValueError("pointers.npy does not rise from 0")
+    if size and not 0 <= rows.min() <= rows.max() < documents:
+        raise ValueError(f"documents.npy names others than the {documents} documents")
 
 
 def _quantised(lengths: Ints) -> Ints:

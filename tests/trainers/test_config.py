@@ -43,6 +43,8 @@ def test_the_defaults_are_valid():
         ("--rl.group-size", 1),
         ("--rl.micro-batch", 7),
         ("--tiny.head-dim", 5),
+        ("--lora.dropout", 0.2),
+        ("--lora.dropout", -1),
     ],
 )
 def test_a_number_out_of_range_is_named_with_its_flag(flag, value):

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from agentgym.errors import EnvFailure, NotSupported
+from agentgym.errors import DependencyNotInstalled, EnvFailure, NotSupported
+from agentgym.policies import OraclePolicy
 from tests.toy import ToyEnv
 from tests.trainers import toy_runs
 from trainers.folder import COMPLETE, RunFolder
@@ -17,7 +19,7 @@ from trainers.warmstart import (
     Gate,
     demonstration_tasks,
     demonstrations,
-    expert_texts,
+    spoken_texts,
     warm_start,
 )
 
@@ -63,7 +65,8 @@ def test_the_vocabulary_is_that_of_the_experts_episodes(tmp_path):
 
 
 def test_texts_are_observations_and_actions_in_turn():
-    texts = list(expert_texts(GuardedEnv(ToyEnv()), [{"split": "train", "index": 0}]))
+    env = GuardedEnv(ToyEnv())
+    texts = list(spoken_texts(env, [{"split": "train", "index": 0}], OraclePolicy(env)))
     assert texts[0].startswith("press ")
     assert all(text.startswith("press ") for text in texts[1::2])
     assert texts[-1] == "the door opens"
@@ -145,6 +148,15 @@ def test_the_gate_leaves_failed_episodes_out(tmp_path):
     assert any(trajectory.stop_reason == "error" for trajectory in played)
 
 
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="tests/trainers/vllm plays on it")
+def test_the_gate_plays_on_the_engine_that_was_chosen(tmp_path):
+    plan, folder = started(tmp_path / "run")
+    policy = warm_start(plan, folder, Display(quiet=True))
+    chosen = make_plan(toy_runs.config(tmp_path / "run", engine="vllm", **QUICK))
+    with pytest.raises(DependencyNotInstalled, match="vllm"):
+        Gate(chosen, folder, policy)
+
+
 def test_demonstrations_that_fail_are_left_out(tmp_path):
     plan, folder = started(tmp_path / "run", env=toy_runs.FLAKY_ID)
     policy = warm_start(plan, folder, Display(quiet=True))
@@ -155,7 +167,7 @@ def test_demonstrations_that_fail_are_left_out(tmp_path):
     with pytest.raises(EnvFailure, match="all 2 failed; first: RuntimeError: no power"):
         demonstrations(env, [tasks[0], tasks[6]], policy)
     with pytest.raises(EnvFailure, match="all failed; last: RuntimeError: no power"):
-        list(expert_texts(env, [tasks[0], tasks[6]]))
+        list(spoken_texts(env, [tasks[0], tasks[6]], OraclePolicy(env)))
 
 
 def test_an_environment_without_an_expert_is_an_error_of_its_own(tmp_path):
@@ -163,5 +175,6 @@ def test_an_environment_without_an_expert_is_an_error_of_its_own(tmp_path):
         def _oracle_action(self) -> None:
             return None
 
+    env = GuardedEnv(Mute())
     with pytest.raises(NotSupported, match="expert action"):
-        list(expert_texts(GuardedEnv(Mute()), [{"split": "train", "index": 0}]))
+        list(spoken_texts(env, [{"split": "train", "index": 0}], OraclePolicy(env)))

@@ -77,7 +77,6 @@ _ROW_MEAN = Loss(high=0.2, aggregation="seq-mean-token-mean")
 _KL = "reference"
 _NO_REFILL = "The bundled trainer does not refill: dropped groups make a step smaller. "
 _NO_SAMPLER = "The bundled trainer leaves out the {} sampler; its task source chooses. "
-_MEANS = "In the bundled trainer {} a mean over tokens, unlike the policy term."
 
 _ALL = (
     Preset(
@@ -98,8 +97,7 @@ _ALL = (
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=1e-3, entropy=1e-3),
         horizon=Stages((5, 8, 10), 100),
         needs=(_KL,),
-        note="The score is the reward of the last step; stages are those of its search task. "
-        + _MEANS.format("the KL and entropy terms are each"),
+        note="The score is the reward of the last step; stages are those of its search task.",
     ),
     Preset(
         "agentrl",
@@ -144,7 +142,6 @@ _ALL = (
         (_Z,),
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=0.04),
         needs=(_KL,),
-        note=_MEANS.format("the KL term is"),
     ),
     Preset(
         "dr_grpo",

@@ -135,7 +135,7 @@ def test_official_games_are_played_from_a_pack(tmp_path: Any) -> None:
         ({"engine": "unity"}, "engine to be one of"),
         ({"reward": "huge"}, "reward to be one of"),
         ({"expert": "lucky"}, "expert to be one of"),
-        ({"reward_scale": 0}, "reward_scale above 0"),
+        ({"reward_scale": 0}, "reward_scale to be a finite number above 0"),
         ({"difficulty": "extreme"}, "difficulty: one of easy"),
         ({"receptacles": 1}, "receptacles to be a whole number from 3"),
         ({"order": "size"}, "order"),

@@ -80,7 +80,7 @@ def test_no_change_of_one_value_gives_a_raw_error(game: dict[str, Any], tmp_path
     ("place", "value", "words"),
     [
         (("world", 3, "arguments", 0, "name"), 5, r"a text in world\[3\].arguments\[0\].name"),
-        (("world", 2, "arguments", 0, "name"), "zz", r"'infos' explains in world\[2\].arguments, got 'zz'"),
+        (("world", 2, "arguments", 0, "name"), "zz", r"explains in world\[2\].arguments, got 'zz'"),
         (("world", 1, "arguments"), [], r"world\[1\].arguments"),
         (("infos", 4), ["x"], r"a list of 2 in infos\[4\]"),
         (("infos", 4, 1, "desc"), True, r"a text in infos\[4\]\[1\].desc"),
