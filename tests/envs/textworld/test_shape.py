@@ -120,7 +120,9 @@ def test_half_a_character_never_reaches_an_observation(
     odd = changed(game, ("objective",), "Do \ud800 it.")
     for number, (_, info) in enumerate(game["infos"]):
         if info["name"]:
-            odd = changed(odd, ("infos", number, 1, "name"), f"{info['name']} \udfff")
+            odd = changed(
+                odd, ("infos", number, 1, "name"), f"{info['name'][:2]}\udfff{info['name'][2:]}"
+            )
     file = tmp_path / "odd.json"
     file.write_text(json.dumps(odd))
     env = TextWorldEnv(game_files={"test": file}, show_admissible=True)
