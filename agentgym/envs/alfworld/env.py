@@ -209,9 +209,9 @@ class ALFWorldEnv(TextEnv):
         return self.play.snapshot()
 
     def _restore(self, state: Any) -> None:
-        if self._play is None:
-            self._play = Play(self.engine, self.expert)
-        self._play.restore(self._tasks.game(self.task), state)
+        play = self._play or Play(self.engine, self.expert)
+        play.restore(self._tasks.game(self.task), state)
+        self._play = play
 
     # -- parts ----------------------------------------------------------------------------------
 
