@@ -18,8 +18,9 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from agentgym.actions import ActionSpec
-from agentgym.errors import NotSupported
+from agentgym.errors import ConfigurationError, NotSupported
 from agentgym.expert import Oracle
+from agentgym.fingerprint import VIEWS, fingerprint
 from agentgym.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
 from agentgym.language import ACTION_LENGTH, Language
 from agentgym.options import check_arguments, check_render_mode, check_reset, check_seed, integer
@@ -78,6 +79,13 @@ class TextEnv(gymnasium.Env[str, str], ABC):
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
     action_specs: ClassVar[tuple[ActionSpec, ...]] = ()
+    _configuration: str
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> TextEnv:
+        """Remember how the environment is made, whatever constructors its family has."""
+        env = super().__new__(cls)
+        env._configuration = fingerprint(cls, args, kwargs)
+        return env
 
     def __init__(
         self,
@@ -104,6 +112,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         self.turn = 0
         self.horizon = self.max_turns
         self._task: Task | None = None
+        self._digest: str | None = None
         self._ranks = Ranks("")
         self._running = False
         self._observation = ""
@@ -266,32 +275,61 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         """Return phi of the present state, for potential-based shaping."""
         return float(self._potential())
 
+    @property
+    def configuration(self) -> str:
+        """Fingerprint of how the environment was made: snapshots fit where it is the same."""
+        return self._configuration
+
     def snapshot(self) -> Snapshot:
         """Fork the running episode.
 
         Returns:
-            A picklable state for :meth:`restore`.
+            A picklable state for :meth:`restore`, which does not hold the state of wrappers.
 
         Raises:
             NotSupported: The family's engine cannot do it.
         """
-        episode = {name: getattr(self, name) for name in FORKED}
-        rng = copy.deepcopy(dict(self.np_random.bit_generator.state))
-        return Snapshot(self.task.id, episode, self.hooks.snapshot(), self._snapshot(), rng)
+        if self._digest is None:
+            self._digest = self.task.digest()
+        return Snapshot(
+            self.task.id,
+            self._digest,
+            self._configuration,
+            {name: getattr(self, name) for name in FORKED},
+            self.hooks.snapshot(),
+            self._snapshot(),
+            copy.deepcopy(dict(self.np_random.bit_generator.state)),
+        )
 
     def restore(self, state: Snapshot) -> None:
-        """Continue from a state taken by :meth:`snapshot`.
+        """Continue from a state taken by :meth:`snapshot`, here or in an equal environment.
+
+        Either all of it is restored, or the environment stays as it was.
+
+        Args:
+            state: The snapshot.
 
         Raises:
+            ConfigurationError: It is none, or of an environment that was made with other arguments
+                (other reward hooks, another observation mode or engine, ...), or of a task whose
+                content has changed.
             NotSupported: The family's engine cannot do it.
             TaskNotFound: The snapshot is of another task set.
         """
-        self._begin(self.tasks.find(state.task_id))
-        self._restore(state.engine)
-        for name in FORKED:
-            setattr(self, name, state.episode[name])
-        self.hooks.restore(state.hooks)
-        self.np_random.bit_generator.state = copy.deepcopy(state.rng)
+        task, digest = self._task_of(state)
+        try:
+            before = None if self._task is None else self.snapshot()
+        except Exception:  # An engine that has failed has no state to come back to.
+            before = None
+        old = self._task
+        try:
+            self._put(task, digest, state)
+        except BaseException:
+            if before is None or old is None:
+                self._running = False
+            else:
+                self._put(old, before.task_digest, before)
+            raise
 
     def oracle(self) -> Oracle:
         """Return the expert policy of this environment."""
@@ -308,10 +346,42 @@ class TextEnv(gymnasium.Env[str, str], ABC):
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _begin(self, task: Task) -> None:
+    def _begin(self, task: Task, digest: str | None = None) -> None:
         """Make ``task`` the task of the episode."""
-        self._task = task
-        self._ranks = Ranks(task.id)
+        if task is not self._task:
+            self._task, self._digest, self._ranks = task, None, Ranks(task.id)
+        self._digest = digest or self._digest
+
+    def _task_of(self, state: Snapshot) -> tuple[Task, str]:
+        """Return the task of a snapshot and its digest, if the snapshot fits this environment."""
+        if not isinstance(state, Snapshot):
+            raise ConfigurationError(
+                f"expected a snapshot of {type(self).__name__}, got {type(state).__name__}"
+            )
+        if state.configuration != self._configuration:
+            raise ConfigurationError(
+                f"expected a snapshot of an environment made like this {type(self).__name__}, got "
+                "one of another class or other arguments: make both with the same arguments, "
+                f"reward hooks included (of all, only {', '.join(sorted(VIEWS))} may differ)"
+            )
+        known = self._task
+        task = known if known and known.id == state.task_id else self.tasks.find(state.task_id)
+        digest = self._digest if task is known and self._digest else task.digest()
+        if digest != state.task_digest:
+            raise ConfigurationError(
+                f"expected a snapshot of task {task.id} as it is in this environment, got one of a "
+                "task with the same id and other content: make both from the same data"
+            )
+        return task, digest
+
+    def _put(self, task: Task, digest: str, state: Snapshot) -> None:
+        """Take over a snapshot that fits."""
+        self._begin(task, digest)
+        self._restore(state.engine)
+        for name in FORKED:
+            setattr(self, name, state.episode[name])
+        self.hooks.restore(state.hooks)
+        self.np_random.bit_generator.state = copy.deepcopy(state.rng)
 
     def _text(self, text: str) -> str:
         """Return an observation as policies may see it: well-formed, of bounded length."""

@@ -187,8 +187,23 @@ class HookRunner:
 
     def snapshot(self) -> Any:
         """Return a picklable copy of the state."""
-        return copy.deepcopy((self._hooks, self._before, self._seen, self._training_step))
+        hooks = copy.deepcopy(self._hooks) if self._hooks else []
+        return hooks, self._before, self._seen.copy(), self._training_step
 
     def restore(self, state: Any) -> None:
-        """Return to a state taken by :meth:`snapshot`."""
-        self._hooks, self._before, self._seen, self._training_step = copy.deepcopy(state)
+        """Return to a state taken by :meth:`snapshot` of a runner with equal hooks.
+
+        Only what equal hooks remember is taken over; which hooks there are does not change.
+
+        Raises:
+            ConfigurationError: The hooks of the state are others.
+        """
+        hooks, before, seen, training_step = state
+        ours = [(type(hook), hook.name, hook.weight) for hook in self._hooks]
+        theirs = [(type(hook), hook.name, hook.weight) for hook in hooks]
+        if ours != theirs:
+            raise ConfigurationError(
+                f"expected the state of the reward hooks {ours}, got that of {theirs}"
+            )
+        self._hooks = copy.deepcopy(hooks)
+        self._before, self._seen, self._training_step = before, seen.copy(), training_step

@@ -51,6 +51,10 @@ class Snapshot:
 
     task_id: str
     """Task of the episode."""
+    task_digest: str
+    """SHA-256 over its content."""
+    configuration: str
+    """Fingerprint of the environment."""
     episode: dict[str, Any]
     """The base class's own state."""
     hooks: Any

@@ -31,8 +31,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from provenance import to_json
 from stopwatch import Stopwatch
 
-from agentgym.envs.textworld.engine import GameSession, Turn
 from agentgym.envs.textworld.compiler import compile_game
+from agentgym.envs.textworld.engine import GameSession, Turn
 from agentgym.envs.textworld.generate import make_game
 from agentgym.envs.textworld.inform7 import InformSession
 from agentgym.envs.textworld.native_session import NativeSession

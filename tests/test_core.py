@@ -385,6 +385,7 @@ def test_an_unknown_argument_is_answered_with_those_that_exist() -> None:
         gymnasium.make(TOY_ID, expose_orcale=True)
 
 
+@pytest.mark.filterwarnings("ignore:.*render_mode:UserWarning")
 def test_a_human_render_mode_is_refused_when_the_environment_is_made() -> None:
     with pytest.raises(ConfigurationError, match="ansi"):
         gymnasium.make(TOY_ID, render_mode="human")

@@ -189,7 +189,7 @@ def test_what_json_cannot_hold_is_named(tmp_path):
         replay(episode)
     assert replay(episode, gymnasium.make(TOY_ID, reward_hooks=hooks)).equal
     report = replay(episode, gymnasium.make(TOY_ID))
-    assert report.difference.startswith("turn 1: reward differs")
+    assert report.difference.startswith("reset: hooks differs")
     with pytest.raises(ConfigurationError, match="registered id"):
         replay(replace(episode, not_stored=(), env_id="agentgym-test/Gone-v0"))
 

@@ -46,11 +46,11 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
     A failure costs one episode and never stops the run: when an environment raises anything,
     returns what is no transition, hangs beyond its time limit, or takes its worker process down,
     its episode ends with ``terminated=True``, reward 0, ``info["stop_reason"] == "error"`` and
-    ``info["error"]``; the transitions of the others reach the caller as ever. When the reset itself fails,
-    its info says so in the same way, and the next step of the slot ends the episode. The next reset
-    of the slot makes a new environment. Only the caller's own mistakes are raised (a wrong reset
-    option, a task that does not exist, an action that is not text), and what ends the program:
-    Ctrl-C, and what a signal handler raises.
+    ``info["error"]``; the transitions of the others reach the caller as ever. When the reset itself
+    fails, its info says so in the same way, and the next step of the slot ends the episode. The
+    next reset of the slot makes a new environment. Only the caller's own mistakes are raised (a
+    wrong reset option, a task that does not exist, an action that is not text), and what ends the
+    program: Ctrl-C, and what a signal handler raises.
 
     Args:
         env_fns: One factory for each slot.

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.options import check_seed
+from agentgym.options import check_seed, integer
+from agentgym.outcome import Snapshot
 from agentgym.vector import infos as _infos
 from agentgym.vector.backends import Backend, derive_seed
 from agentgym.vector.members import Reset, Step
@@ -49,6 +50,7 @@ class RolloutFace(ABC):
         self._unbegun: dict[int, Failure] = {}
         self._seeds: list[int | None] = [None] * num_envs
         self._losses = [0] * num_envs
+        self._configurations: dict[int, str] = {}
 
     @property
     def restarts(self) -> int:
@@ -155,11 +157,12 @@ class RolloutFace(ABC):
             Observation and info of each slot in use, in the order of the slots.
 
         Raises:
-            ConfigurationError: There are not enough slots.
+            ConfigurationError: There are not enough slots, or an argument is of the wrong type.
             TaskNotFound: A task that was asked for does not exist.
         """
+        group_size, seed = integer(group_size, "group_size", 1), check_seed(seed)
         needed = len(tasks) * group_size
-        if group_size < 1 or not 1 <= needed <= self.num_envs:
+        if not 1 <= needed <= self.num_envs:
             raise ConfigurationError(
                 f"expected groups that fill 1 to {self.num_envs} slots, got {len(tasks)} groups of "
                 f"{group_size}; make the vector environment with num_envs={max(needed, 1)}"
@@ -199,9 +202,14 @@ class RolloutFace(ABC):
             For each slot the last observation and info of the fork.
 
         Raises:
+            ConfigurationError: A snapshot is none, or of an environment that was made with other
+                arguments; nothing is restored then.
             NotSupported: The family's engine has no snapshots.
+            EnvFailure: An environment failed. Its slot is as it was; those that did not fail have
+                been restored.
         """
         self._check(slots, snapshots=snapshots)
+        self._check_forks(slots, snapshots)
         broken = [
             (slot, {"task_id": snapshot.info["task_id"]})
             for slot, snapshot in zip(slots, snapshots, strict=True)
@@ -209,11 +217,14 @@ class RolloutFace(ABC):
         ]
         if broken:
             self.reset_slots([s for s, _ in broken], options=[o for _, o in broken])
-        self._run_calls(slots, [("restore", (snapshot.state,), {}) for snapshot in snapshots])
-        for slot, snapshot in zip(slots, snapshots, strict=True):
-            self._active[slot] = snapshot.active
-            self._observations[slot], self._last[slot] = snapshot.observation, snapshot.info
-            self._unbegun.pop(slot, None)
+        calls: list[Any] = [("restore", (snapshot.state,), {}) for snapshot in snapshots]
+        results = self._backend.run("call", slots, calls)
+        for slot, snapshot, result in zip(slots, snapshots, results, strict=True):
+            if type(result) not in (Mistake, Failure):
+                self._active[slot] = snapshot.active
+                self._observations[slot], self._last[slot] = snapshot.observation, snapshot.info
+                self._unbegun.pop(slot, None)
+        _raise_first(slots, results)
         return [(snapshot.observation, dict(snapshot.info)) for snapshot in snapshots]
 
     def call_slots(self, slots: Sequence[int], name: str, *args: Any, **kwargs: Any) -> list[Any]:
@@ -266,11 +277,32 @@ class RolloutFace(ABC):
 
     def _run_calls(self, slots: Sequence[int], args: Sequence[Any]) -> list[Any]:
         """Call methods; a call has no episode that could end, so a failure is raised."""
-        results = self._run("call", slots, args)
-        for slot, result in zip(slots, results, strict=True):
-            if type(result) is Failure:
-                raise EnvFailure(f"slot {slot} failed in a call: {result.text}")
+        results = self._backend.run("call", slots, args)
+        _raise_first(slots, results)
         return results
+
+    def _check_forks(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
+        """Check that snapshots fit their slots, before any slot is touched."""
+        for snapshot in snapshots:
+            if not isinstance(snapshot, SlotSnapshot):
+                raise ConfigurationError(
+                    "expected what snapshot_slots() returned, got "
+                    f"{type(snapshot).__name__}: {snapshot!r:.80}"
+                )
+        states = {
+            slot: snapshot.state
+            for slot, snapshot in zip(slots, snapshots, strict=True)
+            if isinstance(snapshot.state, Snapshot)
+        }
+        unknown = [slot for slot in states if slot not in self._configurations]
+        found = self._run_calls(unknown, [("configuration", (), {})] * len(unknown))
+        self._configurations.update(zip(unknown, found, strict=True))
+        for slot, state in states.items():
+            if state.configuration != self._configurations[slot]:
+                raise ConfigurationError(
+                    f"expected a snapshot of an environment made like that of slot {slot}, got one "
+                    "of another class or other arguments, reward hooks included"
+                )
 
     def _seed(self, slot: int, seed: int | None) -> int | None:
         """Return the seed of a reset; a slot whose random stream was lost gets a new, fixed one."""
@@ -302,3 +334,12 @@ class RolloutFace(ABC):
         text = self._unbegun.pop(slot, failure).text
         info = _infos.failed_step(text, self._last[slot] or {})
         return _infos.observation(text), 0.0, True, False, info
+
+
+def _raise_first(slots: Sequence[int], results: Sequence[Any]) -> None:
+    """Raise the first mistake or failure among the results of calls."""
+    for slot, result in zip(slots, results, strict=True):
+        if type(result) is Mistake:
+            raise result.error
+        if type(result) is Failure:
+            raise EnvFailure(f"slot {slot} failed in a call: {result.text}")

@@ -230,6 +230,8 @@ def _reasons(skipped: Mapping[str, int]) -> str:
 
 def _data_path(data_dir: str | Path | None) -> Path:
     """Return the path that the user names, by argument or environment."""
+    if not isinstance(data_dir, str | os.PathLike | None):
+        raise ConfigurationError(f"expected data_dir to be a path, got {data_dir!r:.80}")
     named = os.environ.get(DATA_VARIABLE) if data_dir is None else data_dir
     if not named:
         raise ConfigurationError(
