@@ -23,6 +23,9 @@ class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     ``np_random`` before it, as JSON text: its numbers are too large for arrays of numpy).
     """
 
+    memoryless = True
+    """The vector environment may bring it back by a snapshot of what it wraps."""
+
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
         """Wrap an environment.
 

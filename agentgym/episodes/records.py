@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -174,7 +175,9 @@ class Episode:
         values["turns"] = tuple(_turn(turn, i) for i, turn in enumerate(values["turns"]))
         for name in ("hooks", "not_stored", *_LATER):
             values[name] = tuple(values.get(name, ()))
-        return cls(**values)
+        episode = cls(**values)
+        _check_sums(episode, record)
+        return episode
 
 
 _LATER = ("reward_hooks",)
@@ -213,6 +216,27 @@ def _fields(cls: type, record: Any, where: str = "") -> dict[str, Any]:
             raise DataError(f"expected {name!r} to be {entry.type}, got {value!r:.80}")
         values[entry.name] = value
     return values
+
+
+def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:
+    """Check what a line says of the whole episode against its turns.
+
+    Raises:
+        DataError: They differ, or a number is out of range.
+    """
+    for name in ("score", "success", "reward"):
+        try:
+            found = getattr(episode, name)
+            stored = record.get(name, found)
+            same = isinstance(stored, bool) == isinstance(found, bool)
+            same = same and math.isclose(stored, found, rel_tol=1e-9, abs_tol=1e-9)
+        except (OverflowError, TypeError):
+            same = False
+        if not same:
+            raise DataError(
+                f"expected {name!r} to be what the turns of the episode say, got "
+                f"{record.get(name)!r:.80}: the line has been changed"
+            )
 
 
 def _state(record: Any, where: str) -> State:

@@ -1,20 +1,47 @@
-"""Play a recorded episode again, and score it anew without a model."""
+"""Play a recorded episode again, and score it anew without a model.
+
+What a replay proves: with the recorded arguments, seed or generator and options, the recorded
+actions lead to exactly the recorded task, split, goal, observations, executed actions, states
+(score, potential, state key, turns left), rewards and their terms, flags, stop reason, details and
+hooks; and the episode is over where the record ends. Of the arguments, seed, generator and options
+it proves only that they lead to this episode; another turn budget might, too.
+
+What it cannot prove is in `NOT_PROVEN`, and for an episode that was broken off from outside (stop
+reason ``error`` or ``length``) why it was: then it proves that the episode still ran at that point.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
 import gymnasium
 import numpy as np
 
+from agentgym.episodes.facts import executed, potential
 from agentgym.episodes.hook_records import hooks_from_json
-from agentgym.episodes.recorder import package_versions
+from agentgym.episodes.recorder import origin, package_versions, plain
 from agentgym.episodes.records import Episode, State, Turn, clean
-from agentgym.errors import ConfigurationError, DataError
+from agentgym.errors import AgentGymError, ConfigurationError, DataError, TaskNotFound
 from agentgym.hooks import HookRunner, TurnReward, TurnState
+from agentgym.outcome import StopReason
 from agentgym.rewards import ShapedReward
+from agentgym.tasks import canonical_json
+
+NOT_PROVEN = (
+    "policy",
+    "panel_sha256",
+    "packages",
+    "extra",
+    "turns.raw_text",
+    "turns.prompt_tokens",
+    "turns.completion_tokens",
+)
+"""Fields of a record of which playing its actions again says nothing."""
+_ENDS = {end.value for end in StopReason} - {StopReason.NONE.value, StopReason.ERROR.value}
+"""How an environment ends an episode; all else was decided outside of it."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +49,7 @@ class ReplayReport:
     """Whether an episode plays as it did when it was recorded."""
 
     equal: bool
-    """Whether every observation, reward, flag and state is exactly the same."""
+    """Whether everything that a replay can prove is exactly the same."""
     turns: int
     """Turns played before the end or the first difference."""
     difference: str = ""
@@ -39,7 +66,8 @@ def make_env(episode: Episode) -> gymnasium.Env[str, str]:
         A fresh environment.
 
     Raises:
-        ConfigurationError: If the record does not hold all of its arguments, or its id is unknown.
+        ConfigurationError: If the record does not hold all of its arguments, its id is unknown, or
+            no environment can be made with its arguments.
         DataError: If its reward hooks are damaged.
     """
     if episode.not_stored:
@@ -55,7 +83,15 @@ def make_env(episode: Episode) -> gymnasium.Env[str, str]:
     kwargs = dict(episode.env_kwargs)
     if episode.reward_hooks:
         kwargs["reward_hooks"] = hooks_from_json(episode.reward_hooks)
-    return gymnasium.make(episode.env_id, **kwargs)
+    try:
+        return gymnasium.make(episode.env_id, **kwargs)
+    except AgentGymError:
+        raise
+    except Exception as error:  # What Gymnasium says to arguments that somebody edited.
+        raise ConfigurationError(
+            f"expected arguments with which {episode.env_id} can be made, got {kwargs!r:.200} from "
+            f"the record: {error}"
+        ) from error
 
 
 def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> ReplayReport:
@@ -63,13 +99,15 @@ def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> Repl
 
     Args:
         episode: The record.
-        env: An environment made like the recorded one; None makes it from the record.
+        env: An environment made like the recorded one; None makes it from the record. How it was
+            made is the caller's word then: the record's ``env_id`` and ``env_kwargs`` are not read.
 
     Returns:
         The report; a difference also names packages whose version has changed.
 
     Raises:
-        ConfigurationError: If the environment cannot be made from the record.
+        ConfigurationError: If the environment cannot be made from the record, or refuses its seed
+            or options.
         DataError: If the random generator or the reward hooks in the record are damaged.
         TaskNotFound: If the task no longer exists.
     """
@@ -97,7 +135,7 @@ def _begin(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[str, dict[st
         bits, state = np.random.PCG64(), cast(Any, episode.rng)
         try:
             bits.state = state
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DataError(
                 f"expected the state of a PCG64 generator in the record, got {episode.rng!r:.120}"
             ) from error
@@ -109,26 +147,23 @@ def _compare(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[int, str]:
     if not episode.began:
         return 0, ""
     observation, info = _begin(episode, env)
-    difference = _differs("task_id", episode.task_id, info["task_id"]) or _state_differs(
-        episode.start, observation, info
-    )
+    difference = _start_differs(episode, env, observation, info)
     if difference:
         return 0, f"reset: {difference}"
     for number, turn in enumerate(episode.turns, 1):
         observation, reward, terminated, truncated, info = env.step(turn.action)
         flags = {"terminated": terminated, "truncated": truncated}
-        difference = _turn_differs(turn, observation, float(reward), flags, info)
+        difference = _turn_differs(turn, env, observation, float(reward), flags, info)
         if difference:
             return number - 1, f"turn {number}: {difference}"
         if (terminated or truncated) and number < len(episode.turns):
             return number, f"turn {number}: the episode ended, {len(episode.turns)} turns recorded"
-    return len(episode.turns), ""
+    difference = _end_differs(episode, info)
+    return len(episode.turns), difference and f"end: {difference}"
 
 
 def _differs(name: str, expected: Any, got: Any) -> str:
-    if expected == got:
-        return ""
-    if isinstance(expected, str) and isinstance(got, str):
+    if isinstance(expected, str) and isinstance(got, str) and expected != got:
         same = next(
             (i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b),
             min(len(expected), len(got)),
@@ -136,29 +171,71 @@ def _differs(name: str, expected: Any, got: Any) -> str:
         start = max(0, same - 20)
         shown = expected[start : same + 40], got[start : same + 40]
         return f"{name} differs at character {same}: expected {shown[0]!r}, got {shown[1]!r}"
+    # As JSON, in which 1, 1.0 and true are three values.
+    if canonical_json(expected) == canonical_json(got):
+        return ""
     return f"{name} differs: expected {expected!r}, got {got!r}"
 
 
-def _state_differs(state: State, observation: str, info: dict[str, Any]) -> str:
+def _start_differs(
+    episode: Episode, env: gymnasium.Env[str, str], observation: str, info: dict[str, Any]
+) -> str:
+    return (
+        _task_differs(episode.task_id, env, info["task_id"])
+        or _differs("split", episode.split, info["split"])
+        or _differs("goal", episode.goal, clean(info["goal"]))
+        or _differs("hooks", list(episode.hooks), list(origin(env)["hooks"]))
+        or _state_differs(episode.start, env, observation, info)
+    )
+
+
+def _task_differs(task_id: str, env: gymnasium.Env[str, str], got: str) -> str:
+    """Compare task ids; one of an earlier version may name the same task."""
+    if task_id != got:
+        unwrapped: Any = env.unwrapped
+        with suppress(TaskNotFound):
+            task_id = unwrapped.tasks.find(task_id).id
+    return _differs("task_id", task_id, got)
+
+
+def _state_differs(
+    state: State, env: gymnasium.Env[str, str], observation: str, info: dict[str, Any]
+) -> str:
     return (
         _differs("observation", state.observation, clean(observation))
-        or _differs("score", state.score, float(info["score"]))
+        or _differs("score", float(state.score), float(info["score"]))
+        or _differs("potential", float(state.potential), potential(env))
         or _differs("state_key", state.state_key, info["state_key"])
         or _differs("oracle_turns", state.oracle_turns, info["oracle_turns"])
     )
 
 
 def _turn_differs(
-    turn: Turn, observation: str, reward: float, flags: dict[str, bool], info: dict[str, Any]
+    turn: Turn,
+    env: gymnasium.Env[str, str],
+    observation: str,
+    reward: float,
+    flags: dict[str, bool],
+    info: dict[str, Any],
 ) -> str:
     return (
-        _state_differs(turn.after, observation, info)
-        or _differs("reward", turn.reward, reward)
+        _differs("executed", turn.executed, clean(executed(env, turn.action)))
+        or _state_differs(turn.after, env, observation, info)
+        or _differs("reward", float(turn.reward), reward)
         or _differs("reward_terms", turn.reward_terms, info["reward_terms"])
         or _differs("terminated", turn.terminated, flags["terminated"])
         or _differs("truncated", turn.truncated, flags["truncated"])
         or _differs("action_valid", turn.action_valid, info["action_valid"])
         or _differs("success", turn.success, info["success"])
+    )
+
+
+def _end_differs(episode: Episode, info: dict[str, Any]) -> str:
+    """Compare the end; ``info`` is that of the last turn."""
+    if episode.stop_reason not in _ENDS:
+        return _differs("stop_reason", "", info["stop_reason"])
+    return _differs("stop_reason", episode.stop_reason, info["stop_reason"]) or _differs(
+        "details", episode.details, plain(info["details"])
     )
 
 
@@ -168,6 +245,8 @@ def rescore(
     env: gymnasium.Env[str, str] | None = None,
 ) -> list[dict[str, float]]:
     """Compute the reward terms of a recorded episode under other hooks; no model is asked.
+
+    Without an environment the record is taken at its word; `replay` proves it.
 
     Args:
         episode: The record.

@@ -17,7 +17,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -151,11 +151,9 @@ class BM25Index:
             meta = json.loads((folder / "index.json").read_text())
             if meta["format"] != FORMAT:
                 raise ValueError(f"its format is {meta['format']!r}")
-            k1, b, documents = float(meta["k1"]), float(meta["b"]), int(meta["documents"])
-            mode: Literal["r"] | None = "r" if mmap else None
+            k1, b, documents = float(meta["k1"]), float(meta["b"]), meta["documents"]
             arrays = {
-                name: np.load(folder / f"{name}.npy", mmap_mode=mode, allow_pickle=False)
-                for name in _ARRAYS
+                name: postings.read_array(folder / f"{name}.npy", mmap=mmap) for name in _ARRAYS
             }
             ids, terms = (
                 (folder / f"{name}.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
@@ -165,8 +163,9 @@ class BM25Index:
             postings.check_arrays(arrays, documents, len(terms))
             if len(ids) != documents or len(set(terms)) < len(terms):
                 raise ValueError(f"it has {documents} documents, {len(ids)} ids, or terms twice")
-        # A wrong array raises EOFError if it is empty, SyntaxError or TypeError by its header.
-        except (OSError, ValueError, KeyError, TypeError, EOFError, SyntaxError) as error:
+        except (
+            OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError
+        ) as error:  # fmt: skip
             raise DataError(
                 f"expected a BM25 index of format {FORMAT!r} in {folder}, but it cannot be read "
                 f"({type(error).__name__}: {error}); build it again with "

@@ -5,12 +5,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, DataError
 from agentgym.retrieval.analysis import term, words
 
 Floats = npt.NDArray[np.float32]
@@ -101,6 +103,31 @@ def check_ids(ids: Sequence[str], documents: int) -> None:
     wrong = next((i for i in ids if not isinstance(i, str) or "\0" in i), None)
     if wrong is not None:
         raise ConfigurationError(f"expected ids to be str without NUL characters, got {wrong!r}")
+
+
+def read_array(path: Path, *, mmap: bool = True) -> npt.NDArray[Any]:
+    """Read a ``.npy`` file.
+
+    Args:
+        path: The file.
+        mmap: Whether to map it, read-only.
+
+    Returns:
+        The array.
+
+    Raises:
+        DataError: The file is missing or damaged.
+    """
+    try:
+        return cast(
+            npt.NDArray[Any], np.load(path, mmap_mode="r" if mmap else None, allow_pickle=False)
+        )
+    # numpy reads the header as a Python literal, so a damaged one fails as damaged Python does.
+    except (OSError, ValueError, EOFError, SyntaxError, TypeError, TokenError) as error:
+        raise DataError(
+            f"expected an array in {path}, but it cannot be read ({type(error).__name__}: "
+            f"{error}); make its folder again"
+        ) from error
 
 
 def check_arrays(arrays: dict[str, Ints], documents: int, terms: int) -> None:

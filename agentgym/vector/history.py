@@ -57,10 +57,13 @@ class Called:
 def forkable(env: gymnasium.Env[Any, Any]) -> bool:
     """Return whether ``snapshot()`` holds all state of an environment, wrappers included.
 
-    Gymnasium's two default wrappers remember nothing that counts; of any other wrapper it is not
-    known.
+    Gymnasium's two default wrappers remember nothing that counts, nor do those that say so by a
+    class attribute ``memoryless = True``; of any other wrapper it is not known.
     """
-    while isinstance(env, OrderEnforcing | PassiveEnvChecker):
+    while isinstance(env, gymnasium.Wrapper):
+        default = type(env) in (OrderEnforcing, PassiveEnvChecker)
+        if not default and not getattr(type(env), "memoryless", False):
+            return False
         env = env.env
     return isinstance(env, TextEnv)
 

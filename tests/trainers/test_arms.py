@@ -124,7 +124,7 @@ def test_an_expert_that_does_not_get_there_in_time_is_no_100(tmp_path):
     shown = made.summary()["eval"]
     assert 0 < shown["oracle"]["score_mean"] < 1
     assert {arm["scaled"] for arm in shown.values()} == {None}
-    assert "The expert solves only 0% of these tasks within 2 turns" in made.no_scale
+    assert "The expert solves only 0 of these 8 tasks within 2 turns" in made.no_scale
     whole = arms(tmp_path / "whole", eval__horizon=5)
     whole.add_baselines()
     assert not whole.no_scale

@@ -48,6 +48,8 @@ class View(NamedTuple):
     """Points of a game that is won."""
     admissible: list[str]
     """Commands that the rules allow."""
+    offered: list[str]
+    """Those of them that the story carries out."""
     policy: list[str] | None
     """Commands that win."""
     state: str
@@ -130,7 +132,7 @@ class IsolatedSession:
     def __init__(self, story: str | Path, process: StoryProcess) -> None:
         self._story = Path(story).absolute()
         self._process: StoryProcess | None = process
-        self._view = View(0.0, [], None, "", [])
+        self._view = View(0.0, [], [], None, "", [])
         self._ask_first("open", str(self._story))
 
     @property
@@ -150,6 +152,10 @@ class IsolatedSession:
     def admissible(self) -> tuple[str, ...]:
         """Return the commands that the rules allow in this state, sorted."""
         return tuple(self._view.admissible)
+
+    def offered(self) -> tuple[str, ...]:
+        """Return the admissible commands that the story carries out, too."""
+        return tuple(self._view.offered)
 
     def policy(self) -> tuple[str, ...] | None:
         """Return the commands that win from this state; None if nothing does."""
@@ -261,8 +267,9 @@ class _Stage:
     def _view(session: InformSession) -> View:
         policy = session.policy()
         return View(
-            session.max_score, list(session.admissible()), None if policy is None else list(policy),
-            session.state_text(), list(session.snapshot()),
+            session.max_score, list(session.admissible()), list(session.offered()),
+            None if policy is None else list(policy), session.state_text(),
+            list(session.snapshot()),
         )  # fmt: skip
 
 

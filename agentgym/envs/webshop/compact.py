@@ -41,8 +41,9 @@ def resolve(session: Session, name: str) -> str | None:
             return hits[int(label[1]) - 1].lower()
         full = _ALIASES.get(word, word)
         return full if full in (e.BACK, e.PREVIOUS, e.NEXT) else None
-    full = spelled(session, name)
-    return full if full in session.clickables() else _ALIASES.get(full, full)
+    if word in _ALIASES and word not in session.clickables():
+        return _ALIASES[word]
+    return spelled(session, name)
 
 
 def short(session: Session, name: str) -> str:

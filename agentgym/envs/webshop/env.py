@@ -199,11 +199,13 @@ class WebShopEnv(TextEnv):
         return [f"click[{name}]" for name in names]
 
     def _state(self) -> str:
-        state, world = self.session.state, self._shop.world
-        place = None if state.asin is None else world.search(state.query or "").index(state.asin)
-        visited = state.visited if self.observation_mode == "text_rich" else ()
-        seen = state._replace(asin=None, options=tuple(sorted(state.options)), visited=visited)
-        return f"{self.task.id} {place} {tuple(seen)!r}"
+        # What the shopper did, with places instead of asins: a hash of anything hidden could be
+        # compared with the hashes of guesses.
+        now = self.session.state
+        place = None if now.asin is None else self.session.found().index(now.asin)
+        visited = now.visited if self.observation_mode == "text_rich" else ()
+        seen = (now.page, now.query, now.number, place, sorted(now.options), visited, now.sub)
+        return f"{self.task.id} {seen!r}"
 
     def _oracle_turns(self) -> int | None:
         session = self.session

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from agentgym.errors import DataError
+from agentgym.outcome import well_formed
 
 
 class Origins(NamedTuple):
@@ -54,7 +55,7 @@ class Entry:
     def text(self, name: str) -> str:
         """Read a field that must be a string."""
         value = self._fields.get(name)
-        return _clean(value) if isinstance(value, str) else self.wrong(name, "a string")
+        return well_formed(value) if isinstance(value, str) else self.wrong(name, "a string")
 
     def text_or_null(self, name: str) -> str:
         """Read a field that must be there, as a string or as null, which is an empty one."""
@@ -67,7 +68,7 @@ class Entry:
         value = self._fields.get(name)
         if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
             self.wrong(name, "a list of strings")
-        return tuple(map(_clean, value))
+        return tuple(map(well_formed, value))
 
     def wrong(self, name: str, expected: str) -> NoReturn:
         """Refuse a field.
@@ -95,10 +96,6 @@ def listed(value: Any, where: str) -> list[Any] | tuple[Any, ...]:
         DataError: It is none.
     """
     return value if isinstance(value, list | tuple) else _wrong(where, "a list", value)
-
-
-def _clean(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _wrong(where: str, expected: str, value: Any) -> NoReturn:

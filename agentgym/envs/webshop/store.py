@@ -18,6 +18,7 @@ from agentgym.caching import BoundedCache
 from agentgym.envs.webshop.goals import Goal
 from agentgym.envs.webshop.products import Product
 from agentgym.errors import DataError
+from agentgym.retrieval.postings import read_array
 
 Value = TypeVar("Value")
 
@@ -59,8 +60,8 @@ class Records:
         Raises:
             DataError: The files are missing or damaged.
         """
-        blob = read_array(folder / f"{name}.npy", np.uint8, (None,))
-        offsets = read_array(folder / f"{name}_offsets.npy", np.int64, (None,))
+        blob = typed_array(folder / f"{name}.npy", np.uint8, (None,))
+        offsets = typed_array(folder / f"{name}_offsets.npy", np.int64, (None,))
         if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(blob):
             raise DataError(
                 f"expected offsets from 0 to {len(blob)} in {folder / name}_offsets.npy, got "
@@ -79,8 +80,10 @@ class Records:
         return json.loads(self._blob[first:last].tobytes())
 
 
-def read_array(path: Path, dtype: npt.DTypeLike, shape: tuple[int | None, ...]) -> npt.NDArray[Any]:
-    """Map an array.
+def typed_array(
+    path: Path, dtype: npt.DTypeLike, shape: tuple[int | None, ...]
+) -> npt.NDArray[Any]:
+    """Map an array of a known kind.
 
     Args:
         path: The ``.npy`` file.
@@ -93,20 +96,14 @@ def read_array(path: Path, dtype: npt.DTypeLike, shape: tuple[int | None, ...]) 
     Raises:
         DataError: The file is missing, damaged or holds another kind of array.
     """
-    try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError) as error:  # a header is a Python literal
-        raise DataError(
-            f"expected an array in {path}, but it cannot be read ({error}); remove its folder, it "
-            "will be made again"
-        ) from error
+    found = read_array(path)
     fits = len(found.shape) == len(shape) and all(
         wanted in (None, size) for wanted, size in zip(shape, found.shape, strict=True)
     )
     if found.dtype != dtype or not fits:
         raise DataError(
             f"expected an array of {np.dtype(dtype)} and shape {shape} in {path}, got one of "
-            f"{found.dtype} and {found.shape}; remove its folder, it will be made again"
+            f"{found.dtype} and {found.shape}; make its folder again"
         )
     return found
 

@@ -21,7 +21,7 @@ from agentgym.envs.webshop.store import (
     Records,
     open_goals,
     pack_goals,
-    read_array,
+    typed_array,
 )
 from agentgym.retrieval import BM25Index
 
@@ -195,7 +195,7 @@ class World:
         products = Products(Records.open(folder, "products"), index.ids)
         goals = open_goals(Records.open(folder, "goals"), products)
         path = folder / "plans.npy"
-        plans = read_array(path, np.int16, (len(products), 2)) if path.exists() else None
+        plans = typed_array(path, np.int16, (len(products), 2)) if path.exists() else None
         return cls(products, index, goals, plans)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> World:
