@@ -152,7 +152,7 @@ class _Run:
         """Assemble ``summary.json``."""
         plan, results = self._plan, arms.summary()
         warm_start = self._folder.state().get("sft")
-        remarks = (gate_remark(warm_start), arms.no_scale)
+        remarks = (gate_remark(warm_start, plan.gate_success), arms.no_scale)
         return {
             "env": plan.env_id,
             "preset": plan.preset.name,

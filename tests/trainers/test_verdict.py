@@ -4,7 +4,7 @@ import pytest
 
 from trainers.verdict import arm_names, gate_remark, verdict
 
-NOTE = {"steps": 60, "gated": False, "success": 0.0, "gate": 0.45}
+NOTE = {"steps": 60, "gated": False, "success": 0.0}
 
 
 def paired(low: float, high: float) -> dict:
@@ -37,9 +37,9 @@ def test_the_verdict_is_that_of_the_interval(low, high, found):
 
 
 def test_a_gate_that_was_missed_is_said():
-    assert "missed its gate: validation success 0.000 after 60 steps" in gate_remark(NOTE)
-    assert "reached its gate after 60 steps" in gate_remark({**NOTE, "gated": True})
-    assert gate_remark(None) == ""
+    assert "missed its gate: validation success 0.000 after 60 steps" in gate_remark(NOTE, 0.45)
+    assert "reached its gate after 60 steps" in gate_remark({**NOTE, "gated": True}, 0.45)
+    assert gate_remark(None, 0.45) == ""
 
 
 def test_only_what_was_imitated_is_a_warm_start():
