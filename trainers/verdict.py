@@ -76,6 +76,16 @@ def gate_remark(warm_start: Mapping[str, Any] | None, gate: float) -> str:
     )
 
 
+def steps_remark(taken: int, planned: int) -> str:
+    """Say that training ended early; empty if it did not."""
+    if taken >= planned:
+        return ""
+    return (
+        f"Training ended after {taken} of {planned} steps, because its time (--minutes) or its "
+        "turns (--rl.turn-budget) were used up."
+    )
+
+
 def versions() -> dict[str, str]:
     """Return the versions of the packages that decide what a run computes."""
     return package_versions(*LIBRARIES)

@@ -94,7 +94,11 @@ def test_the_card_of_adapters_says_what_they_are_for_and_how_they_are_spoken_to(
     chat_model, lora_run
 ):
     card = (lora_run / "checkpoints" / "trained" / "README.md").read_text()
-    for part in (f"LoRA adapters for the language model `{chat_model}`", "AutoPeftModel", "press"):
+    for part in (
+        f"LoRA adapters for the language model `{chat_model.name}`",
+        "AutoPeftModel",
+        "press",
+    ):
         assert part in card
     assert "None" not in card
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from trainers.verdict import arm_names, gate_remark, verdict
+from trainers.verdict import arm_names, gate_remark, steps_remark, verdict
 
 NOTE = {"steps": 60, "gated": False, "success": 0.0}
 
@@ -40,6 +40,11 @@ def test_a_gate_that_was_missed_is_said():
     assert "missed its gate: validation success 0.000 after 60 steps" in gate_remark(NOTE, 0.45)
     assert "reached its gate after 60 steps" in gate_remark({**NOTE, "gated": True}, 0.45)
     assert gate_remark(None, 0.45) == ""
+
+
+def test_a_training_that_ended_early_is_said():
+    assert "after 1 of 4 steps" in steps_remark(1, 4)
+    assert steps_remark(4, 4) == ""
 
 
 def test_only_what_was_imitated_is_a_warm_start():
