@@ -19,6 +19,7 @@ import pytest
 from agentgym.core import TextEnv
 from agentgym.envs.alfworld import env as alfworld
 from agentgym.envs.alfworld import play
+from agentgym.envs.alfworld.experts.lines import EXPERTS
 from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
 from agentgym.envs.textworld import env as textworld
 from agentgym.envs.textworld.rewards import REWARDS
@@ -75,7 +76,7 @@ class Configuration:
 CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "alfworld": {
         "engine": play.ENGINES,
-        "expert": play.EXPERTS,
+        "expert": EXPERTS,
         "reward": (*alfworld.REWARDS, "sparse"),
         "difficulty": tuple(HOUSEHOLDS),
         "show_admissible": SWITCH,

@@ -149,7 +149,7 @@ TURN_CREDIT = get_preset("default")
 )
 def test_gradient_of_turn_level_credit(tmp_path, loss):
     """The ratio of a row or a turn leaves every token its own advantage."""
-    preset = replace(TURN_CREDIT, loss=loss, shapers=(Overlong(limit=12, cache=10),))
+    preset = replace(TURN_CREDIT, loss=loss, shapers=(Overlong(limit=12, share=5 / 6),))
     assert max(relative_errors(tmp_path, preset)) < 1e-5
 
 

@@ -29,6 +29,12 @@ ENGINES = ("native", "inform7")
 ENGINE = "native"
 """The engine that is used unless another is named."""
 
+NOT_ADMISSIBLE = (
+    "the rules of the game know no such command in this state, so nothing changed; what the game "
+    "says to it is the observation"
+)
+"""Reason of an invalid turn whose text is the game's own, in ``info["details"]["reason"]``."""
+
 _FORKED = ("_plan", "_left", "_script", "_phi", "_value")
 """Attributes of an episode that a snapshot holds, besides the state of the game."""
 
@@ -62,7 +68,8 @@ class TextWorldEnv(TextEnv):
 
     A turn is one command: of an action with several sentences the first counts, and what was left
     out stands in ``info["details"]["ignored"]``. Commands that speak to the interpreter instead of
-    the game (``save``, ``undo``, ``quit``) are refused.
+    the game (``save``, ``undo``, ``quit``) are refused. What is not admissible is answered in the
+    game's own words; why a turn was invalid stands in ``info["details"]["reason"]``.
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = (
@@ -153,7 +160,9 @@ class TextWorldEnv(TextEnv):
 
     def _act(self, action: str) -> Outcome:
         command = read_command(action)
-        details: dict[str, Any] = {"command": command.text, "ignored": command.ignored}
+        details: dict[str, Any] = {
+            "command": command.text, "ignored": command.ignored, "reason": command.refusal
+        }  # fmt: skip
         if command.refusal:
             text = self._observation_of(command.refusal)
             return Outcome(text, valid=False, details=details)
@@ -168,6 +177,7 @@ class TextWorldEnv(TextEnv):
         self._value = value(self.reward_mode, status, self._phi)
         ended = turn.won or turn.lost
         details |= {"points": turn.score, "lost": turn.lost}
+        details["reason"] = "" if turn.valid else NOT_ADMISSIBLE
         return Outcome(
             turn.text if ended else self._observation_of(turn.text),
             reward=self._value - before,

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.envs.textworld.generate import Game
-from agentgym.envs.textworld.native import World
+from agentgym.envs.textworld.native import Machine, World
 from agentgym.envs.textworld.sanitise import typable
 from agentgym.envs.textworld.shape import check_game
 from agentgym.envs.textworld.splits import fingerprint
 from agentgym.envs.textworld.store import root, story
-from agentgym.envs.textworld.tasks import GameSet, PlanLength, digest
+from agentgym.envs.textworld.tasks import GameSet, PlanLength, digest, stored_plan_length
 from agentgym.envs.textworld.text.book import Book
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.tasks import SPLITS, Task
@@ -57,7 +57,7 @@ class FileTasks(GameSet):
         folder: Path | None = None,
         plan_length: PlanLength | None = None,
     ) -> None:
-        super().__init__(plan_length)
+        super().__init__(plan_length or planned_length)
         self._root = folder
         self._files = _by_split(source)
         for files in self._files.values():
@@ -108,6 +108,19 @@ class FileTasks(GameSet):
 
     def _file(self, place: tuple[str, int]) -> Path:
         return self._files[place[0]][place[1]]
+
+
+def planned_length(game: Game) -> int | None:
+    """Return how many commands the expert types from the start of a game.
+
+    The walkthrough of a game file may have commands to spare; the plan that the rules of the game
+    lead to has none, and is what the expert follows where there is one.
+    """
+    try:
+        commands = Machine(World.of(game)).policy()
+    except DataError:  # rules of its own, which only TextWorld's tracker understands
+        commands = ()
+    return len(commands) or stored_plan_length(game)
 
 
 def read_file(file: Path) -> Game:

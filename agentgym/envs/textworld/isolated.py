@@ -267,8 +267,9 @@ class _Stage:
     def _view(session: InformSession) -> View:
         policy = session.policy()
         return View(
-            session.max_score, list(session.admissible()), list(session.offered()), None if policy is None else list(policy),
-            session.state_text(), list(session.snapshot()),
+            session.max_score, list(session.admissible()), list(session.offered()),
+            None if policy is None else list(policy), session.state_text(),
+            list(session.snapshot()),
         )  # fmt: skip
 
 

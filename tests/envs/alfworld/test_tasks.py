@@ -105,6 +105,17 @@ def test_damaged_lengths_are_measured_again(
     assert path.read_bytes() == sound
 
 
+def test_without_a_writable_cache_all_works(
+    small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = [task.id for task in HouseholdTasks(TINY, order="oracle").iterate("valid")]
+    pack = write_pack(tmp_path / "train.json.gz", games(3))
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "file"))
+    assert [task.id for task in HouseholdTasks(TINY, order="oracle").iterate("valid")] == first
+    assert OfficialTasks(pack, order="oracle").len("train") == 3
+
+
 def test_unknown_lengths_come_last() -> None:
     assert plans.by_length([3, None, 1, 3, None, 2]) == [2, 5, 0, 3, 1, 4]
     assert plans.by_length([]) == []

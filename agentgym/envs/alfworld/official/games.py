@@ -147,7 +147,12 @@ class OfficialGames:
 
     def __init__(self, data_dir: str | Path | None = None) -> None:
         self.path = _data_path(data_dir)
-        self._sources = dict(_ordered(_sources(self.path)))
+        try:
+            self._sources = dict(_ordered(_sources(self.path)))
+        except OSError as error:
+            raise DataError(
+                f"expected to read {self.path}, but it fails ({error}); give {_LAYOUTS}"
+            ) from error
         self.notes: dict[str, str] = {}
 
     @property
@@ -238,8 +243,8 @@ def _data_path(data_dir: str | Path | None) -> Path:
             f"expected data_dir, or the environment variable {DATA_VARIABLE}, to name the official "
             f"games: {_LAYOUTS}; got neither; leave both out for generated games"
         )
-    path = Path(os.path.expandvars(str(named))).expanduser()
-    if not path.exists():
+    path = Path(os.path.expanduser(os.path.expandvars(str(named))))  # never raises, without a home
+    if not os.path.exists(path):
         raise DataError(
             f"expected official games at {path}, but there is nothing; give {_LAYOUTS}, or fetch "
             "the data with alfworld-download"

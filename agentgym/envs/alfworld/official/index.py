@@ -85,7 +85,13 @@ def folder_index(folder: Path) -> Index:
     known = stored.load(path, key)
     if known is not None:
         return Index(tuple(Entry(*row) for row in known["entries"]), known["skipped"])
-    index = _collect(folder, [relative for relative, _ in folders])
+    try:
+        index = _collect(folder, [relative for relative, _ in folders])
+    except OSError as error:
+        raise DataError(
+            f"expected to read what lies below {folder}, but it fails ({error}); check its "
+            "permissions"
+        ) from error
     rows = [astuple(entry) for entry in index.entries]
     stored.save(path, key, {"entries": rows, "skipped": dict(index.skipped)})
     return index
