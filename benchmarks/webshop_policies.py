@@ -2,11 +2,13 @@
 
 For each shop: the score and success (with 95 % intervals) of the oracle, of buying the first hit
 for the raw instruction with and without the asked options, of uniformly random admissible actions,
-and how often the target is not among the 50 hits for the raw instruction.
+of blind policies, which look at nothing but the list of admissible actions, and how often the
+target is not among the 50 hits for the raw instruction.
 
 Usage:
     python benchmarks/webshop_policies.py [--difficulty easy medium hard] [--size 1000] [--seed 0]
     python benchmarks/webshop_policies.py --data-dir DIR [--all-goals]
+    python benchmarks/webshop_policies.py --difficulty easy --size 4000 --observation-mode compact
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +27,9 @@ from provenance import to_json
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agentgym.envs.webshop import engine as e
+from agentgym.envs.webshop.compact import short
 from agentgym.envs.webshop.env import WebShopEnv
+from agentgym.envs.webshop.shop import OBSERVATION_MODES
 from agentgym.envs.webshop.world import plain_query
 
 BARS = {
@@ -34,6 +39,7 @@ BARS = {
         "first_hit_with_options": (0.45, 0.55),
         "first_hit_without_options": (0.0, 0.05),
         "random": (0.0, 0.02),
+        "blind": (0.0, 0.02),
     },
     "hard": {"oracle": (0.99, 1.0), "first_hit_with_options": (0.0, 0.30)},
 }
@@ -54,7 +60,8 @@ def first_hit(options: bool) -> Policy:
         if session.state.page == e.INDEX:
             return f"search[{plain_query(session.goal.instruction_text)}]"
         if session.state.page == e.RESULTS:
-            return f"click[{session.hits()[0].lower() if session.hits() else e.BACK}]"
+            name = session.hits()[0].lower() if session.hits() else e.BACK
+            return f"click[{short(session, name) if env.observation_mode == 'compact' else name}]"
         asked = session.goal.goal_options
         values = asked.values() if isinstance(asked, Mapping) else asked
         for value in values if options else ():
@@ -71,11 +78,37 @@ def uniform(env: WebShopEnv, info: Mapping[str, Any], rng: random.Random) -> str
     return str(rng.choice(info["admissible_actions"]))
 
 
+class NotTyped:
+    """Take the last admissible action that was not taken in this episode, else the last."""
+
+    def __init__(self) -> None:
+        self._typed: set[str] = set()
+
+    def __call__(self, env: WebShopEnv, info: Mapping[str, Any], rng: random.Random) -> str:
+        """Choose an action and remember it."""
+        if not info["turn"]:
+            self._typed.clear()
+        actions = info["admissible_actions"]
+        fresh = (action for action in reversed(actions) if action not in self._typed)
+        action = str(next(fresh, actions[-1]))
+        self._typed.add(action)
+        return action
+
+
+BLIND: dict[str, Policy] = {
+    "first": lambda env, info, rng: str(info["admissible_actions"][0]),
+    "last": lambda env, info, rng: str(info["admissible_actions"][-1]),
+    "longest": lambda env, info, rng: str(max(info["admissible_actions"], key=len)),
+    "shortest": lambda env, info, rng: str(min(info["admissible_actions"], key=len)),
+    "last_not_typed": NotTyped(),
+    "constant": lambda env, info, rng: "click[1]",
+}
 POLICIES: dict[str, Policy] = {
     "oracle": oracle,
     "first_hit_with_options": first_hit(True),
     "first_hit_without_options": first_hit(False),
     "random": uniform,
+    **BLIND,
 }
 
 
@@ -85,6 +118,7 @@ def measure(env: WebShopEnv, places: Sequence[tuple[str, int]]) -> dict[str, Any
     for name, policy in POLICIES.items():
         played = [play(env, policy, place, number) for number, place in enumerate(places)]
         result[name] = summary(played)
+    result["blind"] = max((result[name] for name in BLIND), key=itemgetter("success"))
     goals = [env.tasks.task(*place).content for place in places]
     found = (env.world.search(plain_query(goal["instruction_text"])) for goal in goals)
     missed = sum(goal["asin"] not in hits for goal, hits in zip(goals, found, strict=True))
@@ -143,12 +177,17 @@ def shops(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
 def report(settings: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
     """Measure one shop and compare it with the bars."""
     start = time.perf_counter()
-    env = WebShopEnv(reward=args.reward, **settings)
+    env = WebShopEnv(
+        reward=args.reward,
+        observation_mode=args.observation_mode,
+        max_turns=args.max_turns,
+        **settings,
+    )
     made = time.perf_counter() - start
     result = measure(env, sample(env, args))
     result["make_seconds"] = round(made, 3)
     result["sizes"] = {split: env.tasks.len(split) for split in env.tasks.splits}
-    if settings.get("size") == BARRED_SIZE and args.reward == "official":
+    if settings.get("size") == BARRED_SIZE and args.reward == "official" and env.page_size == 10:
         result["bars_met"] = {
             name: low <= result[name]["success"] <= high
             for name, (low, high) in BARS[settings["difficulty"]].items()
@@ -165,6 +204,8 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=1000)
     parser.add_argument("--split", default="all", choices=["all", "train", "valid", "test"])
     parser.add_argument("--reward", default="official", choices=["official", "strict"])
+    parser.add_argument("--observation-mode", default="text", choices=OBSERVATION_MODES)
+    parser.add_argument("--max-turns", type=int, default=15)
     parser.add_argument("--data-dir", help="folder with official files")
     parser.add_argument("--all-goals", action="store_true", help="official goals, unfiltered")
     args = parser.parse_args()

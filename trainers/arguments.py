@@ -15,12 +15,15 @@ from typing import Any
 
 from agentgym.errors import ConfigurationError, NotSupported
 from trainers.algorithms import Loss, Preset
+from trainers.divisors import largest_divisor, least_divisor
 from trainers.rollouts.budget import Limits
 
 __all__ = ["check_arguments", "check_preset", "grpo_arguments", "loss_arguments"]
 
 logger = logging.getLogger(__name__)
 
+OPTIMISER = MappingProxyType({"adam_beta2": 0.98, "lr_scheduler_type": "constant_with_warmup"})
+"""What a run does not let one choose about its optimiser."""
 _OFF: Mapping[str, tuple[Any, str]] = MappingProxyType(
     {
         "use_vllm": (False, "pass engine=VLLMColocateEngine, whose weight sync is verified"),
@@ -92,19 +95,25 @@ def grpo_arguments(
     save_every: int = 0,
     keep_checkpoints: int | None = None,
     seed: int = 0,
+    minibatches: int = 1,
+    iterations: int = 1,
     **overrides: Any,
 ) -> Any:
-    """Make a ``trl.GRPOConfig`` for a run of one update per batch.
+    """Make a ``trl.GRPOConfig`` for a run.
+
+    A step is one batch of episodes, on which the weights are updated ``minibatches * iterations``
+    times. TRL counts updates: so do its ``max_steps``, its checkpoints' names and its state.
 
     Args:
         output_dir: Folder of the checkpoints.
         preset: Decides the loss.
         groups: Tasks per step, over all processes.
-        group_size: Episodes per task.
-        steps: Optimiser steps.
-        lr: Learning rate, constant after the warm-up.
+        group_size: Episodes per task; TRL, which is told of at least 2, forms no groups of its own.
+        steps: Steps.
+        lr: Learning rate of every update, constant after the warm-up.
         limits: Token budgets; the episode's is TRL's ``max_completion_length``.
-        micro_batch: Rows per forward and backward pass in a process; None: all at once.
+        micro_batch: Most rows per forward and backward pass in a process; a divisor of those of an
+            update is taken. None: all at once.
         warmup: Steps of linear warm-up; the first has that share of the rate, the last all of it.
         temperature: Sampling temperature, which the loss uses, too.
         top_p: Nucleus mass of sampling; below 1 importance weights are folded in.
@@ -112,10 +121,15 @@ def grpo_arguments(
         save_every: Steps between checkpoints; 0 saves none.
         keep_checkpoints: How many are kept; None keeps all.
         seed: Seed of tasks, environments and sampling.
+        minibatches: Parts of a step's rows, drawn at random, that are one update each.
+        iterations: Passes over the rows of a step.
         **overrides: Anything else ``GRPOConfig`` takes; goes before the above.
 
     Returns:
         The configuration. Precision is fp32 unless overridden; the CPU is used without a GPU.
+
+    Raises:
+        ConfigurationError: The rows of a process cannot be divided into so many parts.
     """
     import torch
     from accelerate import PartialState
@@ -123,32 +137,38 @@ def grpo_arguments(
 
     cpu = not torch.cuda.is_available()
     rows = groups * group_size // PartialState(cpu=cpu).num_processes
-    size = micro_batch or rows
+    if rows % minibatches:
+        raise ConfigurationError(
+            f"expected minibatches to divide the {rows} episodes of a process, got {minibatches}"
+        )
+    size = largest_divisor(rows // minibatches, micro_batch or rows)
+    updates = minibatches * iterations
     settings: dict[str, Any] = {
         "output_dir": str(output_dir),
         "per_device_train_batch_size": size,
-        "gradient_accumulation_steps": max(1, rows // size),
-        "num_generations": group_size,
-        "max_steps": steps,
+        "gradient_accumulation_steps": rows // minibatches // size,
+        "steps_per_generation": rows // size,
+        "num_iterations": iterations,
+        "num_generations": group_size if group_size > 1 else least_divisor(rows),
+        "max_steps": steps * updates,
         "learning_rate": lr,
-        "lr_scheduler_type": "constant_with_warmup",
-        "warmup_steps": warmup,
-        "adam_beta2": 0.98,
+        "warmup_steps": warmup * updates,
         "max_grad_norm": max_grad_norm,
         "max_completion_length": limits.episode_tokens,
         "temperature": temperature,
         "top_p": top_p,
         "save_strategy": "steps" if save_every else "no",
-        "save_steps": save_every or 500,
+        "save_steps": save_every * updates or 500,
         "save_total_limit": keep_checkpoints,
         "seed": seed,
         "use_cpu": cpu,
         "bf16": False,
         "gradient_checkpointing": False,
         "remove_unused_columns": False,
-        "logging_steps": 1,
+        "logging_steps": updates,
         "report_to": [],
         "disable_tqdm": True,
+        **OPTIMISER,
         **loss_arguments(preset.loss),
     }
     return GRPOConfig(**{**settings, **overrides})

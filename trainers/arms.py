@@ -109,8 +109,9 @@ class Arms:
             )
         floor, ceiling = (self._reports[arm] for arm in BASELINES)
         if ceiling.success < SOLVES:
+            solved = sum(row.success for row in ceiling.valid)
             return (
-                f"The expert solves only {ceiling.success:.0%} of these tasks within "
+                f"The expert solves only {solved} of these {ceiling.n} tasks within "
                 f"{self._plan.full_horizon} turns (score {ceiling.score_mean:.3f}), so there is no "
                 "scale on which it is 100; a longer --horizon lets it finish."
             )

@@ -42,13 +42,14 @@ def _card(plan: Plan, adapters: bool) -> str:
     stages = ", ".join(map(str, plan.schedule.rounds))
     return f"""# {plan.family}: a policy trained by agentgym-train
 
-This is {origin}. It acts in the text environment `{plan.env_id}` ({arguments}), one action a turn.
+This is {origin}.
+It acts in the text environment `{plan.env_id}` ({arguments}), one action a turn.
 
 - Training: multi-turn reinforcement learning with the preset `{plan.preset.name}`, at most
   {plan.steps} steps, {stages} turns an episode stage by stage, seed {config.seed}.
 - Results: `summary.json` and `report.html` of the run, two folders up; every setting is in its
   `config.yaml`.
-- Use: load it with `{loader}` and the tokenizer with `transformers.AutoTokenizer`. The first
-  observation is the first user message, every answer is one action, and each further observation is
-  a user message.
+- Use: load it with `{loader}` and the tokenizer with
+  `transformers.AutoTokenizer`. The first observation is the first user message, every answer is one
+  action, and each further observation is a user message.
 {system}"""

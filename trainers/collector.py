@@ -85,7 +85,13 @@ class Collector:
         self._synced: int | None = None
 
     def collect(
-        self, step: int, count: int, group_size: int, rank: int = 0, world: int = 1
+        self,
+        step: int,
+        count: int,
+        group_size: int,
+        rank: int = 0,
+        world: int = 1,
+        version: int | None = None,
     ) -> list[Trajectory]:
         """Play one process's share of a step.
 
@@ -95,6 +101,7 @@ class Collector:
             group_size: Episodes per task.
             rank: Index of the process.
             world: Number of processes.
+            version: Number of finished optimiser steps; None: one for every step before this one.
 
         Returns:
             ``count`` trajectories: numbers ``rank * count`` and up of the step.
@@ -102,7 +109,7 @@ class Collector:
         Raises:
             ConfigurationError: The task source returned another number of tasks than asked for.
         """
-        self.sync(step - 1)
+        self.sync(step - 1 if version is None else version)
         self._set_horizon(step)
         wanted = count * world // group_size
         tasks = list(self._tasks(step, wanted, self.horizon))

@@ -3,46 +3,51 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from agentgym.cli.pairs import parse_pairs
 from agentgym.errors import ConfigurationError
+from trainers.ranges import Count, NotNegative, Positive, Share, Whole, check_ranges
 from trainers.tiny import TinyConfig
+
+T = TypeVar("T")
+
+TINY = "tiny"
+"""Value of ``--model`` for a policy from scratch."""
 
 
 @dataclass(frozen=True)
 class SftConfig:
     """The warm start on demonstrations of the expert, which stops at a validation gate."""
 
-    demonstrations: int = 16000
+    demonstrations: Count = 16000
     """Distinct training tasks whose expert episodes are imitated."""
-    batch_size: int = 16
+    batch_size: Count = 16
     """Demonstrations per step."""
-    lr: float | None = None
+    lr: Positive | None = None
     """Peak learning rate (linear warm-up, then cosine).
 
     None: 6e-3 for ``--model tiny``, 1e-5 for a pretrained model."""
-    max_steps: int | None = None
+    max_steps: Whole | None = None
     """Steps after which the warm start ends even if the gate was not reached; 0: no warm start.
 
-    None: 1,600 for ``--model tiny``, 0 for a pretrained model."""
-    observation_weight: float = 0.5
+    None: 1,600 for ``--model tiny``, 0 for a pretrained model or without an expert."""
+    observation_weight: NotNegative = 0.5
     """Weight of the language-model loss on observation tokens."""
-    copy_steps: int = 200
+    copy_steps: Whole = 200
     """Steps that teach a fresh tiny model to copy, before the demonstrations."""
-    gate_success: float | None = None
+    gate_success: NotNegative | None = None
     """Success of the sampled policy on validation tasks at which the warm start ends.
 
     None: the family's default, such as .45 for the shop."""
-    gate_every: int = 25
+    gate_every: Count = 25
     """Steps between two validations."""
-    gate_tasks: int = 128
+    gate_tasks: Count = 128
     """Validation tasks per gate check."""
-    save_every: int = 200
+    save_every: Count = 200
     """Steps between two checkpoints of the warm start."""
 
 
@@ -50,39 +55,47 @@ class SftConfig:
 class RlConfig:
     """The reinforcement learning phase."""
 
-    groups: int = 16
-    """Tasks per step."""
-    group_size: int = 8
-    """Episodes per task and step, which share the task and the environment seed."""
-    lr: float | None = None
-    """Learning rate, constant after the warm-up.
+    groups: Count | None = None
+    """Tasks per step; None: the preset's, else 16."""
+    group_size: Count | None = None
+    """Episodes per task and step, which share the task and the environment seed.
+
+    None: the preset's, else 8."""
+    minibatches: Count | None = None
+    """Parts of a step's episodes that are one update of the weights each.
+
+    None: the preset's. Above 1 the ratio to the policy that played, and its clip, take effect."""
+    iterations: Count | None = None
+    """Passes over the episodes of a step; None: the preset's."""
+    lr: Positive | None = None
+    """Learning rate of every update, constant after the warm-up.
 
     None: 6e-4 for ``--model tiny``, 2e-5 for adapters, 1e-6 for all weights of another model."""
-    warmup: int = 5
+    warmup: Whole = 5
     """Steps of linear warm-up."""
-    temperature: float = 1.0
+    temperature: Positive = 1.0
     """Sampling temperature of the behaviour policy."""
-    turn_tokens: int | None = None
+    turn_tokens: Count | None = None
     """Most tokens that the policy may write in a turn; None: 18 for ``--model tiny``, else 256."""
-    episode_tokens: int | None = None
+    episode_tokens: Count | None = None
     """Most tokens of an episode after its opening.
 
     None: the family's default for ``--model tiny``, such as 512 for the shop, else 4096."""
-    micro_batch: int = 32
-    """Episodes per forward and backward pass."""
-    max_grad_norm: float = 1.0
+    micro_batch: Count = 32
+    """Most episodes per forward and backward pass; a divisor of those of an update is taken."""
+    max_grad_norm: Positive = 1.0
     """Gradient norm at which gradients are clipped."""
-    success_bonus: float = 1.0
+    success_bonus: NotNegative = 1.0
     """Reward added to the turn that solves the task."""
-    invalid_penalty: float = 0.05
-    """Reward taken from a turn whose action was invalid."""
-    turn_budget: int = 0
+    invalid_penalty: NotNegative | None = None
+    """Reward taken from a turn whose action was invalid; None: the preset's, else .05."""
+    turn_budget: Whole = 0
     """Environment turns after which training ends; 0: only ``steps`` counts."""
-    save_every: int = 25
+    save_every: Count = 25
     """Steps between two checkpoints."""
-    keep_checkpoints: int = 2
+    keep_checkpoints: Count = 2
     """Checkpoints of this phase that are kept."""
-    log_groups: int = 1
+    log_groups: Whole = 1
     """Groups per step whose episodes are written to ``episodes.jsonl``."""
 
 
@@ -90,27 +103,27 @@ class RlConfig:
 class LoraConfig:
     """Low-rank adapters, used for pretrained models."""
 
-    r: int = 16
+    r: Whole = 16
     """Rank; 0 trains all weights."""
-    alpha: int = 32
+    alpha: Count = 32
     """Scale of the update, relative to the rank."""
-    dropout: float = 0.0
-    """Dropout on the adapter's input; above 0 the sampled log-probabilities are inexact."""
+    dropout: Share = 0.0
+    """Dropout on the adapters; 0, as the policy that is trained must be the one that acts."""
 
 
 @dataclass(frozen=True)
 class EvalConfig:
     """The comparison at the end, always at the full horizon."""
 
-    tasks: int | None = None
+    tasks: Count | None = None
     """Held-out test tasks, the same for every policy; None: 500, or all if there are fewer."""
     greedy: bool = False
     """Take the likeliest token instead of sampling from the policy that is optimised."""
-    horizon: int | None = None
+    horizon: Count | None = None
     """Turns of an evaluation episode; None: the last round of ``--horizon``."""
-    every: int = 0
+    every: Whole = 0
     """Steps between evaluations on validation tasks during RL; 0 turns them off."""
-    valid_tasks: int = 128
+    valid_tasks: Count = 128
     """Validation tasks of such an evaluation."""
 
 
@@ -127,25 +140,32 @@ class TrainConfig:
     engine: Literal["hf", "vllm"] = "hf"
     """What generates: transformers in this process, or vLLM in this process."""
     preset: str = "turn-loo"
-    """Credit assignment and loss, by name (see ``trainers.algorithms.presets``)."""
-    steps: int | None = None
-    """Reinforcement learning steps; None takes the family's default."""
+    """Credit assignment and loss, by name (see ``trainers.algorithms.presets``).
+
+    What it sets besides (horizon, group size, updates per step, penalties) gives way to flags and
+    goes before the defaults of the family."""
+    steps: Count | None = None
+    """Reinforcement learning steps: batches of episodes, however many updates each makes.
+
+    None: the family's default, or as many as the preset's stages last."""
     horizon: str | None = None
-    """Turns that an agent may take, stage by stage: ``5,8,10``. None: the family's default."""
-    every: int | None = None
-    """Steps per stage; None takes the family's default."""
+    """Turns that an agent may take, stage by stage: ``5,8,10``.
+
+    None: the preset's, else the family's; at most ``max_turns`` if that is given."""
+    every: Count | None = None
+    """Steps per stage; None: the preset's, else the family's."""
     fit: bool | None = None
     """Let a stage draw only tasks whose expert needs no more turns than its horizon.
 
     None: on where expert lengths are known."""
-    minutes: float | None = None
+    minutes: NotNegative | None = None
     """Wall time after which training is cut short, so that evaluation ends soon after; 0: never.
 
     None: 12 for ``--model tiny`` with the default ``--steps``, else never. The warm start may take
     half of it."""
     template_args: tuple[str, ...] = ()
     """Arguments of the chat template as ``name=value``, such as ``enable_thinking=false``."""
-    seed: int = 0
+    seed: Whole = 0
     """Seed of everything: data, weights, tasks, sampling."""
     out: Path | None = None
     """Folder of the run; None: ``runs/<env>-<model>-seed<seed>``."""
@@ -163,40 +183,18 @@ class TrainConfig:
     """The tiny model."""
 
 
-AT_LEAST_ONE = (
-    "--steps", "--every", "--sft.demonstrations", "--sft.batch-size", "--sft.gate-every",
-    "--sft.gate-tasks", "--sft.save-every", "--rl.groups", "--rl.turn-tokens",
-    "--rl.episode-tokens", "--rl.micro-batch", "--rl.save-every", "--rl.keep-checkpoints",
-    "--eval.tasks", "--eval.horizon", "--eval.valid-tasks", "--tiny.hidden", "--tiny.layers",
-    "--tiny.heads", "--tiny.intermediate", "--tiny.context",
-)  # fmt: skip
-AT_LEAST_ZERO = (
-    "--seed", "--sft.max-steps", "--sft.copy-steps", "--sft.observation-weight", "--rl.warmup",
-    "--rl.success-bonus", "--rl.invalid-penalty", "--rl.turn-budget", "--rl.log-groups",
-    "--lora.r", "--lora.dropout", "--eval.every", "--minutes",
-)  # fmt: skip
-ABOVE_ZERO = ("--sft.lr", "--rl.lr", "--rl.temperature", "--rl.max-grad-norm")
-
-
 def validate(config: TrainConfig) -> None:
-    """Check the numbers of a configuration.
+    """Check the numbers of a configuration, each by itself.
 
     Raises:
         ConfigurationError: A number is out of its range; the message names the field.
     """
-    for flags, least in ((AT_LEAST_ONE, 1), (AT_LEAST_ZERO, 0)):
-        for flag in flags:
-            value = _value(config, flag)
-            if value is not None and not value >= least:
-                raise ConfigurationError(f"expected {flag} to be at least {least}, got {value}")
-    for flag in ABOVE_ZERO:
-        value = _value(config, flag)
-        if value is not None and not 0 < value < math.inf:
-            raise ConfigurationError(f"expected {flag} to be a number above 0, got {value}")
-    if config.rl.group_size < 2:
+    check_ranges(config)
+    if config.lora.dropout != 0:
         raise ConfigurationError(
-            "expected --rl.group-size to be at least 2, because a group's mean is the baseline; "
-            f"got {config.rl.group_size}"
+            "expected --lora.dropout to be 0, because reinforcement learning must train the policy "
+            f"that acted, and with dropout every forward pass is another one; got "
+            f"{config.lora.dropout}"
         )
     width = config.tiny.head_dim or config.tiny.hidden // config.tiny.heads
     if width < 2 or width % 2:
@@ -204,19 +202,11 @@ def validate(config: TrainConfig) -> None:
             "expected attention heads of an even width (--tiny.hidden / --tiny.heads, or "
             f"--tiny.head-dim), which rotary positions need; got {width}"
         )
-    rows = config.rl.groups * config.rl.group_size
-    if rows % config.rl.micro_batch:
-        raise ConfigurationError(
-            f"expected --rl.micro-batch to divide groups x group_size = {rows}, got "
-            f"{config.rl.micro_batch}"
-        )
 
 
-def _value(config: TrainConfig, flag: str) -> Any:
-    """Return the value of a setting by its flag, such as ``--rl.group-size``."""
-    value: Any = config
-    for name in flag.removeprefix("--").replace("-", "_").split("."):
-        value = getattr(value, name)
+def known(value: T | None) -> T:
+    """Return a setting of a plan, in which every default is filled in."""
+    assert value is not None, "expected a setting that trainers.resolve fills in"
     return value
 
 

@@ -83,8 +83,10 @@ def assign(
         batch = replace(batch, logp_old=logp_old)
     if aux:
         batch = replace(batch, aux={**batch.aux, **aux})
-    batch = shape_rewards(batch, preset.shapers)
+    # Filters look at what the environment paid, as DAPO's at accuracy: two episodes that differ in
+    # their length alone are no signal.
     masks = apply_filters(batch, (_FAILED, *preset.filters))
+    batch = shape_rewards(batch, preset.shapers)
     values = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
     loss = preset.loss
     values = np.where(np.abs(values) < loss.dead_zone, 0.0, values)

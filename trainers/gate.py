@@ -23,6 +23,11 @@ class Gate:
 
     It plays on the engine that was chosen for the run. Half of the run's time is the most that the
     warm start may take.
+
+    Attributes:
+        engine: What generates.
+        success: Success of the last validation.
+        reached: Whether that was enough.
     """
 
     def __init__(self, plan: Plan, folder: RunFolder, policy: PolicyModel) -> None:
@@ -47,12 +52,13 @@ class Gate:
             policy.limits,
             opening=policy.opening,
         )
+        self.engine = self._runner.engine
         self._seconds = plan.seconds
         self.success, self.reached = 0.0, False
 
     def __call__(self, step: int) -> bool:
         """Validate after ``step`` steps; True ends the warm start."""
-        self._runner.engine.sync(policy_weights(self._model), step)
+        self.engine.sync(policy_weights(self._model), step)
         played = self._runner.run(
             self._tasks,
             horizon=self._horizon,
@@ -67,5 +73,5 @@ class Gate:
 
     def close(self) -> None:
         """Close the engine and the environments."""
-        self._runner.engine.close()
+        self.engine.close()
         self._runner.envs.close()

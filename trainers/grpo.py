@@ -34,7 +34,7 @@ from trainers.batching import bucketed, trains, trimmed
 from trainers.collector import Collector, RolloutEvent, TaskSource
 from trainers.credit import Credit, assign, check_sampled
 from trainers.metrics import rollout_metrics
-from trainers.objective import regulariser, with_averaged_ratio
+from trainers.objective import kl_divergence, regulariser, with_averaged_ratio
 from trainers.packing import (
     episode_return,
     gather_tokens,
@@ -65,6 +65,7 @@ class MultiTurnTrainer(GRPOTrainer):
         collector: Tasks, horizon and episodes of each step.
         runner: Plays the episodes; its engine is the policy's.
         preset: Credit, filters and loss.
+        group_size: Episodes per task.
         full_horizon: Turn budget of ``play``.
     """
 
@@ -80,6 +81,7 @@ class MultiTurnTrainer(GRPOTrainer):
         preset: Preset | str = "default",
         limits: Limits | None = None,
         full_horizon: int | None = None,
+        group_size: int | None = None,
         engine: GenerationEngine | Callable[[Any], GenerationEngine] | None = None,
         opening: Opening | None = None,
         family: str = "",
@@ -98,9 +100,12 @@ class MultiTurnTrainer(GRPOTrainer):
             tasks: Chooses the tasks of each step.
             horizon: Turn budget, a schedule of the step (from 1) or a constant.
             preset: Credit, filters and loss, or the name of a preset. Its ``ignored`` parts are
-                left out, with a warning; horizon and group size come from the other arguments.
+                left out, with a warning; horizon, group size and updates per batch come from the
+                other arguments.
             limits: Token budgets.
             full_horizon: Turn budget of ``play``; None leaves it to the environment.
+            group_size: Episodes per task; None: ``args.num_generations``, which TRL wants to be at
+                least 2 even for a preset that compares no episodes of a task.
             engine: What generates, or a function that makes it from the (PEFT-wrapped) model;
                 None generates with the model itself.
             opening: Makes the first messages of an episode.
@@ -117,7 +122,7 @@ class MultiTurnTrainer(GRPOTrainer):
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
         check_preset(self.preset, SERVES)
         check_arguments(args)
-        self.full_horizon = full_horizon
+        self.full_horizon, self.group_size = full_horizon, group_size or args.num_generations
         self._shared: Any = None
         self._on_rollout, self._probe_every = on_rollout, probe_every
         self._played: list[Trajectory] = []
@@ -148,10 +153,22 @@ class MultiTurnTrainer(GRPOTrainer):
         elif not isinstance(engine, GenerationEngine):
             engine = engine(policy)
         self.runner = RolloutRunner(envs, chat, engine, limits, opening=opening, family=family)
+        self.preset = self.preset.within(self._most_tokens())
         sampling = Sampling(temperature=args.temperature, top_p=args.top_p)
         self.collector = Collector(
             self.runner, policy, tasks, horizon, seed=args.seed, sampling=sampling
         )
+
+    @property
+    def updates(self) -> int:
+        """Optimiser steps on each batch of episodes."""
+        passes = self.args.steps_per_generation * self.args.num_iterations
+        return max(1, passes // self.args.gradient_accumulation_steps)
+
+    @property
+    def batches(self) -> int:
+        """Batches of episodes whose last optimiser step is done."""
+        return self.state.global_step // self.updates
 
     def play(
         self,
@@ -194,8 +211,10 @@ class MultiTurnTrainer(GRPOTrainer):
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """Play episodes and replace the advantages by one per sampled token, (B, T)."""
         world, rank = self.accelerator.num_processes, self.accelerator.process_index
-        step = self.state.global_step + 1
-        self._played = self.collector.collect(step, len(inputs), self.num_generations, rank, world)
+        step = self.batches + 1
+        self._played = self.collector.collect(
+            step, len(inputs), self.group_size, rank, world, version=self.state.global_step
+        )
         everyone = self._gather(self._played)
         check_sampled(everyone)
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
@@ -252,6 +271,10 @@ class MultiTurnTrainer(GRPOTrainer):
             loss: Tensor = super()._compute_loss(model, with_averaged_ratio(inputs, logps, mask))
         finally:
             self._shared = None
+        if "ref_per_token_logps" in inputs:
+            kind = self.preset.loss.kl
+            gap = kl_divergence(logps.detach(), inputs["ref_per_token_logps"], kind)
+            self._metrics["train"]["kl"].append(self._mean(gap, mask))
         if "token_weights" in inputs:
             extra = regulariser(self.preset.loss, inputs, logps, entropies, mask)
             # TRL's own normaliser: the share of the batch's tokens that falls to one update.
@@ -259,6 +282,12 @@ class MultiTurnTrainer(GRPOTrainer):
             tokens = inputs["num_items_in_batch"] * share / self.accelerator.num_processes
             loss = loss + extra / tokens
         return loss if trained else loss * 0.0
+
+    def _mean(self, values: Tensor, mask: Tensor) -> float:
+        """Mean of (B, T) values over the true entries of a mask in all processes."""
+        sums = torch.stack([values[mask].sum(), mask.sum().to(values.dtype)])
+        total, count = self.accelerator.reduce(sums, reduction="sum").tolist()
+        return float(total / max(1.0, count))
 
     def _get_per_token_logps_and_entropies(self, model: Any, *args: Any, **kwargs: Any) -> Any:
         """TRL's forward pass at explicit positions; within a loss, the one its terms share.
@@ -336,15 +365,19 @@ class MultiTurnTrainer(GRPOTrainer):
                 local = gather_tokens(output[name], mask).tolist()
                 packed[name] = torch.tensor(self._gather(local)).double().numpy()
         reference = packed.get("ref_per_token_logps")
-        limits, turns = self.runner.limits, self.full_horizon
         return assign(
             everyone,
             self.preset,
             aux=None if reference is None else {"logp_ref": reference},
             logp_old=packed.get("old_per_token_logps"),
             correct=self._inexact,
-            const=limits.turn_tokens * turns if turns else limits.episode_tokens,
         )
+
+    def _most_tokens(self) -> int:
+        """The most action tokens that an episode may have."""
+        limits, turns = self.runner.limits, self.full_horizon
+        episode = limits.episode_tokens
+        return min(limits.turn_tokens * turns, episode) if turns else episode
 
     def _gather(self, items: list[Any]) -> list[Any]:
         """The items of all processes, in rank order."""
@@ -420,7 +453,7 @@ def _turn_off_dropout(model: torch.nn.Module) -> None:
         for name, value in vars(module).items()
         if isinstance(value, float)
         and value > 0.0
-        and ("dropout" in name or _is_dropout(module, name))
+        and ("drop" in name or _is_dropout(module, name))
     ]
     for module, name in rates:
         setattr(module, name, 0.0)

@@ -18,16 +18,15 @@ from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
 from trainers.algorithms.presets import SERVES, get_preset
 from trainers.algorithms.recipe import Preset
-from trainers.algorithms.schedule import Stages, parse_horizon
-from trainers.arguments import loss_arguments
-from trainers.config import TrainConfig, parse_env_args, validate
+from trainers.algorithms.schedule import Stages
+from trainers.arguments import OPTIMISER, loss_arguments
+from trainers.config import TrainConfig, known, override, parse_env_args, validate
 from trainers.defaults import FamilyDefaults, defaults_for
 from trainers.feed import TaskFeed, knows_oracle_lengths
+from trainers.resolve import differences, resolve, stages
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_MINUTES = 12.0
-"""Of the default run, which is to end within 15 minutes, evaluation included."""
 DEFAULT_PANEL = 500
 """Evaluation tasks where the settings are silent and the test split has as many."""
 TRAIN, VALID, TEST = "train", "valid", "test"
@@ -40,7 +39,9 @@ class Plan:
     """A run with every default filled in."""
 
     config: TrainConfig
-    """The settings that were asked for."""
+    """The settings, with every default filled in: of those that decide a number none is None."""
+    filled: Mapping[str, Any]
+    """What was filled in, by setting: the difference to what was asked for."""
     family: str
     """Short name of the environment family."""
     env_id: str
@@ -51,32 +52,34 @@ class Plan:
     """Turns that an agent may take, by step."""
     fit: bool
     """Whether a stage draws only tasks whose expert plan fits its horizon."""
+    has_expert: bool
+    """Whether the environment knows an expert: without one there are no demonstrations."""
     steps: int
-    """Reinforcement learning steps."""
+    """Reinforcement learning steps: batches of episodes."""
     preset: Preset
     """Credit assignment and loss."""
     defaults: FamilyDefaults
-    """What holds where the settings are silent."""
+    """What holds where settings and preset are silent."""
     eval_tasks: int
     """Held-out tasks on which policies are compared."""
     out: Path
     """Folder of the run."""
-    has_expert: bool = True
-    """Whether the environment knows an expert: without one there are no demonstrations."""
 
     @property
     def seconds(self) -> float:
         """Wall time after which training is cut short."""
-        minutes = self.config.minutes
-        if minutes is None:
-            tiny = self.config.model == "tiny" and self.config.steps is None
-            minutes = DEFAULT_MINUTES if tiny else 0.0
-        return 60 * minutes if minutes else math.inf
+        return 60 * self.config.minutes if self.config.minutes else math.inf
 
     @property
     def template_args(self) -> dict[str, Any]:
         """Arguments of the chat template."""
         return parse_env_args(self.config.template_args, "--template-args")
+
+    @property
+    def updates(self) -> int:
+        """Updates of the weights per step."""
+        settings = self.config.rl
+        return known(settings.minibatches) * known(settings.iterations)
 
     def resolved(self) -> dict[str, Any]:
         """Return what the settings leave open, as it was filled in: kept with the run."""
@@ -84,18 +87,15 @@ class Plan:
             "env_id": self.env_id,
             "env": dict(self.env_kwargs),
             "rounds": list(self.schedule.rounds),
-            "every": self.schedule.every,
-            "fit": self.fit,
-            "steps": self.steps,
-            "gate_success": self.gate_success,
-            "eval_tasks": self.eval_tasks,
+            **self.filled,
+            "preset_parts": self.preset.described(),
+            "optimiser": dict(OPTIMISER),
         }
 
     @property
     def gate_success(self) -> float:
         """Validation success at which the warm start ends."""
-        asked = self.config.sft.gate_success
-        return self.defaults.gate if asked is None else asked
+        return known(self.config.sft.gate_success)
 
     @property
     def full_horizon(self) -> int:
@@ -181,54 +181,77 @@ def make_plan(config: TrainConfig) -> Plan:
     """
     validate(config)
     name, env_id = making.resolve(config.env)
-    asked = parse_env_args(config.env_args)
-    defaults = defaults_for(name).suited(asked)
-    kwargs = {**defaults.env, **asked}
-    try:
+    arguments = parse_env_args(config.env_args)
+    defaults = defaults_for(name).suited(arguments)
+    kwargs = {**defaults.env, **arguments}
+    with _as_configuration_error():
         preset = get_preset(config.preset)
         preset.require(SERVES)
         loss_arguments(preset.loss)
-        schedule = _schedule(config, defaults)
+        settings = resolve(config, preset, defaults)
+        schedule = stages(settings, _most_turns(arguments) if config.horizon is None else None)
+    full = settings.eval.horizon or int(max(schedule.rounds))
+    kwargs.setdefault("max_turns", full)
+    env = make_env(env_id, kwargs)
+    try:
+        expert = _has_expert(env)
+        settings = override(settings, _open_to_env(config, settings, env, expert))
+        # A first stage that no task fits is noticed now, not after the warm start.
+        feed = TaskFeed(env.tasks, TRAIN, config.seed, bool(settings.fit))
+        feed.draw(1, known(settings.rl.groups), min(schedule.rounds))
+    finally:
+        env.close()
+    rounds = ",".join(map(str, schedule.rounds))
+    settings = override(settings, {"horizon": rounds, "eval": {"horizon": full}})
+    model = Path(config.model).name
+    return Plan(
+        config=settings,
+        filled=differences(config, settings),
+        family=name,
+        env_id=env_id,
+        env_kwargs=kwargs,
+        schedule=schedule,
+        fit=bool(settings.fit),
+        has_expert=expert,
+        steps=known(settings.steps),
+        preset=preset.with_invalid_penalty(known(settings.rl.invalid_penalty)),
+        defaults=defaults,
+        eval_tasks=known(settings.eval.tasks),
+        out=config.out or Path("runs") / f"{name}-{model}-seed{config.seed}",
+    )
+
+
+@contextmanager
+def _as_configuration_error() -> Iterator[None]:
+    """Raise what the algorithms say about a wrong value as an error of the settings."""
+    try:
+        yield
     except AgentGymError:
         raise
     except (KeyError, ValueError) as error:
         raise ConfigurationError(str(error.args[0])) from error
-    kwargs.setdefault("max_turns", config.eval.horizon or int(max(schedule.rounds)))
-    env = make_env(env_id, kwargs)
-    try:
-        fit = _fit(config.fit, env)
-        expert = _has_expert(env)
-        panel = _panel_size(config, env)
-        # A first stage that no task fits is noticed now, not after the warm start.
-        feed = TaskFeed(env.tasks, TRAIN, config.seed, fit)
-        feed.draw(1, config.rl.groups, min(schedule.rounds))
-    finally:
-        env.close()
-    if config.sft.max_steps and not expert:
-        raise ConfigurationError(
-            f"expected --sft.max-steps 0, because {env_id} has no expert whose episodes could be "
-            f"imitated; got {config.sft.max_steps}"
-        )
-    model = Path(config.model).name
-    out = config.out or Path("runs") / f"{name}-{model}-seed{config.seed}"
-    steps = config.steps or defaults.steps
-    return Plan(
-        config, name, env_id, kwargs, schedule, fit, steps, preset, defaults, panel, out, expert
-    )
 
 
-def _schedule(config: TrainConfig, defaults: FamilyDefaults) -> Stages:
-    """Build the horizon schedule."""
-    every = config.every or defaults.every
-    default = ",".join(map(str, defaults.horizon))
-    text = default if config.horizon is None else config.horizon
-    schedule = parse_horizon(text, every)
-    stages = schedule if isinstance(schedule, Stages) else Stages((int(schedule(1)),), every)
-    if list(stages.rounds) != sorted(stages.rounds):
+def _most_turns(arguments: Mapping[str, Any]) -> int | None:
+    """Return the ``max_turns`` the environment was asked for with, if it is a number of turns."""
+    turns = arguments.get("max_turns")
+    return turns if isinstance(turns, int) and turns > 0 else None
+
+
+def _open_to_env(
+    asked: TrainConfig, settings: TrainConfig, env: TextEnv, expert: bool
+) -> dict[str, Any]:
+    """Return the settings that depend on what the environment is."""
+    if asked.sft.max_steps and not expert:
         raise ConfigurationError(
-            f"expected --horizon to grow from stage to stage, such as 5,8,10; got {text!r}"
+            f"expected --sft.max-steps 0, because {env.tasks.name} has no expert whose "
+            f"demonstrations a warm start could imitate; got {asked.sft.max_steps}"
         )
-    return stages
+    return {
+        "fit": _fit(asked.fit, env),
+        "sft": {"max_steps": settings.sft.max_steps if expert else 0},
+        "eval": {"tasks": _panel_size(asked, env)},
+    }
 
 
 def _fit(asked: bool | None, env: TextEnv) -> bool:

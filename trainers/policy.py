@@ -10,18 +10,14 @@ from typing import Any
 
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
+from trainers.config import TINY, known
 from trainers.plan import Plan
 from trainers.rollouts.budget import Limits
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.runner import Opening, system_opening
 
-TINY = "tiny"
-TINY_TURN = 18
-"""Tokens per turn of the tiny policy."""
 OPENING_TOKENS = 4096
 """Most tokens of an episode's opening."""
-PRETRAINED_BUDGET = (256, 4096)
-"""Tokens per turn and per episode of a pretrained model."""
 
 
 @dataclass
@@ -65,6 +61,8 @@ def load_policy(plan: Plan, path: str | Path, system: str | None = None) -> Poli
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    # Adapters store where their base lies, and are loaded from other folders than this run's.
+    path = Path(path).resolve() if Path(path).exists() else path
     with _loading(path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
         model = AutoModelForCausalLM.from_pretrained(str(path), dtype=_dtype(plan))
@@ -148,9 +146,7 @@ def _device() -> str:
 def _assemble(plan: Plan, model: Any, tokenizer: Any, system: str | None) -> PolicyModel:
     """Put model, tokenizer and budgets together."""
     settings = plan.config.rl
-    tiny = plan.config.model == TINY
-    turn, episode = (TINY_TURN, plan.defaults.episode_tokens) if tiny else PRETRAINED_BUDGET
-    turn, episode = settings.turn_tokens or turn, settings.episode_tokens or episode
+    turn, episode = known(settings.turn_tokens), known(settings.episode_tokens)
     most = int(getattr(model.config, "max_position_embeddings", 32768))
     context = min(most, OPENING_TOKENS + episode + turn)
     limits = Limits(turn_tokens=turn, episode_tokens=min(episode, context), context=context)

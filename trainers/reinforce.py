@@ -12,6 +12,7 @@ from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
 from agentgym.rewards import InvalidAction, SuccessBonus
 from trainers.arguments import grpo_arguments
+from trainers.config import TINY, known
 from trainers.curve import write_curve
 from trainers.episode_log import EpisodeLog
 from trainers.feed import TaskFeed
@@ -19,7 +20,7 @@ from trainers.folder import VALIDATION, RunFolder
 from trainers.grpo import MultiTurnTrainer, RolloutEvent
 from trainers.metrics import rollout_metrics
 from trainers.plan import TRAIN, VALID, Plan
-from trainers.policy import TINY, PolicyModel
+from trainers.policy import PolicyModel
 from trainers.progress import Display
 from trainers.rollout_parts import make_engine, make_envs
 from trainers.rollouts.chat import TurnTokenizer
@@ -82,7 +83,7 @@ class Recorder(TrainerCallback):
             "turns_total": self._turns,
         }
         settings = self._plan.config.rl
-        logged = event.trajectories[: settings.log_groups * settings.group_size]
+        logged = event.trajectories[: settings.log_groups * known(settings.group_size)]
         self._episodes.append(self._folder.episodes_path, logged)
 
     def on_log(
@@ -109,11 +110,14 @@ class Recorder(TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Validate now and then, and end the training when the turn budget is spent."""
+        step, update = divmod(state.global_step, self._plan.updates)
+        if update:
+            return  # In the middle of a step: its episodes serve for more updates.
         every = self._plan.config.eval.every
-        if every and state.global_step % every == 0:
-            self.validate(state.global_step)
+        if every and step % every == 0:
+            self.validate(step)
         if self.late:
-            self._display.note(f"time is up: training ends at step {state.global_step}")
+            self._display.note(f"time is up: training ends at step {step}")
         if self.late or self.spent:
             # Saved, so that a run which is killed after this goes on with just these weights.
             control.should_training_stop = control.should_save = True
@@ -158,10 +162,10 @@ def make_trainer(
     arguments = grpo_arguments(
         output,
         plan.preset,
-        groups=settings.groups,
-        group_size=settings.group_size,
+        groups=known(settings.groups),
+        group_size=known(settings.group_size),
         steps=plan.steps,
-        lr=learning_rate(plan),
+        lr=known(settings.lr),
         limits=policy.limits,
         micro_batch=settings.micro_batch,
         warmup=settings.warmup,
@@ -170,8 +174,10 @@ def make_trainer(
         save_every=settings.save_every,
         keep_checkpoints=settings.keep_checkpoints,
         seed=plan.config.seed,
+        minibatches=known(settings.minibatches),
+        iterations=known(settings.iterations),
     )
-    slots = settings.groups * settings.group_size
+    slots = known(settings.groups) * known(settings.group_size)
     trainer = MultiTurnTrainer(
         policy.model,
         arguments,
@@ -182,6 +188,7 @@ def make_trainer(
         preset=plan.preset,
         limits=policy.limits,
         full_horizon=plan.full_horizon,
+        group_size=settings.group_size,
         engine=make_engine(plan, policy, slots),
         opening=policy.opening,
         family=plan.family,
@@ -197,14 +204,17 @@ def make_trainer(
 def train(trainer: MultiTurnTrainer, recorder: Recorder, plan: Plan, display: Display) -> None:
     """Run or continue the reinforcement learning phase."""
     checkpoint = latest(Path(trainer.args.output_dir))
-    step = int(checkpoint.name.rsplit("-", 1)[1]) if checkpoint else 0
+    # TRL counts updates; it saves at the end of a step only.
+    step = int(checkpoint.name.rsplit("-", 1)[1]) // plan.updates if checkpoint else 0
     recorder.resume(step)
     recorder.attach(trainer)
     if plan.config.eval.every and not step:
         recorder.validate(0)
     display.phase("RL", plan.steps, step)
     if step and (recorder.spent or recorder.late):
-        trainer.args.max_steps = step  # Only the weights of the checkpoint are wanted.
+        trainer.args.max_steps = (
+            step * plan.updates
+        )  # Only the weights of the checkpoint are wanted.
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
 
 
@@ -235,22 +245,16 @@ def _is_complete(state: Path) -> bool:
         return False
 
 
-def learning_rate(plan: Plan) -> float:
-    """Return the learning rate: the one asked for, or what suits the kind of weights."""
-    if plan.config.rl.lr is not None:
-        return plan.config.rl.lr
-    if plan.config.model == TINY:
-        return 6e-4
-    return 2e-5 if plan.config.lora.r else 1e-6
-
-
 def reward_hooks(plan: Plan) -> list[Any]:
-    """Return the turn-level rewards that training adds to the family's own."""
+    """Return the turn-level rewards that training adds to the family's own.
+
+    The price of an invalid turn is not among them if a correction of the preset takes it.
+    """
     settings = plan.config.rl
     hooks: list[Any] = []
     if settings.success_bonus:
         hooks.append(SuccessBonus(settings.success_bonus))
-    if settings.invalid_penalty:
+    if settings.invalid_penalty and plan.preset.invalid_penalty is None:
         hooks.append(InvalidAction(settings.invalid_penalty))
     return hooks
 
@@ -262,6 +266,11 @@ def make_feed(plan: Plan) -> TaskFeed:
         return TaskFeed(env.tasks, TRAIN, plan.config.seed, plan.fit)
     finally:
         env.close()
+
+
+def _episodes(plan: Plan) -> int:
+    """Return the number of episodes of a step."""
+    return known(plan.config.rl.groups) * known(plan.config.rl.group_size)
 
 
 def _adapters(plan: Plan) -> Any:

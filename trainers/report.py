@@ -155,8 +155,9 @@ def _facts(summary: Mapping[str, Any]) -> str:
         "agentgym replay FILE plays them again",
         "to continue": "a run that was interrupted goes on when its command is repeated with "
         "--resume; this one is complete",
-        "to evaluate": "serve checkpoints/trained with an OpenAI-compatible server and play it "
-        "with agentgym eval ENV --policy chat",
+        "to evaluate": "serve checkpoints/trained with an OpenAI-compatible server and let "
+        f"agentgym eval {summary['env']} --policy chat play it, with the environment's arguments "
+        "below as --set",
     }
     rows = (
         f"<tr><td>{name}</td><td>{html.escape(str(value))}</td></tr>"

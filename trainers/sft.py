@@ -19,11 +19,9 @@ import torch
 from torch import Tensor
 
 from agentgym.errors import ConfigurationError
-from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.runner import Opening, system_opening
-from trainers.rollouts.trajectory import Row, Trajectory, Turn
+from trainers.rollouts.trajectory import Row
 
-__all__ = ["Sft", "SftResult", "SftSettings", "demonstrate"]
+__all__ = ["Sft", "SftResult", "SftSettings"]
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +99,7 @@ class Sft:
 
         Args:
             model: A causal LM, possibly with PEFT adapters; weights without gradients stay.
-            rows: Demonstrations, see ``demonstrate`` and ``trajectory.to_rows``.
+            rows: Demonstrations, see ``trainers.demonstrations`` and ``trajectory.to_rows``.
             pad_id: Id used for padding.
             settings: How to train.
 
@@ -240,43 +238,3 @@ class Sft:
         device = self._weights[0].device
         tensors = [torch.from_numpy(x).to(device) for x in (ids, action[:, 1:], real[:, 1:])]
         return tensors[0], tensors[1], tensors[2] - tensors[1]
-
-
-def demonstrate(
-    env: Any,
-    tasks: Iterable[Mapping[str, Any]],
-    chat: TurnTokenizer,
-    *,
-    policy: Any = None,
-    opening: Opening | None = None,
-) -> Iterator[Trajectory]:
-    """Let an expert play tasks.
-
-    Args:
-        env: A ``TextEnv``, wrapped or not.
-        tasks: Reset options, one per episode.
-        chat: Turns texts into tokens.
-        policy: Has ``act(observation, info) -> str``; default: the environment's own oracle.
-        opening: Makes the first messages; default: the first observation as a user message.
-
-    Yields:
-        One trajectory per task, with log-probabilities 0.
-    """
-    expert = env.unwrapped.oracle() if policy is None else policy
-    begin = opening or system_opening()
-    for options in tasks:
-        observation, info = env.reset(options=dict(options))
-        trajectory = Trajectory(task_id=info["task_id"], horizon=info["horizon"])
-        context, done = chat.start(begin(observation, info)), False
-        while not done:
-            text = expert.act(observation, info)
-            ids = chat.encode_action(text)
-            turn = Turn(context, ids, [0.0] * len(ids), text=text, observation=observation)
-            observation, reward, terminated, truncated, info = env.step(text)
-            turn.reward, turn.valid = float(reward), bool(info["action_valid"])
-            trajectory.turns.append(turn)
-            context, done = chat.observe(observation), terminated or truncated
-        trajectory.turns[0].fresh = True
-        trajectory.stop_reason, trajectory.success = info["stop_reason"], info["success"]
-        trajectory.score, trajectory.observation = float(info["score"]), observation
-        yield trajectory

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
+from trainers.ranges import Count, Positive, Whole
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -42,24 +43,24 @@ PATTERN = r"[a-z]+\[|\]|[$#]?[0-9]+|[A-Za-z]+(?:['-][A-Za-z]+)*|\n|[^\s\w]"
 class TinyConfig:
     """Size of the model; the defaults are 0.34 M weights with a vocabulary of 170."""
 
-    hidden: int = 64
+    hidden: Count = 64
     """Width."""
-    layers: int = 4
+    layers: Count = 4
     """Depth."""
-    heads: int = 4
+    heads: Count = 4
     """Attention heads, of queries and of keys alike."""
-    head_dim: int | None = 32
+    head_dim: Count | None = 32
     """Width of a head; None: ``hidden / heads``."""
-    intermediate: int = 256
+    intermediate: Count = 256
     """Width of the feed-forward layer."""
-    context: int = 1024
+    context: Count = 1024
     """Most positions."""
-    rope_theta: float = 10_000.0
+    rope_theta: Positive = 10_000.0
     """Base of the rotary embedding."""
-    init: float = 0.1
+    init: Positive = 0.1
     """Standard deviation of the initial weights; so small a model learns to copy words in half the
     steps that 0.02 takes."""
-    seed: int = 0
+    seed: Whole = 0
     """Seed of the initial weights; the global generator is left as it was."""
 
 

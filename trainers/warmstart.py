@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from agentgym.errors import EnvFailure
-from agentgym.policies.base import Policy
 from agentgym.policies.oracle import OraclePolicy
 from agentgym.policies.random import RandomPolicy
-from trainers.config import SftConfig
+from trainers.config import TINY, SftConfig, known
 from trainers.copying import CopySettings, teach_copying
+from trainers.demonstrations import Demonstration, encode, watch
 from trainers.folder import COMPLETE, RunFolder
 from trainers.gate import Gate
 from trainers.plan import TRAIN, GuardedEnv, Plan
-from trainers.policy import TINY, PolicyModel, build_tiny, load_policy, task_prompt
+from trainers.policy import PolicyModel, build_tiny, load_policy, task_prompt
 from trainers.progress import Display
-from trainers.rollouts.trajectory import Trajectory, to_rows
-from trainers.sft import Sft, SftSettings, demonstrate
+from trainers.rollouts.trajectory import to_rows
+from trainers.sft import Sft, SftSettings
 
 FINISHED = "warm-start"
 PREFIX = "sft"
-DEFAULT_STEPS = 1600
-TINY_RATE, PRETRAINED_RATE = 6e-3, 1e-5
-"""Learning rates of a fresh tiny model and of a pretrained one."""
 VOCABULARY_EPISODES = 2000
+"""Demonstrations from which a tiny policy has its words."""
 
 
 def warm_start(plan: Plan, folder: RunFolder, display: Display) -> PolicyModel:
@@ -48,11 +46,15 @@ def warm_start(plan: Plan, folder: RunFolder, display: Display) -> PolicyModel:
         system = None if plan.config.model == TINY else task_prompt(env.base)
         steps = imitation_steps(plan)
         if not (finished / COMPLETE).exists():
-            policy = _fresh(plan, env, system)
+            player = OraclePolicy(env) if plan.has_expert else RandomPolicy(plan.config.seed)
+            shown = watch(env, demonstration_tasks(plan, env), player)
+            words = VOCABULARY_EPISODES if plan.config.model == TINY else 0
+            first = list(islice(shown, words))
+            policy = _fresh(plan, system, first)
             if not steps and plan.config.model != TINY:
                 return policy  # Nothing to keep: a copy of a pretrained model may be large.
             if steps:
-                _imitate(plan, folder, display, policy, env, steps)
+                _imitate(plan, folder, display, policy, chain(first, shown), steps)
             policy.save(finished)
             (finished / COMPLETE).touch()
     finally:
@@ -70,78 +72,16 @@ def demonstration_tasks(plan: Plan, env: GuardedEnv) -> list[dict[str, Any]]:
     return [{"split": TRAIN, "index": int(index)} for index in order]
 
 
-def spoken_texts(
-    env: GuardedEnv, tasks: Iterable[Mapping[str, Any]], player: Policy
-) -> Iterator[str]:
-    """Yield every text of a player's episodes: observations and actions.
-
-    An episode ends where its environment fails.
-
-    Raises:
-        EnvFailure: The environment failed at the start of every one.
-    """
-    failure, begun = None, False
-    for options in tasks:
-        try:
-            for text in _episode(env, options, player):
-                begun = True
-                yield text
-        except EnvFailure as error:
-            failure = error
-    if failure is not None and not begun:
-        raise EnvFailure(f"expected episodes to learn words from, but all failed; last: {failure}")
-
-
-def _episode(env: GuardedEnv, options: Mapping[str, Any], player: Policy) -> Iterator[str]:
-    """Yield the texts of one episode."""
-    observation, info = env.reset(options=dict(options))
-    done = False
-    yield observation
-    while not done:
-        action = player.act(observation, info)
-        observation, _, terminated, truncated, info = env.step(action)
-        done = terminated or truncated
-        yield action
-        yield observation
-
-
-def demonstrations(
-    env: GuardedEnv, tasks: Sequence[Mapping[str, Any]], policy: PolicyModel
-) -> list[Trajectory]:
-    """Let the expert play; episodes whose environment fails are left out.
-
-    Raises:
-        EnvFailure: The environment failed in every one.
-    """
-    played: list[Trajectory] = []
-    first = ""
-    for options in tasks:
-        try:
-            played += demonstrate(env, [options], policy.chat, opening=policy.opening)
-        except EnvFailure as error:
-            first = first or str(error)
-    if not played:
-        raise EnvFailure(
-            f"expected demonstrations of the expert, but all {len(tasks)} failed; first: {first}"
-        )
-    return played
-
-
 def imitation_steps(plan: Plan) -> int:
     """Return the most steps of the warm start; 0: there is none."""
-    asked = plan.config.sft.max_steps
-    if asked is not None:
-        return asked
-    return DEFAULT_STEPS if plan.config.model == TINY and plan.has_expert else 0
+    return known(plan.config.sft.max_steps)
 
 
-def _fresh(plan: Plan, env: GuardedEnv, system: str | None) -> PolicyModel:
-    """Build the tiny policy, or load the pretrained one."""
+def _fresh(plan: Plan, system: str | None, first: Iterable[Demonstration]) -> PolicyModel:
+    """Build the tiny policy with the words of the first episodes, or load the pretrained one."""
     if plan.config.model != TINY:
         return load_policy(plan, plan.config.model, system)
-    tasks = demonstration_tasks(plan, env)[:VOCABULARY_EPISODES]
-    player = OraclePolicy(env) if plan.has_expert else RandomPolicy(plan.config.seed)
-    return build_tiny(plan, spoken_texts(env, tasks, player))
+    return build_tiny(plan, (text for episode in first for text in episode.texts))
 
 
 def _imitate(
@@ -149,13 +89,13 @@ def _imitate(
     folder: RunFolder,
     display: Display,
     policy: PolicyModel,
-    env: GuardedEnv,
+    shown: Iterable[Demonstration],
     steps: int,
 ) -> None:
     """Run the supervised phase from the latest checkpoint to the gate."""
     config = plan.config.sft
     display.phase("watch expert", 1)
-    rows = to_rows(demonstrations(env, demonstration_tasks(plan, env), policy))
+    rows = to_rows(list(encode(shown, policy.chat, policy.opening)))
     display.update(1, demonstrations=len(rows))
     sft = Sft(policy.model, rows, policy.chat.pad_id, _settings(plan, steps))
     checkpoint = folder.latest_checkpoint(PREFIX)
@@ -192,7 +132,7 @@ def _settings(plan: Plan, steps: int) -> SftSettings:
     return SftSettings(
         steps=steps,
         batch_size=config.batch_size,
-        lr=config.lr or (TINY_RATE if plan.config.model == TINY else PRETRAINED_RATE),
+        lr=known(config.lr),
         observation_weight=config.observation_weight,
         gate_every=config.gate_every,
         seed=plan.config.seed,

@@ -17,7 +17,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -142,32 +142,36 @@ class BM25Index:
             The index.
 
         Raises:
-            DataError: The folder holds no index, or one of another format.
+            DataError: The folder holds no index, one of another format, or one whose parts do not
+                fit together. Values are not compared with what was saved: a folder that may be
+                damaged is stored with :func:`agentgym.caching.save_folder`.
         """
         folder = Path(path)
         try:
             meta = json.loads((folder / "index.json").read_text())
-            mode: Literal["r"] | None = "r" if mmap else None
-            arrays = {name: np.load(folder / f"{name}.npy", mmap_mode=mode) for name in _ARRAYS}
+            if meta["format"] != FORMAT:
+                raise ValueError(f"its format is {meta['format']!r}")
+            k1, b, documents = float(meta["k1"]), float(meta["b"]), meta["documents"]
+            arrays = {
+                name: postings.read_array(folder / f"{name}.npy", mmap=mmap) for name in _ARRAYS
+            }
             ids, terms = (
                 (folder / f"{name}.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
                 for name in ("ids", "terms")
             )
-        except (OSError, ValueError) as error:
+            ids, terms = ids if documents else [], terms if len(arrays["pointers"]) > 1 else []
+            postings.check_arrays(arrays, documents, len(terms))
+            if len(ids) != documents or len(set(terms)) < len(terms):
+                raise ValueError(f"it has {documents} documents, {len(ids)} ids, or terms twice")
+        except (
+            OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError
+        ) as error:  # fmt: skip
             raise DataError(
-                f"expected a BM25 index in {folder}, but it cannot be read ({error}); build it "
-                "again with BM25Index.build(...).save(...)"
+                f"expected a BM25 index of format {FORMAT!r} in {folder}, but it cannot be read "
+                f"({type(error).__name__}: {error}); build it again with "
+                "BM25Index.build(...).save(...)"
             ) from error
-        if meta.get("format") != FORMAT:
-            raise DataError(
-                f"expected an index of format {FORMAT!r} in {folder}, got {meta.get('format')!r}; "
-                "build it again with BM25Index.build(...).save(...)"
-            )
-        if not meta["documents"]:
-            ids = []
-        if len(arrays["pointers"]) == 1:
-            terms = []
-        return cls(ids, terms, arrays, k1=meta["k1"], b=meta["b"], path=folder)
+        return cls(ids, terms, arrays, k1=k1, b=b, path=folder)
 
     # -- searching ------------------------------------------------------------------------------
 

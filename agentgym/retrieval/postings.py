@@ -5,12 +5,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, DataError
 from agentgym.retrieval.analysis import term, words
 
 Floats = npt.NDArray[np.float32]
@@ -21,6 +23,17 @@ CHUNK = 16384
 EXACT_LENGTHS = 24
 """Lengths below this are stored exactly; 255 minus the 231 codes that Lucene's byte needs above."""
 LARGEST_TF = 65535
+
+
+_LAYOUT = {
+    "pointers": (np.int64, "terms"),
+    "documents": (np.int32, "postings"),
+    "frequencies": (np.uint16, "postings"),
+    "impacts": (np.float32, "postings"),
+    "inverse_norms": (np.float32, "documents"),
+    "ranks": (np.int32, "documents"),
+}
+"""Type and size of each array of an index."""
 
 
 class Vocabulary(dict[str, int]):
@@ -90,6 +103,58 @@ def check_ids(ids: Sequence[str], documents: int) -> None:
     wrong = next((i for i in ids if not isinstance(i, str) or "\0" in i), None)
     if wrong is not None:
         raise ConfigurationError(f"expected ids to be str without NUL characters, got {wrong!r}")
+
+
+def read_array(path: Path, *, mmap: bool = True) -> npt.NDArray[Any]:
+    """Read a ``.npy`` file.
+
+    Args:
+        path: The file.
+        mmap: Whether to map it, read-only.
+
+    Returns:
+        The array.
+
+    Raises:
+        DataError: The file is missing or damaged.
+    """
+    try:
+        return cast(
+            npt.NDArray[Any], np.load(path, mmap_mode="r" if mmap else None, allow_pickle=False)
+        )
+    # numpy reads the header as a Python literal, so a damaged one fails as damaged Python does.
+    except (OSError, ValueError, EOFError, SyntaxError, TypeError, TokenError) as error:
+        raise DataError(
+            f"expected an array in {path}, but it cannot be read ({type(error).__name__}: "
+            f"{error}); make its folder again"
+        ) from error
+
+
+def check_arrays(arrays: dict[str, Ints], documents: int, terms: int) -> None:
+    """Refuse arrays that do not belong to one index.
+
+    Args:
+        arrays: The arrays of an index, by name.
+        documents: Number of its documents.
+        terms: Number of its terms.
+
+    Raises:
+        ValueError: A type, size or position does not fit; the message names the array.
+    """
+    pointers, rows = arrays["pointers"], arrays["documents"]
+    size = int(pointers[-1]) if pointers.shape == (terms + 1,) else 0
+    for name, (dtype, sizes) in _LAYOUT.items():
+        wanted = {"terms": terms + 1, "postings": size, "documents": documents}[sizes]
+        found = arrays[name]
+        if found.dtype != dtype or found.shape != (wanted,):
+            raise ValueError(
+                f"{name}.npy should hold {wanted} of {np.dtype(dtype)}, not {found.shape} of "
+                f"{found.dtype}"
+            )
+    if pointers[0] or np.any(pointers[1:] < pointers[:-1]):
+        raise ValueError("pointers.npy does not rise from 0")
+    if size and not 0 <= rows.min() <= rows.max() < documents:
+        raise ValueError(f"documents.npy names others than the {documents} documents")
 
 
 def _quantised(lengths: Ints) -> Ints:

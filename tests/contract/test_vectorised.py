@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 from agentgym.registration import FAMILIES
 from agentgym.vector import TextVectorEnv
+from agentgym.vector.choice import BACKENDS
 from tests.contract.playing import WORDS
 
 REGISTERED = [family.id for family in FAMILIES]
@@ -46,7 +47,7 @@ def test_gymnasiums_pipes_equal_its_loop(env_id: str, expected: list[Any]) -> No
     assert run(envs) == expected
 
 
-@pytest.mark.parametrize("backend", ["inprocess", "thread", "process"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_our_vector_env_equals_gymnasiums(env_id: str, expected: list[Any], backend: str) -> None:
     if env_id in REGISTERED:
         envs = gymnasium.make_vec(

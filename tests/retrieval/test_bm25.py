@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 from collections import Counter
@@ -135,4 +136,55 @@ def test_a_folder_without_index_is_refused(tmp_path: Path) -> None:
     BM25Index.build(["a"]).save(tmp_path)
     (tmp_path / "index.json").write_text('{"format": "other"}')
     with pytest.raises(DataError, match="format"):
+        BM25Index.open(tmp_path)
+
+
+PARTS = ("pointers.npy", "documents.npy", "frequencies.npy", "impacts.npy", "inverse_norms.npy",
+         "ranks.npy", "ids.txt", "terms.txt", "index.json")  # fmt: skip
+HEADER = b"\x93NUMPY\x01\x00\x46\x00"
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("data", [None, b"", b"\xff\xfe", HEADER, HEADER + b"{][" + b" " * 70,
+                                  b"[]", b"{}", b"x\0y\0z\0q\0r", b"[" * 99_999])  # fmt: skip
+def test_an_index_with_a_damaged_part_is_refused(
+    part: str, data: bytes | None, tmp_path: Path
+) -> None:
+    index = BM25Index.build(["red shoe", "red red hat", "blue hat " * 40], ["x", "y", "z"])
+    index.save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(PARTS)
+    (tmp_path / part).unlink() if data is None else (tmp_path / part).write_bytes(data)
+    with pytest.raises(DataError, match="expected a BM25 index"):
+        BM25Index.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("documents", 4), ("documents", "3"), ("documents", 1e999), ("k1", "x"),
+                       ("k1", 10**400), ("b", None), ("format", None)],
+)  # fmt: skip
+def test_wrong_facts_about_an_index_are_refused(key: str, value: object, tmp_path: Path) -> None:
+    BM25Index.build(["red shoe", "red red hat", "blue hat"]).save(tmp_path)
+    facts = json.loads((tmp_path / "index.json").read_text())
+    (tmp_path / "index.json").write_text(json.dumps({**facts, key: value}))
+    with pytest.raises(DataError, match="expected a BM25 index"):
+        BM25Index.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("part", "values"),
+    [
+        ("documents", [0, 9, 1, 1, 2, 2]), ("documents", [0, -1, 1, 1, 2, 2]),
+        ("documents", [0, 1]), ("pointers", [0, 9, 1, 4, 6]), ("pointers", [1, 2, 3, 4, 6]),
+        ("ranks", [0]), ("inverse_norms", [[0.1, 0.2, 0.3]]), ("impacts", ["a"] * 6),
+    ],
+)  # fmt: skip
+def test_arrays_that_do_not_fit_together_are_refused(
+    part: str, values: list[object], tmp_path: Path
+) -> None:
+    index = BM25Index.build(["red shoe", "red red hat", "blue hat " * 40], ["x", "y", "z"])
+    index.save(tmp_path)
+    path = tmp_path / f"{part}.npy"
+    kind = None if isinstance(values[0], str) else np.load(path).dtype
+    np.save(path, np.array(values, kind))
+    with pytest.raises(DataError, match=f"{part}.npy"):
         BM25Index.open(tmp_path)

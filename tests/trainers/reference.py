@@ -65,8 +65,8 @@ def target(
     batch = replace(batch, aux={**batch.aux, **aux})
     if logp_old is not None:
         batch = replace(batch, logp_old=logp_old)
-    batch = shape_rewards(batch, preset.shapers)
     masks = apply_filters(batch, (FAILED, *preset.filters))
+    batch = shape_rewards(batch, preset.shapers)
     credit = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
     loss = replace(preset.loss, const=preset.loss.const or const)
     u = loss_coefficients(batch, logp, credit, loss, train=masks.train)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.episodes import read_episodes, replay
+from agentgym.errors import EnvFailure
 from tests.toy import ToyTasks
 from tests.trainers import toy_runs
 from trainers.arms import Arms, to_row
@@ -107,10 +108,56 @@ def test_an_arm_whose_every_episode_failed_is_an_error_and_not_kept(tmp_path):
     assert "sft" not in arms(tmp_path / "run")
 
 
-def test_an_expert_no_better_than_chance_is_noticed_before_any_training(tmp_path):
+def test_an_expert_no_better_than_chance_gives_no_scale(tmp_path):
     made = arms(tmp_path / "run", env=toy_runs.EASY_ID)
-    with pytest.raises(ConfigurationError, match="oracle's score to be above random's"):
-        made.add_baselines()
+    made.add_baselines()
+    assert made.scale is None
+    assert "these tasks need no skill" in made.no_scale
+
+
+def test_an_expert_that_does_not_get_there_in_time_is_no_100(tmp_path):
+    """Two turns are enough for few of the tasks, and the others are half solved then."""
+    made = arms(tmp_path / "run", eval__horizon=2)
+    made.add_baselines()
+    made.add("sft", episodes(made, SFT))
+    made.add("rl", episodes(made, RL))
+    shown = made.summary()["eval"]
+    assert 0 < shown["oracle"]["score_mean"] < 1
+    assert {arm["scaled"] for arm in shown.values()} == {None}
+    assert "The expert solves only 0 of these 8 tasks within 2 turns" in made.no_scale
+    whole = arms(tmp_path / "whole", eval__horizon=5)
+    whole.add_baselines()
+    assert not whole.no_scale
+    assert whole.scale is not None
+    assert whole.scale[0] < whole.scale[1] == 1.0
+
+
+def test_without_an_expert_there_is_no_such_arm(tmp_path):
+    made = arms(
+        tmp_path / "run", env=toy_runs.NO_EXPERT_ID, sft__max_steps=None, sft__demonstrations=1
+    )
+    made.add_baselines()
+    made.add("sft", episodes(made, SFT))
+    made.add("rl", episodes(made, RL))
+    shown = made.summary()["eval"]
+    assert list(shown) == ["random", "sft", "rl"]
+    assert {arm["scaled"] for arm in shown.values()} == {None}
+    assert "has no expert" in made.no_scale
+
+
+def test_the_episodes_of_the_baselines_are_kept_and_replay(tmp_path):
+    """Also after a kill in the middle of them."""
+    made = arms(tmp_path / "run")
+    path = RunFolder(tmp_path / "run").eval_episodes("random")
+    path.parent.mkdir()
+    path.write_text("{}\n")
+    made.add_baselines()
+    for arm in ("random", "oracle"):
+        records = list(read_episodes(RunFolder(tmp_path / "run").eval_episodes(arm)))
+        assert [record.task_id for record in records] == list(made.panel.ids)
+        assert {record.policy for record in records} == {arm}
+        assert {record.panel_sha256 for record in records} == {made.panel.sha256}
+        assert all(replay(record).equal for record in records)
 
 
 def test_baselines_play_at_the_full_horizon(tmp_path):

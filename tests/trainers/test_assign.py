@@ -48,7 +48,7 @@ def biting(name: str):
     """A preset with settings under which each of its parts has a say."""
     preset = get_preset(name)
     shapers = tuple(
-        Overlong(limit=12, cache=10) if isinstance(part, Overlong) else part
+        Overlong(limit=12, share=10 / 12) if isinstance(part, Overlong) else part
         for part in preset.shapers
     )
     return replace(preset, shapers=shapers)

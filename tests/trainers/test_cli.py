@@ -40,14 +40,14 @@ def sentence(capsys: pytest.CaptureFixture[str]) -> str:
     [
         ({"env": "nope"}, "expected the name of an environment (alfworld, textworld, webshop"),
         ({"env_args": "split=exam"}, "expected a split of toy: one of train, valid, test"),
-        ({"env_args": "colour=red"}, "expected --env-args that agentgym-test/Toy-v0 takes"),
+        ({"env_args": "colour=red"}, "expected arguments of ToyEnv among"),
         ({"preset": "nope"}, "expected a preset of"),
         ({"preset": "mt-ppo"}, "needs critic"),
         ({"horizon": "5,x"}, "expected turn budgets such as '8' or '5,8,10', got '5,x'"),
         ({"model": "/no/such/model"}, "expected --model to be 'tiny', a folder or a hub id"),
         ({"model": "nobody/nothing"}, "expected --model to be 'tiny', a folder or a hub id"),
         ({"seed": -1}, "expected --seed to be at least 0, got -1"),
-        ({"rl__micro_batch": 5}, "expected --rl.micro-batch to divide"),
+        ({"rl__minibatches": 3}, "expected --rl.minibatches to divide"),
     ],
 )
 def test_bad_input_is_one_sentence_and_makes_no_folder(tmp_path, capsys, changes, expected):
@@ -303,10 +303,10 @@ def test_an_environment_that_fails_now_and_then_costs_these_episodes_only(tmp_pa
         "RuntimeError: no power",
         "ZeroDivisionError: short circuit\nin the second line",
     }
-    assert "error" not in {
-        json.loads(line)["stop_reason"]
-        for line in (out / "episodes.jsonl").read_text().splitlines()
-    }
+    logged = [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
+    lost = [episode for episode in logged if episode["stop_reason"] == "error"]
+    assert lost, "these are what a log is opened for"
+    assert {episode["details"]["error"] for episode in lost} <= reasons
 
 
 def test_an_environment_that_always_fails_is_one_sentence(tmp_path, capsys):
@@ -331,7 +331,7 @@ def test_an_environment_that_breaks_in_training_is_one_sentence_and_can_be_mende
     with monkeypatch.context() as patch:
         patch.setattr("trainers.arms.Arms.add_baselines", broken_after(patch, ToyEnv))
         assert main(toy_runs.arguments(out, **QUICK)) == 2
-    assert "failed; last: RuntimeError: cut" in sentence(capsys)
+    assert "failed; first: RuntimeError: cut" in sentence(capsys)
     assert main(toy_runs.arguments(out, "--resume", **QUICK)) == 0
 
 

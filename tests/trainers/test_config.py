@@ -1,21 +1,17 @@
 from __future__ import annotations
 
+import dataclasses
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentgym.errors import ConfigurationError
 from trainers.cli import parse_config
-from trainers.config import (
-    ABOVE_ZERO,
-    AT_LEAST_ONE,
-    AT_LEAST_ZERO,
-    TrainConfig,
-    override,
-    parse_env_args,
-    to_dict,
-    validate,
-)
+from trainers.config import TrainConfig, override, parse_env_args, to_dict, validate
+from trainers.ranges import Range, ranges_of
 
 DEFAULT = TrainConfig(env="webshop")
 
@@ -29,20 +25,44 @@ def nested(flag: str, value: float) -> dict:
     return values
 
 
+def numbers(part: Any = DEFAULT, prefix: str = "--") -> dict[str, str]:
+    """Type of every setting that is a number, by flag."""
+    found: dict[str, str] = {}
+    for item in dataclasses.fields(part):
+        flag, value = prefix + item.name.replace("_", "-"), getattr(part, item.name)
+        if dataclasses.is_dataclass(value):
+            found |= numbers(value, f"{flag}.")
+        elif re.search("int|float|Count|Whole|Positive|NotNegative|Share", str(item.type)):
+            found[flag] = str(item.type)
+    return found
+
+
+RANGES: dict[str, Range] = ranges_of(DEFAULT)
+
+
+def outside(allowed: Range) -> Iterator[float]:
+    """Numbers that a range does not hold."""
+    yield allowed.least if allowed.open else allowed.least - 1
+    yield float("nan")
+    yield allowed.below
+
+
 def test_the_defaults_are_valid():
     validate(DEFAULT)
+
+
+def test_every_number_of_the_command_line_has_a_range():
+    assert set(RANGES) == set(numbers())
+    assert {"--lora.alpha", "--lora.dropout", "--tiny.init", "--tiny.rope-theta"} <= set(RANGES)
 
 
 @pytest.mark.parametrize(
     ("flag", "value"),
     [
-        *((flag, 0) for flag in AT_LEAST_ONE),
-        *((flag, -1) for flag in AT_LEAST_ZERO),
-        *((flag, 0.0) for flag in ABOVE_ZERO),
-        *((flag, float("nan")) for flag in ABOVE_ZERO),
-        ("--rl.group-size", 1),
-        ("--rl.micro-batch", 7),
+        *((flag, value) for flag, allowed in RANGES.items() for value in outside(allowed)),
         ("--tiny.head-dim", 5),
+        ("--lora.dropout", 0.2),
+        ("--lora.dropout", -1),
     ],
 )
 def test_a_number_out_of_range_is_named_with_its_flag(flag, value):
@@ -52,9 +72,15 @@ def test_a_number_out_of_range_is_named_with_its_flag(flag, value):
     assert f"got {value}" in str(caught.value)
 
 
-@pytest.mark.parametrize("flag", [*AT_LEAST_ONE, *AT_LEAST_ZERO, *ABOVE_ZERO])
-def test_every_checked_flag_exists_on_the_command_line(flag):
-    assert parse_config(["--env=webshop", f"{flag}=2"]) == override(DEFAULT, nested(flag, 2))
+@pytest.mark.parametrize("flag", RANGES)
+def test_every_number_can_be_given_on_the_command_line(flag):
+    value = 0.5 if RANGES[flag].below == 1 else 2
+    given = parse_config(["--env=webshop", f"{flag}={value}"])
+    assert given == override(DEFAULT, nested(flag, value))
+
+
+def test_a_setting_that_is_left_open_is_in_every_range():
+    validate(override(DEFAULT, {"rl": {"lr": None}, "minutes": None}))
 
 
 def test_env_args_are_json_where_they_can_be():

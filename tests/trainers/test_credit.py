@@ -42,9 +42,18 @@ def test_harness_endings_train_nothing_but_stay_in_the_baseline():
 
 def test_zero_variance_groups_are_dropped():
     episodes = [episode(1.0), episode(1.0), episode(1.0, group=1), episode(0.0, group=1)]
-    credit = assign(episodes, get_preset("dapo"))
+    credit = assign(episodes, get_preset("dapo").within(99))
     assert credit.train.tolist() == [False] * 6 + [True] * 6
     assert credit.metrics["credit/zero_variance_groups"] == 0.5
+
+
+def test_groups_are_dropped_for_equal_outcomes_before_lengths_are_punished():
+    """DAPO samples until a group has right and wrong answers; lengths are no answers."""
+    equal = [episode(1.0, lengths=(4,)), episode(1.0, lengths=(8,))]
+    mixed = [episode(1.0, group=1, lengths=(4,)), episode(0.0, group=1, lengths=(8,))]
+    credit = assign([*equal, *mixed], get_preset("dapo").within(8))
+    assert credit.train.tolist() == [False] * 12 + [True] * 12
+    assert credit.batch.returns.tolist() == pytest.approx([1.0, 0.0, 1.0, -1.0])
 
 
 def test_aggregation_is_folded_into_the_advantage():
@@ -53,7 +62,7 @@ def test_aggregation_is_folded_into_the_advantage():
     credit = assign(episodes, preset)
     # 4 tokens, 2 rows: weight * T is 4 / 2 / 1 for the short row and 4 / 2 / 3 for the long one.
     assert credit.advantage.tolist() == pytest.approx([2.0, -2 / 3, -2 / 3, -2 / 3])
-    const = assign(episodes, get_preset("dr_grpo"), const=8.0)
+    const = assign(episodes, get_preset("dr_grpo").within(8))
     assert np.abs(const.advantage).tolist() == pytest.approx([4 / (2 * 8) / 2] * 4)
 
 

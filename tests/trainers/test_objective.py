@@ -12,7 +12,7 @@ import torch
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo_helpers import EASY, trainer
+from tests.trainers.grpo_helpers import EASY, log, trainer, weights
 from tests.trainers.reference import forward, gradients, target
 from trainers.algorithms import Loss, Overlong, get_preset
 from trainers.algorithms.presets import runnable
@@ -149,5 +149,17 @@ TURN_CREDIT = get_preset("default")
 )
 def test_gradient_of_turn_level_credit(tmp_path, loss):
     """The ratio of a row or a turn leaves every token its own advantage."""
-    preset = replace(TURN_CREDIT, loss=loss, shapers=(Overlong(limit=12, cache=10),))
+    preset = replace(TURN_CREDIT, loss=loss, shapers=(Overlong(limit=12, share=5 / 6),))
     assert max(relative_errors(tmp_path, preset)) < 1e-5
+
+
+def test_the_divergence_from_the_first_policy_is_logged(tmp_path):
+    """It is 0 at first and then grows; the reference is a copy, and stays as it was."""
+    envs = TextVectorEnv([Mixed] * 16)
+    made = trainer(tmp_path, preset="reinforce++", envs=envs, args={"steps": 4, "lr": 3e-2})
+    start = weights(made.model)
+    made.train()
+    divergence = log(made, "kl")
+    assert divergence[0] == pytest.approx(0.0, abs=1e-6)
+    assert divergence[-1] > 1e-4
+    assert all(torch.equal(a, b) for a, b in zip(start, weights(made._reference), strict=True))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
@@ -9,13 +11,84 @@ from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure, TaskNotFound
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import toy_runs
+from trainers.algorithms import PRESETS
+from trainers.algorithms.presets import runnable
 from trainers.cli import parse_config
 from trainers.defaults import FAMILY_DEFAULTS
+from trainers.folder import RunFolder
 from trainers.plan import GuardedEnv, make_env, make_plan
+from trainers.reinforce import reward_hooks
 
 
 def plan(*flags: str, **changes):
     return make_plan(toy_runs.config(Path("unused"), *flags, **changes))
+
+
+def test_the_default_run_is_the_one_that_was_measured():
+    """The numbers of README's tables: none may change by the way."""
+    made = make_plan(parse_config(["--env=webshop"]))
+    config, rl = made.config, made.config.rl
+    assert (config.horizon, config.every, config.steps, config.minutes) == ("5,7,9", 6, 100, 12)
+    assert (rl.groups, rl.group_size, rl.minibatches, rl.iterations) == (16, 8, 1, 1)
+    assert (rl.micro_batch, rl.lr, rl.invalid_penalty) == (32, 6e-4, 0.05)
+    assert (rl.turn_tokens, rl.episode_tokens) == (18, 512)
+    assert (config.sft.lr, config.sft.max_steps, config.sft.gate_success) == (6e-3, 1600, 0.45)
+    assert (config.eval.tasks, config.eval.horizon, config.fit) == (500, 9, True)
+
+
+@pytest.mark.parametrize(
+    ("flags", "rates", "steps", "minutes"),
+    [
+        (["--model=x"], (1e-5, 2e-5), 0, 0),
+        (["--model=x", "--lora.r=0"], (1e-5, 1e-6), 0, 0),
+        (["--steps=9"], (6e-3, 6e-4), 1600, 0),
+    ],
+)
+def test_other_policies_have_defaults_of_their_own(flags, rates, steps, minutes):
+    config = make_plan(parse_config([f"--env={TOY_ID}", "--eval.tasks=10", *flags])).config
+    assert ((config.sft.lr, config.rl.lr), config.sft.max_steps) == (rates, steps)
+    assert config.minutes == minutes
+
+
+def open_settings(part: Any, prefix: str = "") -> set[str]:
+    """Settings that are None."""
+    found = set()
+    for item in dataclasses.fields(part):
+        value, name = getattr(part, item.name), f"{prefix}{item.name}"
+        if dataclasses.is_dataclass(value):
+            found |= open_settings(value, f"{name}.")
+        elif value is None:
+            found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("model", ["tiny", "some/model"])
+def test_a_plan_leaves_no_setting_open_and_keeps_what_it_filled_in(model):
+    config = parse_config([f"--env={TOY_ID}", f"--model={model}"])
+    made = make_plan(config)
+    assert open_settings(made.config) == {"out"}
+    filled = flat(made.resolved())
+    assert open_settings(config) - {"out"} <= set(filled)
+    assert filled["rl.lr"] == made.config.rl.lr
+
+
+def flat(values: Any, prefix: str = "") -> dict[str, Any]:
+    """Nested mappings under names such as ``rl.lr``."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        nested = isinstance(value, dict)
+        found |= flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
+    return found
+
+
+def test_a_run_is_not_resumed_with_another_default(tmp_path, monkeypatch):
+    config = toy_runs.config(tmp_path, rl__lr=None)
+    RunFolder.open(tmp_path, config, make_plan(config).resolved()).close()
+    again = dataclasses.replace(config, resume=True)
+    RunFolder.open(tmp_path, again, make_plan(again).resolved()).close()
+    monkeypatch.setattr("trainers.resolve.TINY_RATES", (6e-3, 7e-4))
+    with pytest.raises(ConfigurationError, match=r"resolved.rl.lr was 0.0006 and is 0.0007"):
+        RunFolder.open(tmp_path, again, make_plan(again).resolved())
 
 
 def test_a_plan_has_every_default_filled_in():
@@ -64,7 +137,7 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
         ({"env": "agentgym/Nope-v0"}, r"name of an environment .*got 'agentgym/Nope-v0'"),
         ({"env": "CartPole-v1"}, "environment of text .*got CartPoleEnv"),
         ({"env": "agentgym-test/Foreign-v0"}, "environment of text .*got ForeignEnv"),
-        ({"env_args": "colour=red"}, "--env-args that agentgym-test/Toy-v0 takes.*'colour'"),
+        ({"env_args": "colour=red"}, "arguments of ToyEnv among .*got 'colour'"),
         ({"env_args": "max_turns=no"}, "max_turns to be an integer.*got 'no'"),
         ({"env_args": "colour"}, "name=value.*got 'colour'"),
         ({"preset": "grpoo"}, "preset of .*grpo.*got 'grpoo'"),
@@ -115,7 +188,7 @@ def test_planning_needs_no_torch():
     assert subprocess.run([sys.executable, "-c", code], cwd=toy_runs.ROOT).returncode == 0
 
 
-# -- environments that fail ------------------------------------------------------------------------
+# -- environments that fail --------------------------------------------------------------------
 
 
 class Fussy(ToyEnv):
@@ -192,3 +265,91 @@ def test_an_environment_of_another_module_is_imported():
     assert plan.env_id == "agentgym-test/Toy-v0"
     with pytest.raises(ConfigurationError, match="can be imported"):
         make_plan(parse_config(["--env", "no.such.module:Toy-v0"]))
+
+
+# -- presets: a flag, else the preset, else the family ------------------------------------------
+
+
+def test_a_preset_goes_before_the_family_and_after_the_flags():
+    made = plan(preset="scalinginter", horizon=None, every=None, steps=None, rl__group_size=None)
+    assert (made.schedule.rounds, made.schedule.every) == ((5, 8, 10), 100)
+    assert (made.steps, made.full_horizon, made.config.rl.group_size) == (300, 10, 8)
+    made = plan(preset="scalinginter", horizon="3,4", every=7, steps=5, rl__group_size=2)
+    assert (made.schedule.rounds, made.schedule.every, made.steps) == ((3, 4), 7, 5)
+    assert (made.full_horizon, made.config.rl.group_size) == (4, 2)
+    made = plan(preset="scalinginter", horizon="3,4", every=None, steps=None)
+    assert (made.schedule.rounds, made.schedule.every) == ((3, 4), 100)
+
+
+@pytest.mark.parametrize("name", runnable())
+def test_a_preset_runs_with_the_paper_s_sizes(name):
+    preset = PRESETS[name]
+    rl = plan(preset=name, rl__groups=None, rl__group_size=None, rl__micro_batch=None).config.rl
+    assert rl.group_size == (preset.group_size or 8)
+    assert rl.groups == (preset.groups or 16)
+    assert (rl.minibatches, rl.iterations) == (preset.minibatches, preset.iterations)
+    assert rl.groups * rl.group_size % (rl.minibatches * rl.micro_batch) == 0
+
+
+def test_flags_decide_on_the_updates():
+    rl = plan(preset="dapo", rl__minibatches=4, rl__iterations=3).config.rl
+    assert (rl.minibatches, rl.iterations, rl.micro_batch) == (4, 3, 4)
+    assert plan(preset="dapo", rl__minibatches=4, rl__iterations=3).updates == 12
+    small = plan(preset="dapo", rl__groups=3, rl__group_size=4).config.rl
+    assert small.minibatches == 12, "of 12 episodes a preset makes no 16 parts"
+    with pytest.raises(ConfigurationError, match=r"--rl.minibatches to divide .* = 16, got 5"):
+        plan(preset="dapo", rl__minibatches=5)
+
+
+def test_default_rounds_do_not_exceed_max_turns_and_flags_may():
+    made = plan(preset="scalinginter", horizon=None, env_args="max_turns=6")
+    assert (made.schedule.rounds, made.full_horizon) == ((5, 6), 6)
+    assert plan(horizon=None, env_args="max_turns=6").schedule.rounds == (5, 6)
+    assert plan(horizon="3,7", env_args="max_turns=6").schedule.rounds == (3, 7)
+
+
+def test_groups_of_one_are_for_presets_that_compare_no_episodes_of_a_task():
+    assert plan(preset="reinforce++", rl__group_size=None).config.rl.group_size == 1
+    with pytest.raises(ConfigurationError, match="preset 'dapo' compares the episodes of a task"):
+        plan(preset="dapo", rl__group_size=1)
+    with pytest.raises(ConfigurationError, match="at least 2 episodes per step"):
+        plan(preset="reinforce++", rl__group_size=1, rl__groups=1)
+
+
+@pytest.mark.parametrize(
+    ("preset", "flag", "hook", "correction"),
+    [
+        ("turn-loo", None, [0.05], None),
+        ("turn-loo", 0.2, [0.2], None),
+        ("turn-loo", 0, [], None),
+        ("gigpo", None, [], 0.1),
+        ("gigpo", 0.2, [], 0.2),
+        ("gigpo", 0, [], 0),
+    ],
+)
+def test_an_invalid_turn_is_charged_once(preset, flag, hook, correction):
+    made = plan(preset=preset, rl__invalid_penalty=flag)
+    charges = [h.penalty for h in reward_hooks(made) if h.name == "invalid_action"]
+    assert charges == hook
+    assert made.preset.invalid_penalty == correction
+
+
+# -- environments without an expert --------------------------------------------------------------
+
+
+def test_an_environment_without_an_expert_is_trained_without_demonstrations():
+    assert plan().has_expert
+    lonely = {"env": "agentgym-test/NoExpert-v0", "sft__max_steps": None}
+    made = plan(**lonely)
+    assert not made.has_expert
+    assert (made.fit, made.config.sft.max_steps) == (False, 0)
+    assert plan(**lonely | {"sft__max_steps": 0}).config.sft.max_steps == 0
+    with pytest.raises(ConfigurationError, match=r"--sft.max-steps 0, because toy has no expert"):
+        plan(**lonely | {"sft__max_steps": 9})
+    with pytest.raises(ConfigurationError, match=r"lengths are known.*pass --no-fit"):
+        plan("--fit", **lonely)
+
+
+@pytest.mark.parametrize("env", [toy_runs.FLAKY_ID, toy_runs.BROKEN_ID])
+def test_a_failing_start_does_not_hide_an_expert(env):
+    assert plan(env=env).has_expert

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,10 @@ def trained(out: Path, model: Path, *flags: str, **changes: Any) -> dict[str, An
 
 @pytest.fixture(scope="module")
 def lora_run(chat_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run with adapters."""
+    """A finished run with adapters, on a model named by a relative path."""
     out = tmp_path_factory.mktemp("lora") / "run"
     before = toy_runs.files(chat_model)
-    trained(out, chat_model)
+    trained(out, Path(os.path.relpath(chat_model)))
     assert toy_runs.files(chat_model) == before
     return out
 
@@ -72,7 +73,9 @@ def test_the_trained_adapters_can_be_loaded_on_the_unchanged_base(chat_model, lo
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     result = lora_run / "checkpoints" / "trained"
-    assert json.loads((result / "adapter_config.json").read_text())["r"] == 16
+    config = json.loads((result / "adapter_config.json").read_text())
+    assert config["r"] == 16
+    assert config["base_model_name_or_path"] == str(chat_model.resolve())
     tokenizer = AutoTokenizer.from_pretrained(result)
     assert "</think>" in tokenizer.chat_template
     loaded = AutoPeftModelForCausalLM.from_pretrained(result)

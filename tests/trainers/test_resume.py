@@ -25,8 +25,10 @@ def assert_same_run(folder: Path, whole: Path) -> None:
     for phase, records in expected.items():
         assert resumed[phase] == records, phase
     assert toy_runs.summary(folder) == toy_runs.summary(whole)
-    episodes = [(path / "episodes.jsonl").read_bytes() for path in (folder, whole)]
-    assert episodes[0] == episodes[1]
+    names = [path.relative_to(whole) for path in whole.rglob("*.jsonl") if path.stem != "metrics"]
+    assert {path.stem for path in names} >= {"episodes", "random", "oracle", "sft", "rl"}
+    for name in names:
+        assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
     for name in ("warm-start", "trained"):
         weights = [
             load_file(p / "checkpoints" / name / "model.safetensors") for p in (folder, whole)
@@ -74,12 +76,20 @@ MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "while the gate is asked": (LOG, {"phase": "sft", "step": 20, "success": ...}),
     "before the warm start is marked as complete": ("trainers.policy.PolicyModel.save", {}),
     "after the warm start": ("trainers.reinforce.make_trainer", {}),
+    "between the warm start's episodes and their result": (
+        "trainers.episode_log.EpisodeLog.replace",
+        {"arm": "sft"},
+    ),
     "after the warm start was evaluated": (LOG, {"arm": "sft"}),
     "after the first validation": (LOG, {"phase": "valid", "step": 0}),
     "before the first checkpoint": (LOG, {"phase": "rl", "step": 1}),
     "in the middle of the first checkpoint": ("transformers.Trainer._save_rng_state", {}),
     "after the first checkpoint": ("trainers.reinforce.write_curve", {}),
     "between validation and the step's record": (LOG, {"phase": "valid", "step": 4}),
+    "between a validation's episodes and its record": (
+        "trainers.episode_log.EpisodeLog.append",
+        {"step": 6},
+    ),
     "after the last step": (LOG, {"phase": "rl", "step": 6}),
     "in the middle of the last evaluation": ("trainers.arms.to_row", {}),
     "after the last evaluation": (LOG, {"arm": "rl"}),
@@ -121,7 +131,8 @@ def test_a_run_that_ends_at_every_awkward_moment_in_turn(finished, tmp_path, mon
 
 def tear(folder: Path) -> None:
     """Leave what a kill in the middle of a write leaves."""
-    for name in ("metrics.jsonl", "episodes.jsonl"):
+    for name in ("metrics.jsonl", "episodes.jsonl", "eval_episodes/valid.jsonl"):
+        (folder / name).parent.mkdir(exist_ok=True)
         with (folder / name).open("ab") as file:
             file.write(b'{"phase": "rl", "st')
 

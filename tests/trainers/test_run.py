@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 import shutil
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError
 from agentgym.statistics import paired_difference, scaled
 from tests.toy import TOY_ID, ToyTasks
@@ -92,7 +94,7 @@ def test_every_file_of_the_folder_is_there(finished):
     names = {path.name for path in finished.iterdir()} - {LOCK}
     assert names == {
         "config.yaml", "state.json", "metrics.jsonl", "episodes.jsonl", "checkpoints",
-        "curve.png", "summary.json", "report.html",
+        "curve.png", "summary.json", "report.html", "eval_episodes",
     }  # fmt: skip
     checkpoints = {path.name for path in (finished / "checkpoints").iterdir()}
     assert checkpoints == {"warm-start", "rl", "trained"}
@@ -124,6 +126,84 @@ def test_every_arm_plays_the_same_panel_at_the_full_horizon(finished):
         assert {row["turns"] for row in record["rows"] if row["stop_reason"] == "horizon"} <= {5}
     assert any(row["stop_reason"] == "horizon" for row in records[0]["rows"])
     assert toy_runs.summary(finished)["evaluation"]["panel_sha256"] == panel.sha256
+
+
+def test_held_out_episodes_of_every_arm_are_kept_and_replay(finished):
+    panel = ToyTasks().panel("test", 30)
+    arms = ("random", "oracle", "sft", "sft-greedy", "rl", "rl-greedy")
+    assert {path.stem for path in (finished / "eval_episodes").iterdir()} == {*arms, "valid"}
+    for arm in arms:
+        played = list(read_episodes(finished / "eval_episodes" / f"{arm}.jsonl"))
+        assert [episode.task_id for episode in played] == list(panel.ids)
+        assert {episode.panel_sha256 for episode in played} == {panel.sha256}
+        for episode, row in zip(played, rows(finished)[arm], strict=True):
+            assert (episode.score, episode.success) == (row["score"], row["success"])
+            assert episode.stop_reason == row["stop_reason"]
+            assert len(episode.turns) == row["turns"]
+            # The environment's own rewards, not those that only training pays.
+            assert episode.reward == row["reward"] == float(row["success"])
+            assert replay(episode).equal
+
+
+def test_episodes_of_the_validations_are_kept_and_replay(finished):
+    played = list(read_episodes(finished / "eval_episodes" / "valid.jsonl"))
+    assert [episode.extra["step"] for episode in played] == [
+        s for s in (0, 2, 4, 6) for _ in "x" * 10
+    ]
+    assert {episode.split for episode in played} == {"valid"}
+    for record in of(finished, "valid"):
+        scores = [e.score for e in played if e.extra["step"] == record["step"]]
+        assert sum(scores) / 10 == pytest.approx(record["score"])
+    assert all(replay(episode).equal for episode in played)
+
+
+def test_the_summary_says_in_words_what_a_reader_must_know(finished):
+    """The toy run's gate is out of reach, and its expert solves every task."""
+    summary = toy_runs.summary(finished)
+    paired = summary["paired"]["rl_minus_sft"]
+    assert f"{paired['score_mean']:+.3f}" in summary["verdict"]
+    assert "30 held-out tasks" in summary["verdict"]
+    (remark,) = summary["remarks"]
+    assert "missed its gate" in remark
+    assert summary["warm_start"]["gated"] is False
+    assert summary["names"]["sft"] == "warm start"
+    assert summary["packages"].keys() >= {"agentgym-suite", "torch", "trl"}
+    page = (finished / "report.html").read_text()
+    for sentence in (summary["verdict"], remark, summary["evaluation"]["panel_sha256"]):
+        assert html.escape(sentence) in page
+
+
+def test_a_run_without_an_expert_trains_and_says_so(tmp_path, capsys):
+    changes = {"steps": 1, "sft__max_steps": None, "eval__every": 0}
+    config = toy_runs.config(tmp_path / "run", env=toy_runs.NO_EXPERT_ID, **changes)
+    summary = train(config)
+    assert list(summary["eval"]) == ["random", "sft", "rl"]
+    assert {arm["scaled"] for arm in summary["eval"].values()} == {None}
+    assert summary["names"]["sft"] == "untrained"
+    assert summary["warm_start"] is None
+    shown = " ".join(capsys.readouterr().err.split())
+    assert shown.count("This environment has no expert") == 2, "before the training and after it"
+    assert "This environment has no expert" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_an_expert_that_needs_more_turns_is_said_and_is_no_100(tmp_path, capsys):
+    changes = {"steps": 1, "horizon": "2", "sft__max_steps": 5, "eval__every": 0, "fit": False}
+    changes["eval__tasks"] = 8
+    summary = train(toy_runs.config(tmp_path / "run", **changes))
+    assert {arm["scaled"] for arm in summary["eval"].values()} == {None}
+    shown = capsys.readouterr().err
+    assert "The expert solves only" in shown
+    assert "100.0" not in shown
+
+
+def test_no_card_speaks_of_a_model_without_a_name(finished):
+    cards = list(finished.rglob("README.md"))
+    assert finished / "checkpoints" / "trained" / "README.md" in cards
+    for card in cards:
+        assert "None" not in card.read_text()
+    text = (finished / "checkpoints" / "trained" / "README.md").read_text()
+    assert TOY_ID in text
+    assert "turn-loo" in text
 
 
 def test_stages_switch_at_their_steps(finished):

@@ -7,9 +7,10 @@ import torch
 from agentgym.errors import ConfigurationError
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
+from trainers.demonstrations import demonstrate
 from trainers.rollouts import Limits, RolloutRunner, Row, check_rows, to_rows
 from trainers.rollouts.engines.hf import HFEngine
-from trainers.sft import Sft, SftSettings, demonstrate
+from trainers.sft import Sft, SftSettings
 from trainers.tiny import TinyConfig
 
 

@@ -9,6 +9,7 @@ import torch
 from trl import GRPOConfig, GRPOTrainer
 
 from tests.trainers.grpo_helpers import trainer
+from trainers.arguments import _OFF
 
 KEYS = {
     "prompt_ids",
@@ -32,12 +33,68 @@ def test_signatures_of_the_methods_we_override_or_call():
     assert parameters("_compute_loss") == ["self", "model", "inputs"]
     assert parameters("_save_checkpoint") == ["self", "model", "trial"]
     assert parameters("_load_optimizer_and_scheduler") == ["self", "checkpoint"]
-    assert parameters("_get_per_token_logps_and_entropies")[:6] == [
+    assert parameters("_get_per_token_logps_and_entropies")[:8] == [
         "self", "model", "input_ids", "attention_mask", "logits_to_keep", "batch_size",
+        "compute_entropy", "compute_aux_loss",
     ]  # fmt: skip
+    assert parameters("create_scheduler") == ["self", "num_training_steps", "optimizer"]
     assert {"rollout_func", "peft_config", "callbacks", "optimizers"} <= set(parameters("__init__"))
     for name in ("delta", "epsilon_high", "entropy_coef", "steps_per_generation", "use_vllm"):
         assert name in GRPOConfig.__dataclass_fields__
+
+
+DEFAULTS = {
+    "beta": 0.0,
+    "cast_lm_head_to_fp32": False,
+    "delta": None,
+    "disable_dropout": False,
+    "entropy_coef": 0.0,
+    "importance_sampling_level": "token",
+    "mask_truncated_completions": False,
+    "multi_objective_aggregation": "sum_then_normalize",
+    "num_iterations": 1,
+    "off_policy_mask_threshold": None,
+    "reward_weights": None,
+    "top_entropy_quantile": 1.0,
+    "top_p": 1.0,
+    "use_adaptive_entropy": False,
+    "use_vllm": False,
+}
+"""Options that change loss or sampling, and that we leave as they are."""
+
+
+def test_options_that_we_leave_alone_keep_their_defaults(tmp_path):
+    config = GRPOConfig(str(tmp_path), use_cpu=True, bf16=False)
+    assert {name: getattr(config, name) for name in DEFAULTS} == DEFAULTS
+    assert {name: getattr(config, name) for name in _OFF} == {k: v for k, (v, _) in _OFF.items()}
+
+
+def test_attributes_that_we_read_or_set(scored):
+    made, _, _ = scored
+    assert made._step == 0
+    assert made._buffered_inputs is None
+    assert made._created_lr_scheduler is False
+    assert made.aux_loss_enabled is False
+    assert made.num_iterations == 1
+    assert made.beta == made.entropy_coef == 0.0
+    assert made.ref_model is None
+
+
+def test_every_term_of_a_loss_shares_one_forward_pass(scored, monkeypatch):
+    """Otherwise TRL's term would not see the positions that are given."""
+    made, theirs, _ = scored
+    seen = []
+    forward = made.model.forward
+
+    def counted(*args, **kwargs):
+        seen.append((args, sorted(kwargs)))
+        return forward(*args, **kwargs)
+
+    monkeypatch.setattr(made.model, "forward", counted)
+    loss(made, theirs, theirs["advantages"])
+    assert seen == [
+        ((), ["attention_mask", "fused_lm_head", "input_ids", "labels", "position_ids"])
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from agentgym.errors import EnvFailure, NotSupported
+from agentgym.errors import DependencyNotInstalled
 from tests.toy import ToyEnv
 from tests.trainers import toy_runs
 from trainers.folder import COMPLETE, RunFolder
@@ -16,8 +17,6 @@ from trainers.warmstart import (
     FINISHED,
     Gate,
     demonstration_tasks,
-    demonstrations,
-    expert_texts,
     warm_start,
 )
 
@@ -62,11 +61,22 @@ def test_the_vocabulary_is_that_of_the_experts_episodes(tmp_path):
         assert word in vocabulary
 
 
-def test_texts_are_observations_and_actions_in_turn():
-    texts = list(expert_texts(GuardedEnv(ToyEnv()), [{"split": "train", "index": 0}]))
-    assert texts[0].startswith("press ")
-    assert all(text.startswith("press ") for text in texts[1::2])
-    assert texts[-1] == "the door opens"
+def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
+    """The words of the vocabulary and the rows of the imitation come from the same episodes."""
+    plan, folder = started(tmp_path / "run", sft__max_steps=1, sft__copy_steps=0)
+    begun: list[str] = []
+    start = ToyEnv._start
+
+    def counting(self: ToyEnv, task: Any, rng: Any) -> str:
+        if task.split == "train":
+            begun.append(task.id)
+        return start(self, task, rng)
+
+    monkeypatch.setattr(ToyEnv, "_start", counting)
+    warm_start(plan, folder, Display(quiet=True))
+    env = GuardedEnv(plan.make_env())
+    chosen = demonstration_tasks(plan, env)
+    assert begun == [env.base.tasks.task("train", task["index"]).id for task in chosen]
 
 
 def test_the_warm_start_imitates_and_is_kept_as_a_model(tmp_path):
@@ -145,23 +155,10 @@ def test_the_gate_leaves_failed_episodes_out(tmp_path):
     assert any(trajectory.stop_reason == "error" for trajectory in played)
 
 
-def test_demonstrations_that_fail_are_left_out(tmp_path):
-    plan, folder = started(tmp_path / "run", env=toy_runs.FLAKY_ID)
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="tests/trainers/vllm plays on it")
+def test_the_gate_plays_on_the_engine_that_was_chosen(tmp_path):
+    plan, folder = started(tmp_path / "run")
     policy = warm_start(plan, folder, Display(quiet=True))
-    env = GuardedEnv(plan.make_env())
-    tasks = [{"split": "train", "index": index} for index in range(12)]
-    kept = [trajectory.task_id for trajectory in demonstrations(env, tasks, policy)]
-    assert kept == [env.base.tasks.task("train", i).id for i in range(12) if i % 3]
-    with pytest.raises(EnvFailure, match="all 2 failed; first: RuntimeError: no power"):
-        demonstrations(env, [tasks[0], tasks[6]], policy)
-    with pytest.raises(EnvFailure, match="all failed; last: RuntimeError: no power"):
-        list(expert_texts(env, [tasks[0], tasks[6]]))
-
-
-def test_an_environment_without_an_expert_is_an_error_of_its_own(tmp_path):
-    class Mute(ToyEnv):
-        def _oracle_action(self) -> None:
-            return None
-
-    with pytest.raises(NotSupported, match="expert action"):
-        list(expert_texts(GuardedEnv(Mute()), [{"split": "train", "index": 0}]))
+    chosen = make_plan(toy_runs.config(tmp_path / "run", engine="vllm", **QUICK))
+    with pytest.raises(DependencyNotInstalled, match="vllm"):
+        Gate(chosen, folder, policy)

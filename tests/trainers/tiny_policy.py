@@ -13,8 +13,8 @@ import torch
 
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
+from trainers.demonstrations import demonstrate
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.sft import demonstrate
 from trainers.tiny import TinyConfig, build_model, build_tokenizer
 
 torch.set_num_threads(1)

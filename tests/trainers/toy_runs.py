@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 FLAKY_ID = "agentgym-test/Flaky-v0"
 BROKEN_ID = "agentgym-test/Broken-v0"
 EASY_ID = "agentgym-test/Easy-v0"
+NO_EXPERT_ID = "agentgym-test/NoExpert-v0"
 
 SETTINGS: Mapping[str, Any] = {
     "env": TOY_ID,
@@ -172,6 +173,20 @@ class EasyEnv(ToyEnv):
         return Outcome("the door opens", 1.0, True, success=True, score=1.0)
 
 
+class NoExpertEnv(ToyEnv):
+    """A family that nobody has solved: no expert, and nothing known of how long one would need."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.tasks.oracle_turns = lambda task: None  # type: ignore[method-assign]
+
+    def _oracle_turns(self) -> int | None:
+        return None
+
+    def _oracle_action(self) -> str | None:
+        return None
+
+
 class UnknownLengthEnv(ToyEnv):
     """An environment whose task set does not know how long the expert needs."""
 
@@ -192,6 +207,7 @@ ENVS: Mapping[str, type[gymnasium.Env[str, str]]] = {
     FLAKY_ID: FlakyEnv,
     BROKEN_ID: BrokenEnv,
     EASY_ID: EasyEnv,
+    NO_EXPERT_ID: NoExpertEnv,
     "agentgym-test/UnknownLength-v0": UnknownLengthEnv,
 }
 for env_id, env_class in ENVS.items():

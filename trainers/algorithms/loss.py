@@ -61,7 +61,8 @@ class Loss:
     kl: Literal["k1", "k3"] = "k3"
     """Estimator of that KL; see `kl_coef`."""
     entropy: float = 0.0
-    """Weight of the entropy bonus, which the trainer adds: it needs the full distribution."""
+    """Weight of the entropy bonus, which the trainer adds, aggregated like the other terms: it
+    needs the full distribution."""
     dead_zone: float = 0.0
     """Tokens with |advantage| below this get coefficient 0 (LOOP, arXiv 2502.01600)."""
 
@@ -196,7 +197,8 @@ def kl_coef(logp: FloatArray, logp_ref: FloatArray, estimator: Literal["k1", "k3
     """Coefficient of `grad log pi` in the gradient of a sampled KL to a reference policy.
 
     k1 is `log pi - log ref`, gradient 1; k3 (GRPO, arXiv 2402.03300) is `q - log q - 1` with
-    `q = ref / pi`, gradient `1 - q`.
+    `q = ref / pi`, gradient `1 - q`. As in the paper, neither is
+    multiplied by the ratio to the old policy.
 
     Args:
         logp: (K,) log-probabilities of the policy being optimised.

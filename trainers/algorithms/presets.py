@@ -1,8 +1,9 @@
 """Papers as data: each preset names the parts that make up one published method.
 
-A preset holds parts, not code; change one with `dataclasses.replace`. Learning rates, batch sizes
-and models belong to the trainer's configuration. `runnable` tells which presets the bundled trainer
-can run, `Preset.ignored` which of their parts it then leaves out.
+A preset holds parts, not code; change one with `dataclasses.replace`. Learning rates and models
+belong to the trainer's configuration; horizon, group size and the number of updates are the paper's
+where it has one of its own, and give way to the command line. `runnable` tells which presets the
+bundled trainer can run, `Preset.ignored` which of their parts it then leaves out.
 """
 
 from __future__ import annotations
@@ -75,9 +76,8 @@ _LOO = Term(Outcome(), center="group", leave_one_out=True)
 _CLIP = Loss(high=0.2)
 _ROW_MEAN = Loss(high=0.2, aggregation="seq-mean-token-mean")
 _KL = "reference"
-_NO_REFILL = "The bundled trainer does not refill: dropped groups make a step smaller. "
-_NO_SAMPLER = "The bundled trainer leaves out the {} sampler; its task source chooses. "
-_MEANS = "In the bundled trainer {} a mean over tokens, unlike the policy term."
+_NO_REFILL = "Without refill, dropped groups make a step smaller. "
+_NO_SAMPLER = "Instead of the {} sampler the task source chooses. "
 
 _ALL = (
     Preset(
@@ -97,9 +97,12 @@ _ALL = (
         (Term(Outcome("final"), center="group", scale="group"),),
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=1e-3, entropy=1e-3),
         horizon=Stages((5, 8, 10), 100),
+        group_size=8,
+        minibatches=4,
         needs=(_KL,),
-        note="The score is the reward of the last step; stages are those of its search task. "
-        + _MEANS.format("the KL and entropy terms are each"),
+        note="The score is the reward of the last step. Stages and updates (batches of 32 tasks in "
+        "parts of 8) are those of its search task; its scripts ask for a second pass, which its "
+        "code never makes.",
     ),
     Preset(
         "agentrl",
@@ -111,6 +114,7 @@ _ALL = (
         shapers=(EndPenalty(-0.2),),
         sampler="interleaved",
         pool=PolicyPool(0.25, 25),
+        group_size=8,
         needs=(_KL, "policy_pool"),
         note=_NO_SAMPLER.format("interleaved").strip(),
     ),
@@ -134,8 +138,10 @@ _ALL = (
         loss=Loss(entropy=1e-3),
         filters=(TopVariance(0.25),),
         group_size=16,
+        groups=8,
+        minibatches=4,
         needs=("critic",),
-        note="Its bi-level option is Term(GAE(gamma_turn=0.95)).",
+        note="8 groups of 16 in parts of 32. Its bi-level option is Term(GAE(gamma_turn=0.95)).",
     ),
     Preset(
         "grpo",
@@ -144,7 +150,8 @@ _ALL = (
         (_Z,),
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=0.04),
         needs=(_KL,),
-        note=_MEANS.format("the KL term is"),
+        note="One update per batch (section 4.2), so that the clip never acts. The paper's groups "
+        "of 64 are left to --rl.group-size.",
     ),
     Preset(
         "dr_grpo",
@@ -152,9 +159,19 @@ _ALL = (
         "2503.20783",
         (Term(Outcome(), center="group"),),
         loss=Loss(high=0.2, aggregation="const"),
-        note="Set loss.const to the most action tokens a trajectory may have.",
+        group_size=8,
+        minibatches=8,
+        note="loss.const is the most action tokens a trajectory may have, see `Preset.within`. The "
+        "released script updates on 128 of 128 x 8 responses at a time.",
     ),
-    Preset("rloo", "Back to basics: REINFORCE leave-one-out", "2402.14740", (_LOO,), loss=_CLIP),
+    Preset(
+        "rloo",
+        "Back to basics: REINFORCE leave-one-out",
+        "2402.14740",
+        (_LOO,),
+        loss=_CLIP,
+        note="On-policy: one update per batch, so that the clip never acts.",
+    ),
     Preset(
         "dapo",
         "DAPO: decoupled clip and dynamic sampling policy optimisation",
@@ -164,7 +181,9 @@ _ALL = (
         shapers=(Overlong(),),
         refill=True,
         group_size=16,
-        note=_NO_REFILL.strip(),
+        minibatches=16,
+        note=_NO_REFILL + "512 x 16 responses in parts of 512 (section 4.1). The filter looks at "
+        "returns before the overlong punishment.",
     ),
     Preset(
         "grpo-tcr",
@@ -175,7 +194,10 @@ _ALL = (
         filters=(ZeroVariance(),),
         shapers=(Overlong(),),
         sampler="informative",
-        note=_NO_SAMPLER.format("informative") + "The paper's tool bonus is an environment hook.",
+        minibatches=4,
+        beyond=("tool bonus",),
+        note=_NO_SAMPLER.format("informative") + "The tool bonus would be a hook of the "
+        "environment. Batches of 64 tasks in parts of 16, as in a released script.",
     ),
     Preset(
         "reinforce++",
@@ -185,7 +207,10 @@ _ALL = (
         post=Whiten(eps=1e-8),
         loss=_CLIP,
         group_size=1,
+        groups=128,
+        minibatches=8,
         needs=(_KL,),
+        note="One response to a prompt; the authors' script updates on 128 of 1,024 at a time.",
     ),
     Preset(
         "reinforce++-baseline",
@@ -194,6 +219,8 @@ _ALL = (
         (Term(Outcome(), center="group"),),
         post=Whiten(eps=1e-8),
         loss=_CLIP,
+        minibatches=8,
+        note="The authors' script updates on 128 of 1,024 responses at a time.",
     ),
     Preset(
         "gspo",
@@ -201,6 +228,8 @@ _ALL = (
         "2507.18071",
         (_Z,),
         loss=Loss("sequence", low=3e-4, high=4e-4, aggregation="seq-mean-token-mean"),
+        minibatches=4,
+        note="Four mini-batches (section 5).",
     ),
     Preset(
         "cispo",
@@ -208,7 +237,9 @@ _ALL = (
         "2506.13585",
         (_Z,),
         loss=Loss(clip="cispo", low=1.0, high=0.28),
-        note="No lower bound on the ratio, as in the paper, which does not publish its upper one.",
+        minibatches=16,
+        note="No lower bound on the ratio, as in the paper, which does not publish its upper one. "
+        "16 updates per batch (section 3.1).",
     ),
     Preset(
         "gigpo",
@@ -217,7 +248,10 @@ _ALL = (
         (Term(Outcome(), center="group"), Term(RewardToGo(0.95), center="state")),
         loss=_ROW_MEAN,
         shapers=(FlagPenalty("invalid_action", -0.1),),
-        note="F = 1, the paper's variant without deviations; turns in a state of their own get 0.",
+        group_size=8,
+        minibatches=8,
+        note="F = 1, the paper's variant without deviations; turns in a state of their own get 0. "
+        "The released code updates on 256 turns at a time: about an eighth of 16 x 8 episodes.",
     ),
     Preset(
         "mt-grpo",
@@ -229,6 +263,7 @@ _ALL = (
         ),
         loss=_ROW_MEAN,
         group_size=21,
+        iterations=2,
         note="Compares living members only, which is biased when the policy chooses when to stop.",
     ),
     Preset(
@@ -247,6 +282,7 @@ _ALL = (
         "2509.19199",
         (_Z, Term(Implicit(0.05), center="group", scale="group")),
         loss=Loss("turn", high=0.2),
+        group_size=8,
         needs=("prm",),
     ),
     Preset(
@@ -270,10 +306,10 @@ _ALL = (
         sampler="value",
         refill=True,
         group_size=5,
+        beyond=("progressive rewards", "value-smoothing clipping"),
         needs=(_KL,),
-        note=_NO_REFILL
-        + _NO_SAMPLER.format("value")
-        + "Without value-smoothing clipping, whose formula is not published.",
+        note=_NO_REFILL + _NO_SAMPLER.format("value") + "The paper does not publish the formula of "
+        "value-smoothing clipping; progressive rewards would be a hook of the environment.",
     ),
     Preset(
         "erpo",
@@ -282,6 +318,7 @@ _ALL = (
         (Term(Outcome(), center="group", scale="task"),),
         filters=(ZeroVariance(),),
         refill=True,
+        beyond=("judge",),
         note=_NO_REFILL + "With a judge, add FlaggedTurns('judge_reject').",
     ),
     Preset(
@@ -291,6 +328,11 @@ _ALL = (
         (_LOO,),
         loss=Loss(high=0.28, dead_zone=0.01),
         filters=(HarnessEndings(),),
+        group_size=6,
+        groups=40,
+        minibatches=4,
+        note="40 tasks x 6 rollouts (appendix D). Several updates per batch tell it from RLOO; the "
+        "paper does not say how many.",
     ),
 )
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeGuard
 
-from trainers.algorithms.credit import Term, Whiten
-from trainers.algorithms.filters import Filter
+from trainers.algorithms.credit import Key, Term, Whiten
+from trainers.algorithms.filters import Filter, TopVariance, ZeroVariance
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.sampling import EntropyBrancher, PolicyPool
-from trainers.algorithms.schedule import Schedule
-from trainers.algorithms.shaping import Shaper
+from trainers.algorithms.schedule import Stages
+from trainers.algorithms.shaping import INVALID, FlagPenalty, Overlong, Shaper
 
 NEEDS: Mapping[str, str] = MappingProxyType(
     {
@@ -24,6 +24,10 @@ NEEDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What a preset may need beyond a policy, and what that is."""
+
+NOT_CARRIED_OUT = ("sampler", "refill", "pool", "brancher")
+"""Fields of `Preset` that describe a method, but that the bundled trainer does not carry out."""
+_WITHIN_GROUPS: frozenset[Key] = frozenset({"group", "state", "turn_index", "turn_index_padded"})
 
 
 @dataclass(frozen=True)
@@ -46,29 +50,87 @@ class Preset:
     """Filters, applied from left to right."""
     shapers: tuple[Shaper, ...] = ()
     """Reward corrections made on the packed batch."""
-    horizon: Schedule | None = None
+    horizon: Stages | None = None
     """Turn budget over steps; None leaves it to the run."""
+    group_size: int | None = None
+    """Trajectories of a task instance; None leaves it to the run."""
+    groups: int | None = None
+    """Task instances of a batch; None leaves it to the run."""
+    minibatches: int = 1
+    """Parts of a batch that are one optimiser step each."""
+    iterations: int = 1
+    """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert."""
     sampler: Literal["uniform", "interleaved", "value", "informative"] = "uniform"
-    """Task sampler of `sampling`; the bundled trainer's tasks come from its task source."""
+    """Task sampler of `sampling`."""
     refill: bool = False
-    """Whether groups the filters drop are replaced by new ones until the batch is full; the
-    bundled trainer trains on what is left."""
+    """Whether groups the filters drop are replaced by new ones until the batch is full."""
     pool: PolicyPool | None = None
     """Cross-policy sampling."""
     brancher: EntropyBrancher | None = None
     """Branching rollouts."""
-    group_size: int = 8
-    """Trajectories of a task instance."""
+    beyond: tuple[str, ...] = ()
+    """What the paper adds that none of these parts expresses, in a few words each."""
     needs: tuple[str, ...] = ()
     """Keys of `NEEDS`."""
     note: str = ""
-    """Where the preset departs from the paper, or what the paper adds outside these parts."""
+    """Where the preset departs from the paper, and where its numbers come from."""
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Parts that describe the method, but that the bundled trainer does not carry out."""
-        parts = {"refill": self.refill, "sampler": self.sampler != "uniform"}
-        return tuple(name for name, present in parts.items() if present)
+        """What belongs to the method, but is left out by the bundled trainer."""
+        default = {item.name: item.default for item in fields(self)}
+        parts = [name for name in NOT_CARRIED_OUT if getattr(self, name) != default[name]]
+        return (*parts, *self.beyond)
+
+    @property
+    def compares_groups(self) -> bool:
+        """Whether it compares trajectories of a task instance, so that one of each is too few."""
+        drops = any(isinstance(part, ZeroVariance | TopVariance) for part in self.filters)
+        return drops or any({term.center, term.scale} & _WITHIN_GROUPS for term in self.terms)
+
+    @property
+    def invalid_penalty(self) -> float | None:
+        """What its reward corrections take from an invalid turn; None if they do not look at it."""
+        amounts = [-part.amount for part in self.shapers if _charges_invalid(part)]
+        return sum(amounts) if amounts else None
+
+    def with_invalid_penalty(self, amount: float) -> Preset:
+        """The same preset with another price of an invalid turn, if it has one at all.
+
+        Args:
+            amount: What is taken from the reward of an invalid turn.
+        """
+        if self.invalid_penalty is None:
+            return self
+        kept = tuple(part for part in self.shapers if not _charges_invalid(part))
+        return replace(self, shapers=(*kept, FlagPenalty(INVALID, -amount)))
+
+    def within(self, tokens: int) -> Preset:
+        """The same preset with what depends on the token budget filled in.
+
+        Args:
+            tokens: The most action tokens that a trajectory may have.
+
+        Returns:
+            The preset with limits of `Overlong` and the divisor of the aggregation "const".
+        """
+        shapers = tuple(
+            replace(part, limit=tokens)
+            if isinstance(part, Overlong) and part.limit is None
+            else part
+            for part in self.shapers
+        )
+        loss = self.loss
+        if loss.aggregation == "const" and loss.const is None:
+            loss = replace(loss, const=float(tokens))
+        return replace(self, shapers=shapers, loss=loss)
+
+    def described(self) -> dict[str, str]:
+        """The parts that decide the gradient, in words: to notice that a preset was changed."""
+        return {
+            name: repr(getattr(self, name))
+            for name in ("terms", "post", "loss", "filters", "shapers")
+        }
 
     def missing(self, available: Collection[str]) -> tuple[str, ...]:
         """Needs that are not met.
@@ -93,3 +155,8 @@ class Preset:
                 f"preset {self.name!r} needs {' and '.join(missing)}, which this trainer does not "
                 "have; configure it or choose another preset"
             )
+
+
+def _charges_invalid(part: Shaper) -> TypeGuard[FlagPenalty]:
+    """Whether a reward correction is a price of invalid turns."""
+    return isinstance(part, FlagPenalty) and part.name == INVALID

@@ -15,6 +15,9 @@ from trainers.algorithms.batch import Batch, EndReason
 from trainers.algorithms.segments import FloatArray, sums
 from trainers.algorithms.signals import aux_column
 
+INVALID = "invalid_action"
+"""Entry of `Batch.aux` that flags turns whose action was invalid."""
+
 Shaper = Callable[[Batch], FloatArray]
 """Maps a batch to (M,) amounts that are added to its turn rewards."""
 
@@ -38,18 +41,40 @@ class EndPenalty:
 class Overlong:
     """DAPO's soft overlong punishment (arXiv 2503.14476), on the last turn.
 
-    0 up to `limit - cache` action tokens of a trajectory, then linear down to -1 at `limit`.
+    With L the limit and c = share * L: 0 up to L - c action tokens of a trajectory, then linear
+    down to -1 at L. The paper has L = 20,480 and c = 4,096, a fifth of it.
     """
 
-    limit: int = 20480
-    """Tokens at which the punishment is -1."""
-    cache: int = 4096
-    """Length of the linear part, in tokens."""
+    limit: int | None = None
+    """Tokens L at which the punishment is -1; None: the token budget, see `Preset.within`."""
+    share: float = 0.2
+    """Length of the linear part as a share of the limit, in (0, 1]."""
+
+    def __post_init__(self) -> None:
+        """Checks the fields.
+
+        Raises:
+            ValueError: The limit is below 1, or the share is not in (0, 1].
+        """
+        if not 0.0 < self.share <= 1.0 or (self.limit is not None and self.limit < 1):
+            raise ValueError(
+                "expected a share in (0, 1] and a limit of at least 1 token, got "
+                f"share={self.share}, limit={self.limit}"
+            )
 
     def __call__(self, batch: Batch) -> FloatArray:
-        """Returns (M,) amounts in [-1, 0]."""
+        """Returns (M,) amounts in [-1, 0].
+
+        Raises:
+            ValueError: There is no limit yet.
+        """
+        if self.limit is None:
+            raise ValueError(
+                "expected a limit in tokens for Overlong, got None; fill it in with Preset.within"
+            )
         length = sums(batch.traj, batch.turn_length, batch.n_trajectories)
-        punishment = np.clip((self.limit - self.cache - length) / self.cache, -1.0, 0.0)
+        soft = self.share * self.limit
+        punishment = np.clip((self.limit - soft - length) / soft, -1.0, 0.0)
         return np.where(batch.is_final_turn, punishment[batch.traj], 0.0)
 
 
@@ -57,7 +82,7 @@ class Overlong:
 class FlagPenalty:
     """Adds an amount to every flagged turn, such as one with an invalid action."""
 
-    name: str = "invalid_action"
+    name: str = INVALID
     """Entry of `Batch.aux`, (M,): non-zero for a flagged turn."""
     amount: float = -0.1
     """What is added, in units of reward."""

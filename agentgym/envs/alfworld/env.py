@@ -10,9 +10,11 @@ import numpy as np
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
 from agentgym.envs.alfworld.engine.text import BANNER
-from agentgym.envs.alfworld.play import ENGINES, EXPERTS, Play
+from agentgym.envs.alfworld.game_tasks import one_of
+from agentgym.envs.alfworld.play import ENGINES, Play
 from agentgym.envs.alfworld.tasks import open_tasks
 from agentgym.errors import ConfigurationError
+from agentgym.hooks import finite
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
 
@@ -46,25 +48,31 @@ class ALFWorldEnv(TextEnv):
         human_goals: Use the sentences that people wrote, where the official games have them.
         engine: ``native``, or ``alfworld``: the original, a hundred times slower and more, which
             needs ``pip install "agentgym-suite[alfworld]"``.
-        reward: ``sparse``: ``reward_scale`` when the task is solved. ``dense``: the same in
-            instalments, the change of the share of the expert's plan that is done; a detour costs
-            what the way back earns.
+        reward: ``sparse``: ``reward_scale`` on the turn that solves the task, else 0. ``dense``:
+            the same in instalments, the change of the share of the shortest plan that is done; a
+            detour costs what the way back earns.
         reward_scale: Sum of the rewards of a solved task.
-        expert: Whose plans ``oracle()`` follows: ``shortest`` knows where everything is,
-            ``searching`` looks for it as a newcomer must, and so can be imitated.
-        show_admissible: Whether observations end with the list of admissible actions.
+        expert: What ``oracle()`` plays, and whose turns ``oracle_turns`` counts: ``shortest`` knows
+            where everything is, ``searching`` looks for it as a newcomer must, and so can be
+            imitated.
+        show_admissible: Whether observations end with the list of admissible actions, written in
+            this environment's grammar.
         max_turns: Turn budget.
+        split: Split from which ``reset`` draws when no task is named; None: ``train``, or where
+            the official games at hand have none, the first split that they have.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
-        ConfigurationError: A value is out of range or contradicts another.
-        DataError: The official games are missing or damaged.
+        ConfigurationError: A value is of the wrong type, out of range or contradicts another.
+        DataError: The official games are missing or damaged; all of ``split`` is read here.
         DependencyNotInstalled: The engine ``alfworld`` is asked for and not installed.
+        TaskNotFound: There is no such split.
 
     Splits are ``train``, ``valid_seen`` and ``valid_unseen`` (rooms that training does not have);
     ``valid`` and ``test`` are other names of the latter two. ``info["score"]`` is the share of the
-    expert's plan that is done, at least 0; ``info["oracle_turns"]`` is the length of what is left
-    of the shortest plan.
+    shortest plan that is done, at least 0, whoever the expert is; ``info["oracle_turns"]`` is the
+    number of turns that the expert needs from here. Of an action that does nothing,
+    ``info["details"]["reason"]`` says why; the observation keeps the original's words.
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = (
@@ -114,18 +122,17 @@ class ALFWorldEnv(TextEnv):
         expert: str = "shortest",
         show_admissible: bool = False,
         max_turns: int = 30,
+        split: str | None = None,
         **kwargs: Any,
     ) -> None:
-        for name, value, known in (
-            ("engine", engine, ENGINES), ("reward", reward, REWARDS), ("expert", expert, EXPERTS),
-        ):  # fmt: skip
-            if value not in known:
-                raise ConfigurationError(f"expected {name} to be one of {known}, got {value!r}")
-        if not 0 < reward_scale < float("inf"):
-            raise ConfigurationError(f"expected reward_scale above 0, got {reward_scale!r}")
-        self.engine, self.reward, self.expert = engine, reward, expert
+        self.engine = one_of("engine", engine, ENGINES)
+        self.reward = one_of("reward", reward, REWARDS)
+        if not finite(reward_scale) or not reward_scale > 0:
+            raise ConfigurationError(
+                f"expected reward_scale to be a finite number above 0, got {reward_scale!r}"
+            )
         self.reward_scale = float(reward_scale)
-        self.show_admissible = show_admissible
+        self.show_admissible = _switch("show_admissible", show_admissible)
         knobs = {
             "task_types": task_types, "receptacles": receptacles, "distractors": distractors,
             "hidden": hidden,
@@ -136,10 +143,15 @@ class ALFWorldEnv(TextEnv):
             {name: value for name, value in knobs.items() if value is not None},
             seed=households_seed,
             order=order,
+            expert=expert,
             data_dir=data_dir,
-            human_goals=human_goals,
+            human_goals=_switch("human_goals", human_goals),
         )
-        super().__init__(self._tasks, max_turns=max_turns, **kwargs)
+        self.expert = self._tasks.expert
+        if split is None:
+            split = "train" if "train" in self._tasks.splits else self._tasks.splits[0]
+        super().__init__(self._tasks, max_turns=max_turns, split=split, **kwargs)
+        self._tasks.len(self.split)  # damaged data is told here, not in the middle of a run
 
     @property
     def play(self) -> Play:
@@ -175,13 +187,14 @@ class ALFWorldEnv(TextEnv):
             valid=valid,
             success=won,
             score=max(0.0, progress),
+            details=None if valid else {"reason": play.refusal(action)},
         )
 
     def _admissible(self) -> Sequence[str]:
         return self.play.admissible()
 
     def _state(self) -> str:
-        return self.play.state_text()
+        return f"{self.task.id}\n{self.play.state_text()}"
 
     def _oracle_turns(self) -> int | None:
         return self.play.turns_left()
@@ -196,9 +209,9 @@ class ALFWorldEnv(TextEnv):
         return self.play.snapshot()
 
     def _restore(self, state: Any) -> None:
-        if self._play is None:
-            self._play = Play(self.engine, self.expert)
-        self._play.restore(self._tasks.game(self.task), state)
+        play = self._play or Play(self.engine, self.expert)
+        play.restore(self._tasks.game(self.task), state)
+        self._play = play
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -206,4 +219,12 @@ class ALFWorldEnv(TextEnv):
         """Return an observation as the policy sees it."""
         if not self.show_admissible or over:
             return text
-        return f"{text}\n\nAdmissible actions: {', '.join(self.play.admissible())}"
+        listed = map(self.language.write, self._shuffled(self.play.admissible()))
+        return f"{text}\n\nAdmissible actions: {', '.join(listed)}"
+
+
+def _switch(name: str, value: Any) -> bool:
+    """Return an argument that is either on or off."""
+    if not isinstance(value, bool | np.bool_):
+        raise ConfigurationError(f"expected {name} to be True or False, got {value!r}")
+    return bool(value)

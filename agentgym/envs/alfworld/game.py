@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 TASK_TYPES = (
@@ -33,3 +34,8 @@ class Game:
     """The instruction, exactly as it stands in the game after ``"Your task is to: "``."""
     problem: str
     """Text of the PDDL problem."""
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 (hex) of a text, such as a PDDL problem."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agentgym.caching import BoundedCache
 from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.experts.lines import EXPERTS
 from agentgym.envs.alfworld.experts.plans import by_length, plan_length, plan_lengths
-from agentgym.envs.alfworld.game import Game
-from agentgym.envs.alfworld.official.index import digest
+from agentgym.envs.alfworld.game import Game, digest
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.tasks import Task, TaskSet
 
@@ -19,15 +20,15 @@ ORDERS = ("random", "oracle")
 _KEPT_GAMES = 256
 
 
-def checked_order(order: str) -> str:
-    """Return ``order`` if tasks can be put into it.
+def one_of(name: str, value: Any, known: Sequence[str]) -> str:
+    """Return an argument that is one of a few words.
 
     Raises:
-        ConfigurationError: They cannot.
+        ConfigurationError: It is none of them.
     """
-    if order not in ORDERS:
-        raise ConfigurationError(f"expected order to be one of {', '.join(ORDERS)}; got {order!r}")
-    return order
+    if not isinstance(value, str) or value not in known:
+        raise ConfigurationError(f"expected {name} to be one of {', '.join(known)}; got {value!r}")
+    return value
 
 
 class GameTasks(TaskSet):
@@ -41,16 +42,19 @@ class GameTasks(TaskSet):
         order: ``random``: the index is the number; ``oracle``: games are ordered by the length of
             the expert's plan, so that a curriculum may take the first ones. Lengths are measured
             once, one or two milliseconds a game, and kept in the cache folder.
+        expert: Whose plans are measured, here and by :meth:`oracle_turns`: one of
+            :data:`~agentgym.envs.alfworld.experts.lines.EXPERTS`.
 
     Raises:
-        ConfigurationError: There is no such order.
+        ConfigurationError: There is no such order or expert.
     """
 
     aliases: Mapping[str, str] = ALIASES
 
-    def __init__(self, name: str, order: str = "random") -> None:
+    def __init__(self, name: str, order: str = "random", expert: str = "shortest") -> None:
         self.name = name
-        self.order = checked_order(order)
+        self.order = one_of("order", order, ORDERS)
+        self.expert = one_of("expert", expert, EXPERTS)
         self._games: BoundedCache[str, Game] = BoundedCache(_KEPT_GAMES)
         self._turns: dict[str, int | None] = {}
         self._numbers: dict[str, list[int]] = {}
@@ -67,6 +71,10 @@ class GameTasks(TaskSet):
     @abstractmethod
     def _place(self, task_id: str) -> tuple[str, int] | None:
         """Return split and number of the game with this id, or None."""
+
+    def _origin(self, split: str, number: int) -> Mapping[str, str]:
+        """Return what else a task's content tells of where its game comes from."""
+        return {}
 
     def task(self, split: str, index: int) -> Task:
         """Return task number ``index`` of ``split``."""
@@ -89,9 +97,9 @@ class GameTasks(TaskSet):
         return game if game is not None else self._game(*self._known(task.id))
 
     def oracle_turns(self, task: Task) -> int | None:
-        """Return the length of the expert's plan from the start, remembered once it is known."""
+        """Return how many turns the expert needs from the start, remembered once it is known."""
         if task.id not in self._turns:
-            self._turns[task.id] = plan_length(Household.of(self.game(task)))
+            self._turns[task.id] = plan_length(Household.of(self.game(task)), self.expert)
         return self._turns[task.id]
 
     def _task(self, split: str, index: int, number: int) -> Task:
@@ -100,6 +108,7 @@ class GameTasks(TaskSet):
             "task_type": game.task_type,
             "scene": game.scene,
             "problem_sha256": digest(game.problem),
+            **self._origin(split, number),
         }
         return Task(game.id, split, index, game.goal, content)
 
@@ -139,4 +148,4 @@ class GameTasks(TaskSet):
         """Return the numbers of a split's games, those with short plans first."""
         size = self.len(split)
         households = (Household.of(self._load(split, number)) for number in range(size))
-        return by_length(plan_lengths(self._key(split), households, size))
+        return by_length(plan_lengths(self._key(split), households, size, self.expert))

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.refusals import refusal
 from agentgym.envs.alfworld.engine.session import Session
-from agentgym.envs.alfworld.experts import oracle, searching
-from agentgym.envs.alfworld.experts.searching import Memory
+from agentgym.envs.alfworld.engine.state import State
+from agentgym.envs.alfworld.experts.lines import LINES, Line, ShortestLine
 from agentgym.envs.alfworld.game import Game
 from agentgym.envs.alfworld.original.session import ReferenceSession, open_reference
+from agentgym.errors import ConfigurationError
 
 ENGINES = ("native", "alfworld")
-EXPERTS = ("shortest", "searching")
 HOUSEHOLDS = 256
 """Parsed games that a process keeps."""
 
 household = lru_cache(HOUSEHOLDS)(Household.of)
+
+
+class Fork(NamedTuple):
+    """A game at one point, as :meth:`Play.snapshot` returns it."""
+
+    engine: str
+    """Where it was played."""
+    expert: str
+    """Whose line of play was followed."""
+    state: State
+    """State of the native engine."""
+    whole: int | None
+    """Length of the shortest plan from the start."""
+    lines: tuple[dict[str, Any], ...]
+    """What the experts knew."""
+    original: Any
+    """What the original engine needs; None without it."""
 
 
 class Play:
@@ -28,17 +46,15 @@ class Play:
 
     Args:
         engine: One of :data:`ENGINES`.
-        expert: One of :data:`EXPERTS`.
+        expert: One of :data:`~agentgym.envs.alfworld.experts.lines.EXPERTS`.
     """
 
     def __init__(self, engine: str = "native", expert: str = "shortest") -> None:
         self.engine, self.expert = engine, expert
         self._session: Session | None = None
         self._original: ReferenceSession | None = None
-        self._plan: tuple[str, ...] | None = None
-        self._known = False
         self._whole: int | None = None
-        self._memory = Memory()
+        self._begin()
 
     def start(self, game: Game) -> str:
         """Begin a game.
@@ -52,8 +68,9 @@ class Play:
         """
         self._session = Session(household(game))
         text = self._session.intro()
-        self._known, self._memory = False, Memory()
-        self._whole = self.turns_left()
+        self._begin()
+        plan = self._shortest.commands(self._session)
+        self._whole = None if plan is None else len(plan)
         if self.engine == "native":
             return text
         if self._original is None:
@@ -81,61 +98,73 @@ class Play:
             EnvFailure: The original engine failed.
         """
         session, before = self.session, self.session.state
-        valid = session.find(command) is not None
-        answer, _, won = session.step(command)
-        if valid:
-            self._memory = searching.remember(self._memory, session, command)
-        if session.state is not before:
-            self._follow(command.strip())
+        action = session.find(command)
+        answer, _, won = session.act(action)
+        if action is not None:
+            moved = session.state is not before
+            for line in self._lines:
+                line.after(session, action, command.strip(), moved)
         if self._original is not None:
             answer, _, won = self._original.step(command)
-        return answer, valid, won
+        return answer, action is not None, won
+
+    def refusal(self, command: str) -> str:
+        """Say why a command that is not admissible does nothing, from what the player can see."""
+        return refusal(self.session, command)
 
     def turns_left(self) -> int | None:
-        """Return the length of the shortest expert's plan, or None where there is none."""
-        plan = self._current()
-        return None if plan is None else len(plan)
+        """Return how many turns the chosen expert needs from here, or None if it is at a loss."""
+        commands = self._expert.commands(self.session)
+        return None if commands is None else len(commands)
 
     @property
     def progress(self) -> float:
-        """Share of the shortest plan that is done: ``1 - left / whole``.
+        """Share of the shortest plan that is done: ``1 - left / whole``, whoever the expert is.
 
         It is 0 at the start, 1 when the task is solved, and below 0 after a step in the wrong
         direction; the differences of successive values sum to 1 over a solved task.
         """
-        left = self.turns_left()
-        if not left:
-            return 0.0 if left is None else 1.0
-        return 1.0 - left / self._whole if self._whole else 0.0
+        plan = self._shortest.commands(self.session)
+        if not plan:
+            return 0.0 if plan is None else 1.0
+        return 1.0 - len(plan) / self._whole if self._whole else 0.0
 
     def expert_command(self) -> str | None:
         """Return what the chosen expert does now, or None if it is at a loss."""
-        if self.expert == "searching":
-            return searching.next_command(self._memory, self.session)
-        plan = self._current()
-        return plan[0] if plan else None
+        commands = self._expert.commands(self.session)
+        return commands[0] if commands else None
 
     def state_text(self) -> str:
         """Return a text that is equal for equal states of a game."""
         return self.session.state_text()
 
-    def snapshot(self) -> tuple[Any, ...]:
+    def snapshot(self) -> Fork:
         """Fork the game: return what :meth:`restore` needs, which can be pickled."""
         original = None if self._original is None else self._original.snapshot()
-        return self.session.snapshot(), self._memory, self._whole, original
+        lines = tuple(line.snapshot() for line in self._lines)
+        state = self.session.snapshot()
+        return Fork(self.engine, self.expert, state, self._whole, lines, original)
 
-    def restore(self, game: Game, state: tuple[Any, ...]) -> None:
-        """Go to the state of a snapshot of the same game."""
-        native, self._memory, self._whole, original = state
-        self._session = Session(household(game))
-        self._session.restore(native)
-        self._known = False
-        if self.engine == "native":
-            return
-        if self._original is None:
-            self._original = open_reference(game)
-        if original is not None:
-            self._original.restore(original)
+    def restore(self, game: Game, fork: Fork) -> None:
+        """Go to the state of a snapshot of the same game.
+
+        Raises:
+            ConfigurationError: The snapshot is of another engine, expert or game; nothing has
+                changed then.
+            EnvFailure: The original engine failed.
+        """
+        house = household(game)
+        self._check(house, fork)
+        if self.engine != "native":
+            if self._original is None:
+                self._original = open_reference(game)
+            self._original.restore(fork.original)
+        self._session = Session(house)
+        self._session.restore(fork.state)
+        self._whole = fork.whole
+        self._begin()
+        for line, known in zip(self._lines, fork.lines, strict=True):
+            line.restore(known)
 
     def close(self) -> None:
         """Give the original engine back, if there is one; may be called twice."""
@@ -143,15 +172,27 @@ class Play:
             self._original.close()
             self._original = None
 
-    def _current(self) -> tuple[str, ...] | None:
-        """Return the shortest expert's plan, computed when it is first asked for."""
-        if not self._known:
-            self._plan, self._known = oracle.plan(self.session), True
-        return self._plan
+    def _begin(self) -> None:
+        """Let the experts know nothing."""
+        self._shortest = ShortestLine()
+        self._expert: Line = self._shortest
+        self._lines: tuple[Line, ...] = (self._shortest,)
+        if self.expert != "shortest":
+            self._expert = LINES[self.expert]()
+            self._lines = (self._shortest, self._expert)
 
-    def _follow(self, command: str) -> None:
-        """Keep the plan up to date: its next command shortens it, any other makes it void."""
-        if self._known and self._plan and self._plan[0] == command:
-            self._plan = self._plan[1:]
-        else:
-            self._known = False
+    def _check(self, house: Household, fork: Any) -> None:
+        """Refuse what :meth:`snapshot` has not returned for this kind of play and this game."""
+        wanted = f"a snapshot of engine={self.engine!r} with expert={self.expert!r}"
+        if not isinstance(fork, Fork):
+            raise ConfigurationError(f"expected {wanted}, got {type(fork).__name__}")
+        if (fork.engine, fork.expert) != (self.engine, self.expert):
+            raise ConfigurationError(
+                f"expected {wanted}, got one of engine={fork.engine!r} with expert="
+                f"{fork.expert!r}; restore it in an environment made like the one it was taken from"
+            )
+        if len(fork.state.contents) != len(house.places):
+            raise ConfigurationError(
+                f"expected a snapshot of the game {house.game.id}, got one of a room with "
+                f"{len(fork.state.contents)} receptacles instead of {len(house.places)}"
+            )

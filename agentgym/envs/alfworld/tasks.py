@@ -7,8 +7,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.alfworld.game import TASK_TYPES, Game
-from agentgym.envs.alfworld.game_tasks import ALIASES, GameTasks, checked_order
+from agentgym.envs.alfworld.experts.lines import EXPERTS
+from agentgym.envs.alfworld.game import TASK_TYPES, Game, digest
+from agentgym.envs.alfworld.game_tasks import ALIASES, ORDERS, GameTasks, one_of
 from agentgym.envs.alfworld.generator import (
     GENERATOR_VERSION,
     SPLIT_ROOMS,
@@ -18,8 +19,9 @@ from agentgym.envs.alfworld.generator import (
     set_name,
 )
 from agentgym.envs.alfworld.official.games import DATA_VARIABLE, OfficialGames
-from agentgym.envs.alfworld.official.index import digest
+from agentgym.envs.alfworld.official.index import Entry
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.outcome import well_formed
 
 SIZES: dict[str, int] = {"train": 4000, "valid_seen": 500, "valid_unseen": 500}
 """Numbers of generated tasks."""
@@ -36,9 +38,10 @@ class HouseholdTasks(GameTasks):
             .Knobs`.
         seed: Names a set of games.
         order: ``random`` or ``oracle``.
+        expert: Whose plans are measured: ``shortest`` or ``searching``.
 
     Raises:
-        ConfigurationError: A knob, the seed or the order is not one.
+        ConfigurationError: A knob, the seed, the order or the expert is not one.
     """
 
     splits = tuple(SPLIT_ROOMS)
@@ -49,10 +52,11 @@ class HouseholdTasks(GameTasks):
         *,
         seed: int = 0,
         order: str = "random",
+        expert: str = "shortest",
     ) -> None:
         self.knobs = Knobs.of(knobs)
         self.seed = _checked_seed(seed)
-        super().__init__(set_name(self.knobs, seed), order)
+        super().__init__(set_name(self.knobs, seed), order, expert)
 
     def len(self, split: str) -> int:
         """Return the number of tasks in ``split``."""
@@ -77,8 +81,10 @@ class HouseholdTasks(GameTasks):
 class OfficialTasks(GameTasks):
     """The official games, in the order of their names.
 
-    Ids read ``alfworld/official/<split>/<task>/<trial>``, the same for folders and packs. Splits
-    are those that the data holds; each is read when it is first used.
+    Official names (``pick_and_place_simple-Mug-None-Desk-308/trial_...``) tell the task and where
+    it ends, so ids read ``alfworld/official/<split>/<hash>``, the same for folders and packs. The
+    name stands in a task's ``content["official_name"]``, and :meth:`find` also takes it in place
+    of the hash. Splits are those that the data holds; each is read when it is first used.
 
     Args:
         data_dir: Where the data is; None for what ``ALFWORLD_DATA`` names. See
@@ -87,9 +93,10 @@ class OfficialTasks(GameTasks):
         human_goals: Whether to use the first sentence that a person wrote for a task, where the
             data has one (``traj_data.json``), instead of the game's own.
         order: ``random`` (that is, as given) or ``oracle``.
+        expert: Whose plans are measured: ``shortest`` or ``searching``.
 
     Raises:
-        ConfigurationError: No data is named, or there is no such order or task type.
+        ConfigurationError: No data is named, or there is no such order, expert or task type.
         DataError: There are no games.
     """
 
@@ -100,8 +107,10 @@ class OfficialTasks(GameTasks):
         task_types: Sequence[str] | None = None,
         human_goals: bool = False,
         order: str = "random",
+        expert: str = "shortest",
     ) -> None:
-        super().__init__("alfworld/official-human" if human_goals else "alfworld/official", order)
+        name = "alfworld/official-human" if human_goals else "alfworld/official"
+        super().__init__(name, order, expert)
         self.official = OfficialGames(data_dir)
         self.splits = self.official.splits
         self.aliases = {
@@ -141,7 +150,12 @@ class OfficialTasks(GameTasks):
         entry = self.official.entries(split)[row]
         goal = entry.human_goal if self.human_goals and entry.human_goal else entry.goal
         problem = self.official.problem(split, row)
-        return Game(f"{self.name}/{split}/{entry.id}", entry.task_type, entry.scene, goal, problem)
+        game_id = f"{self.name}/{split}/{_opaque(entry)}"
+        return Game(game_id, entry.task_type, entry.scene, goal, problem)
+
+    def _origin(self, split: str, number: int) -> Mapping[str, str]:
+        entry = self.official.entries(split)[self._chosen(split)[number]]
+        return {"official_name": well_formed(entry.id)}
 
     def _key(self, split: str) -> str:
         entries = self.official.entries(split)
@@ -154,10 +168,19 @@ class OfficialTasks(GameTasks):
                 if split not in self._by_id:
                     entries = self.official.entries(split)
                     rows = enumerate(self._chosen(split))
-                    self._by_id[split] = {entries[row].id: number for number, row in rows}
+                    self._by_id[split] = {
+                        name: number
+                        for number, row in rows
+                        for name in (_opaque(entries[row]), entries[row].id)
+                    }
                 number = self._by_id[split].get(task_id[len(head) :])
                 return None if number is None else (split, number)
         return None
+
+
+def _opaque(entry: Entry) -> str:
+    """Return a name for an official game that tells nothing to those who do not have the data."""
+    return digest(f"{entry.id}\n{entry.sha256}")[:16]
 
 
 def open_tasks(
@@ -166,6 +189,7 @@ def open_tasks(
     *,
     seed: int = 0,
     order: str = "random",
+    expert: str = "shortest",
     data_dir: str | Path | None = None,
     human_goals: bool = False,
 ) -> GameTasks:
@@ -180,6 +204,7 @@ def open_tasks(
             official games.
         seed: Names a set of generated games.
         order: ``random`` or ``oracle``.
+        expert: Whose plans are measured: ``shortest`` or ``searching``.
         data_dir: Official games; ``"ALFWORLD_DATA"`` stands for what that variable names.
         human_goals: Whether to use sentences that people wrote, where official games have them.
 
@@ -199,7 +224,8 @@ def open_tasks(
             )
         chosen = Knobs.of(difficulty)
         merged = Knobs.of({**vars(chosen), **changes}) if changes else chosen
-        return _generated(merged, _checked_seed(seed), checked_order(order))
+        order, expert = one_of("order", order, ORDERS), one_of("expert", expert, EXPERTS)
+        return _generated(merged, _checked_seed(seed), order, expert)
     types = changes.pop("task_types", None)
     if changes:
         raise ConfigurationError(
@@ -211,6 +237,7 @@ def open_tasks(
         task_types=types,
         human_goals=human_goals,
         order=order,
+        expert=expert,
     )
 
 
@@ -221,5 +248,5 @@ def _checked_seed(seed: int) -> int:
 
 
 @lru_cache(maxsize=16)
-def _generated(knobs: Knobs, seed: int, order: str) -> HouseholdTasks:
-    return HouseholdTasks(knobs, seed=seed, order=order)
+def _generated(knobs: Knobs, seed: int, order: str, expert: str) -> HouseholdTasks:
+    return HouseholdTasks(knobs, seed=seed, order=order, expert=expert)

@@ -91,10 +91,11 @@ def _compile(source: str, scratch: Path, story: Path) -> None:
     (project / "uuid.txt").touch()
     (project / "Source" / "story.ni").write_text(source)
     compilers = tools / "Compilers"
-    for command in (
+    commands: tuple[list[str | Path], ...] = (
         [compilers / "ni", "--internal", tools / "Internal", "--format=.z8", "--project", project],
         [compilers / "inform6", _OPTIONS, project / "Build" / "auto.inf", story],
-    ):
+    )
+    for command in commands:
         subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, errors="replace", check=True, cwd=scratch,

@@ -12,6 +12,9 @@ Fact = tuple[str, ...]
 ONE_THING = "One thing at a time, please."
 """Answer to a command that asks for several things at once."""
 
+PREPARE_MEAL = "prepare meal"
+"""The command of which TextWorld's rules ask less than its story: any ingredients, however raw."""
+
 _BANNER_END = "\\$$$$$$$$ \\$$$$$$$"
 _FINAL_QUESTION = "Would you like to RESTART"
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -52,6 +55,10 @@ class GameSession(Protocol):
 
     def admissible(self) -> tuple[str, ...]:
         """Return the commands that the rules allow in this state, sorted."""
+        ...
+
+    def offered(self) -> tuple[str, ...]:
+        """Return the admissible commands that the story carries out, too."""
         ...
 
     def policy(self) -> tuple[str, ...] | None:

@@ -9,12 +9,13 @@ import numpy as np
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
+from agentgym.envs.textworld.arguments import check_knobs, flag, task_set
 from agentgym.envs.textworld.engine import GameSession
 from agentgym.envs.textworld.rewards import Status, check_reward, potential, progress, value
 from agentgym.envs.textworld.sanitise import read_command
-from agentgym.envs.textworld.settings import DEFAULT, Settings, settings
-from agentgym.envs.textworld.tasks import GameSet, GameTasks
+from agentgym.envs.textworld.settings import Settings
 from agentgym.errors import ConfigurationError
+from agentgym.options import arguments
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
 
@@ -28,11 +29,14 @@ ENGINES = ("native", "inform7")
 ENGINE = "native"
 """The engine that is used unless another is named."""
 
-FILES_HORIZON = 50
-"""Turn budget of games from files."""
+NOT_ADMISSIBLE = (
+    "the rules of the game know no such command in this state, so nothing changed; what the game "
+    "says to it is the observation"
+)
+"""Reason of an invalid turn whose text is the game's own, in ``info["details"]["reason"]``."""
 
-_OF_THE_BASE = ("split", "grammar", "reward_hooks", "expose_oracle", "render_mode")
-"""Keyword arguments of :class:`~agentgym.core.TextEnv`; all others are knobs of the setting."""
+_FORKED = ("_plan", "_left", "_script", "_phi", "_value")
+"""Attributes of an episode that a snapshot holds, besides the state of the game."""
 
 
 class TextWorldEnv(TextEnv):
@@ -55,14 +59,17 @@ class TextWorldEnv(TextEnv):
         show_admissible: Whether each observation ends with the admissible commands.
         max_turns: Turn budget; None is what suits the setting, and 50 for game files.
         **kwargs: Knobs of the challenge (see :mod:`agentgym.envs.textworld.challenges`), and
-            arguments of :class:`~agentgym.core.TextEnv`.
+            arguments of :class:`~agentgym.core.TextEnv`; ``split`` is by default the first that
+            there is, which with game files need not be ``train``.
 
     Raises:
         ConfigurationError: A value is out of range or contradicts another.
+        DataError: A game file cannot be played; names it and what is wrong.
 
     A turn is one command: of an action with several sentences the first counts, and what was left
     out stands in ``info["details"]["ignored"]``. Commands that speak to the interpreter instead of
-    the game (``save``, ``undo``, ``quit``) are refused.
+    the game (``save``, ``undo``, ``quit``) are refused. What is not admissible is answered in the
+    game's own words; why a turn was invalid stands in ``info["details"]["reason"]``.
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = (
@@ -94,16 +101,21 @@ class TextWorldEnv(TextEnv):
         max_turns: int | None = None,
         **kwargs: Any,
     ) -> None:
-        knobs = {name: kwargs.pop(name) for name in list(kwargs) if name not in _OF_THE_BASE}
-        self._games, horizon = _task_set(setting, challenge, games, game_files, knobs)
+        own = arguments(type(self))
+        knobs = {name: kwargs.pop(name) for name in list(kwargs) if name not in own}
+        check_knobs(knobs, own)
         if engine not in ENGINES:
             raise ConfigurationError(
-                f"expected engine to be one of {', '.join(ENGINES)}; got {engine!r}"
+                f"expected engine to be one of {', '.join(ENGINES)}; got {engine!r:.80}"
             )
         self.engine = engine
         self.reward_mode = check_reward(reward)
-        self.description, self.inventory = bool(description), bool(inventory)
-        self.show_admissible = bool(show_admissible)
+        self.description = flag(description, "description")
+        self.inventory = flag(inventory, "inventory")
+        self.show_admissible = flag(show_admissible, "show_admissible")
+        self._games, horizon = task_set(
+            setting, challenge, games, game_files, knobs, native=engine == "native"
+        )
         self._session: GameSession | None = None
         self._process: StoryProcess | None = None
         self._playing = ""
@@ -112,7 +124,13 @@ class TextWorldEnv(TextEnv):
         self._script: tuple[str, ...] | None = None
         self._phi = self._value = 0.0
         turns = horizon if max_turns is None else max_turns
+        kwargs.setdefault("split", self._games.splits[0])  # files need not have a train split
         super().__init__(self._games, max_turns=turns, **kwargs)
+
+    @property
+    def _made_with(self) -> dict[str, str]:
+        """What a snapshot must have in common with the environment that it is restored in."""
+        return {"engine": self.engine, "reward": self.reward_mode}
 
     @property
     def session(self) -> GameSession:
@@ -142,7 +160,9 @@ class TextWorldEnv(TextEnv):
 
     def _act(self, action: str) -> Outcome:
         command = read_command(action)
-        details: dict[str, Any] = {"command": command.text, "ignored": command.ignored}
+        details: dict[str, Any] = {
+            "command": command.text, "ignored": command.ignored, "reason": command.refusal
+        }  # fmt: skip
         if command.refusal:
             text = self._observation_of(command.refusal)
             return Outcome(text, valid=False, details=details)
@@ -157,6 +177,7 @@ class TextWorldEnv(TextEnv):
         self._value = value(self.reward_mode, status, self._phi)
         ended = turn.won or turn.lost
         details |= {"points": turn.score, "lost": turn.lost}
+        details["reason"] = "" if turn.valid else NOT_ADMISSIBLE
         return Outcome(
             turn.text if ended else self._observation_of(turn.text),
             reward=self._value - before,
@@ -168,7 +189,7 @@ class TextWorldEnv(TextEnv):
         )
 
     def _admissible(self) -> Sequence[str]:
-        return self.session.admissible()
+        return self.session.offered()
 
     def _state(self) -> str:
         # With the task, so that beginnings differ; a change of the world is no hidden fact.
@@ -185,13 +206,26 @@ class TextWorldEnv(TextEnv):
         return self._phi
 
     def _snapshot(self) -> Any:
-        episode = self._plan, self._left, self._script, self._phi, self._value
-        return self.session.snapshot(), episode
+        episode = {name: getattr(self, name) for name in _FORKED}
+        return {**self._made_with, "game": self.session.snapshot(), "episode": episode}
 
     def _restore(self, state: Any) -> None:
-        game, episode = state
-        self._plan, self._left, self._script, self._phi, self._value = episode
-        self._enter(self.task).restore(game)
+        found = {name: state.get(name) for name in self._made_with if isinstance(state, dict)}
+        if found != self._made_with:
+            raise ConfigurationError(
+                f"expected a snapshot of an environment with {self._made_with}, got one with "
+                f"{found}; restore it in an environment that is made as its own was"
+            )
+        try:
+            episode = {name: state["episode"][name] for name in _FORKED}
+            self._continue(self.task, state["game"])
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ConfigurationError(
+                f"expected a snapshot as env.snapshot() returns it, but the game of "
+                f"{self.task.id} has no such state ({type(error).__name__}: {error})"
+            ) from error
+        for name, value_of in episode.items():
+            setattr(self, name, value_of)
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -227,6 +261,23 @@ class TextWorldEnv(TextEnv):
             self._playing = task.id
         return self._session
 
+    def _continue(self, task: Task, state: Any) -> None:
+        """Bring a task's game into a state; where that fails, the game is what it was."""
+        before = self._session
+        session = before if before and self._playing == task.id else self._open(task)
+        then = before.snapshot() if before else None
+        try:
+            session.restore(state)
+        except BaseException:
+            if session is not before:
+                session.close()
+            if before:
+                before.restore(then)
+            raise
+        if session is not before:
+            self._leave()
+        self._session, self._playing = session, task.id
+
     def _open(self, task: Task) -> GameSession:
         """Start the engine on a task's game."""
         # Imported here, as making an environment should be quick, and one engine is enough.
@@ -261,36 +312,4 @@ class TextWorldEnv(TextEnv):
         self.__dict__.update(state)
         self._session = None
         if session_state is not None and self._task is not None:
-            self._enter(self._task).restore(session_state)
-
-
-def _task_set(
-    setting: str | Settings | None,
-    challenge: str | None,
-    games: Mapping[str, int] | int | None,
-    game_files: Source | Mapping[str, Source] | None,
-    knobs: Mapping[str, Any],
-) -> tuple[GameSet, int]:
-    """Choose the task set, and the turn budget that suits it.
-
-    Raises:
-        ConfigurationError: The arguments contradict each other, or one is wrong.
-    """
-    named = {"setting": setting, "challenge": challenge, "game_files": game_files}
-    given = [f"{name}={value!r}" for name, value in named.items() if value is not None]
-    if len(given) > 1:
-        raise ConfigurationError(
-            f"expected one of {', '.join(named)}, got {' and '.join(given)}; a named setting "
-            "already says its challenge, and files have none"
-        )
-    if game_files is None:
-        chosen = settings(setting or challenge or DEFAULT, **knobs)
-        return GameTasks(chosen, games), chosen.horizon
-    if knobs or games is not None:
-        raise ConfigurationError(
-            f"expected no knobs with game_files, got {', '.join([*knobs, 'games'][:3])}; the files "
-            "are what they are"
-        )
-    from agentgym.envs.textworld.files import FileTasks
-
-    return FileTasks(game_files), FILES_HORIZON
+            self._continue(self._task, session_state)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from agentgym.envs.textworld.generate import Game
+from agentgym.envs.textworld.native import Machine, World
+from agentgym.envs.textworld.sanitise import typable
+from agentgym.envs.textworld.shape import check_game
 from agentgym.envs.textworld.splits import fingerprint
 from agentgym.envs.textworld.store import root, story
-from agentgym.envs.textworld.tasks import GameSet, PlanLength, digest
+from agentgym.envs.textworld.tasks import GameSet, PlanLength, digest, stored_plan_length
+from agentgym.envs.textworld.text.book import Book
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.tasks import SPLITS, Task
 
 Source = str | Path | Sequence[str | Path]
 
-_PARTS = {"world": list, "quests": list, "infos": list, "KB": dict, "metadata": dict}
 _HELD_OUT = 8
 """One game of so many is for ``test``, and one for ``valid``."""
 
@@ -31,6 +35,8 @@ class FileTasks(GameSet):
         source: A mapping from splits to files; or a folder with subfolders ``train``, ``valid``,
             ``test``; or a folder or list of files, which are then split by a hash of their content
             (an eighth each for valid and test; equal games stay together).
+        native: Whether the native engine is to play them, so that it must understand their texts
+            and rules; Inform 7 understands more.
         folder: Folder of the cache, for story files compiled here.
         plan_length: Gives the length of the expert's plan for a game.
 
@@ -47,12 +53,16 @@ class FileTasks(GameSet):
         self,
         source: Source | Mapping[str, Source],
         *,
+        native: bool = False,
         folder: Path | None = None,
         plan_length: PlanLength | None = None,
     ) -> None:
-        super().__init__(plan_length)
+        super().__init__(plan_length or planned_length)
         self._root = folder
         self._files = _by_split(source)
+        for files in self._files.values():
+            for file in files:
+                examine(file, native=native)
         self.splits = tuple(split for split in SPLITS if split in self._files)
         self._places: dict[str, tuple[str, int]] = {}
         for split in self.splits:
@@ -100,6 +110,19 @@ class FileTasks(GameSet):
         return self._files[place[0]][place[1]]
 
 
+def planned_length(game: Game) -> int | None:
+    """Return how many commands the expert types from the start of a game.
+
+    The walkthrough of a game file may have commands to spare; the plan that the rules of the game
+    lead to has none, and is what the expert follows where there is one.
+    """
+    try:
+        commands = Machine(World.of(game)).policy()
+    except DataError:  # rules of its own, which only TextWorld's tracker understands
+        commands = ()
+    return len(commands) or stored_plan_length(game)
+
+
 def read_file(file: Path) -> Game:
     """Read a game that TextWorld wrote.
 
@@ -113,18 +136,68 @@ def read_file(file: Path) -> Game:
         DataError: The file is missing or holds no game.
     """
     try:
-        game = json.loads(file.read_bytes())
-        wrong = [key for key, kind in _PARTS.items() if not isinstance(game.get(key), kind)]
-        if wrong or game.get("version", 1) != 1 or not isinstance(game["KB"].get("logic"), str):
-            raise ValueError(f"missing or wrong: {', '.join(wrong) or 'version or KB'}")
-    except (OSError, ValueError, AttributeError) as error:
+        data = file.read_bytes()
+        if b"\\ud" in data.lower():  # half of a character pair is no text that can be printed
+            data = json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace")
+        game = json.loads(data)
+        if isinstance(game, dict) and game.get("version", 1) != 1:
+            raise DataError(f"expected version 1, got {game['version']!r:.40}")
+        check_game(game)
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(
             f"expected a game that TextWorld wrote (.json of version 1) in {file}, but it cannot "
             f"be read ({error}); make it with tw-make"
         ) from error
     game["KB"]["text_grammars_path"] = ""
-    game.setdefault("objective", "")
+    game["objective"] = game.get("objective") or ""
     return dict(game)
+
+
+def examine(file: Path, *, native: bool = False) -> str:
+    """Read a game as far as its engine does, so that what is wrong with it is said at once.
+
+    Args:
+        file: Path of the ``.json`` file.
+        native: Whether the native engine must understand its texts and rules.
+
+    Returns:
+        The fingerprint of the game.
+
+    Raises:
+        DataError: The file is missing, or holds no game that can be played.
+    """
+    try:
+        found = file.stat()
+    except OSError as error:
+        raise DataError(f"expected a game file in {file}, but it cannot be read: {error}") from (
+            error
+        )
+    return _examined(file, native, (found.st_mtime_ns, found.st_size))
+
+
+@lru_cache(maxsize=1 << 16)
+def _examined(file: Path, native: bool, version: tuple[int, int]) -> str:
+    """Examine a version of a file once, however many environments a process makes of it."""
+    game = read_file(file)
+    try:
+        for key, info in game["infos"]:
+            if info["type"] != "r" and info.get("name") and not typable(info["name"]):
+                raise DataError(
+                    f"expected a name for {key!r} that can be typed in a command, got "
+                    f"{info['name']!r:.80}; leave out stops, commas, quotation marks, the word "
+                    "'then', and signs and blanks at the ends"
+                )
+        if native:
+            Book.of(game)
+            World.of(game)
+        return fingerprint(game)
+    except DataError as error:
+        raise DataError(f"in the game file {file}: {error}") from error
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DataError(
+            f"expected a game whose facts fit each other in {file}, but reading it stopped with "
+            f"{type(error).__name__}: {error}; make it again with tw-make"
+        ) from error
 
 
 def _by_split(source: Source | Mapping[str, Source]) -> dict[str, list[Path]]:
@@ -150,8 +223,10 @@ def _listed(source: Source) -> list[Path]:
     if isinstance(source, (str, Path)):
         place = Path(source).expanduser()
         entries: Iterable[Path] = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    elif isinstance(source, Iterable):
+        entries = [_path(entry).expanduser() for entry in source]
     else:
-        entries = [Path(entry).expanduser() for entry in source]
+        raise _no_path(source)
     files = [entry.with_suffix(".json") for entry in entries]
     missing = [file for file in files if not file.is_file()]
     if missing or not files:
@@ -162,9 +237,22 @@ def _listed(source: Source) -> list[Path]:
     return files
 
 
+def _path(entry: Any) -> Path:
+    if not isinstance(entry, str | Path):
+        raise _no_path(entry)
+    return Path(entry)
+
+
+def _no_path(given: Any) -> ConfigurationError:
+    return ConfigurationError(
+        f"expected game_files to be a path, a list of paths, or a dict from splits to either; got "
+        f"{given!r:.80}"
+    )
+
+
 def _divide(files: list[Path]) -> dict[str, list[Path]]:
     """Split files by content, so that equal games are on the same side."""
-    prints = {file: fingerprint(read_file(file)) for file in files}
+    prints = {file: examine(file) for file in files}
     order = sorted(set(prints.values()))
     share = max(1, len(order) // _HELD_OUT)
     if len(order) < 3:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.textworld.engine import ONE_THING, Fact, Turn, canonical, clean
+from agentgym.envs.textworld.engine import ONE_THING, PREPARE_MEAL, Fact, Turn, canonical, clean
 from agentgym.envs.textworld.story import check_story
 from agentgym.errors import DataError, EnvFailure, require
 
@@ -113,6 +113,18 @@ class InformSession:
     def admissible(self) -> tuple[str, ...]:
         """Return the commands that the rules allow in this state, sorted."""
         return tuple(self._turn.admissible_commands)
+
+    def offered(self) -> tuple[str, ...]:
+        """Return the admissible commands that the story carries out, too."""
+        commands = self.admissible()
+        if PREPARE_MEAL not in commands or self._turn.won or self._turn.lost:
+            return commands
+        memory = self._machine.get_state()
+        answer = self._machine.step(PREPARE_MEAL)[0]
+        self._machine.set_state(memory)
+        if any(result == "succeeded" for _, result in _FINISHED.findall(answer)):
+            return commands
+        return tuple([command for command in commands if command != PREPARE_MEAL])
 
     def policy(self) -> tuple[str, ...] | None:
         """Return the commands that win from this state; None if nothing does."""

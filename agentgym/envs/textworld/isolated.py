@@ -12,20 +12,24 @@ from __future__ import annotations
 
 import json
 import os
-import select
+import selectors
 import subprocess
 import sys
 import time
 import weakref
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from agentgym.envs.textworld.engine import Turn
 from agentgym.envs.textworld.inform7 import InformSession
-from agentgym.errors import DataError, DependencyNotInstalled, EnvFailure
+from agentgym.errors import DataError, DependencyNotInstalled, EnvFailure, require
 
 SECONDS = 60.0
 """Time that a story has for an answer; TextWorld's own take milliseconds."""
+
+STARTING = 120.0
+"""Time that a child has to import what it needs; on a busy machine seconds."""
 
 _TURNS = frozenset(("start", "act", "restore"))
 """Methods after which the state is another one, so that a :class:`View` comes with the answer."""
@@ -44,6 +48,8 @@ class View(NamedTuple):
     """Points of a game that is won."""
     admissible: list[str]
     """Commands that the rules allow."""
+    offered: list[str]
+    """Those of them that the story carries out."""
     policy: list[str] | None
     """Commands that win."""
     state: str
@@ -80,7 +86,7 @@ class StoryProcess:
             assert child.stdin is not None
             child.stdin.write(json.dumps([method, *arguments]).encode() + b"\n")
             child.stdin.flush()
-            answer = json.loads(self._line(child))
+            answer = json.loads(_line(child, SECONDS))
         except (OSError, ValueError) as error:
             self.close()
             raise Silence(f"the process of the story file gave no answer: {error}") from error
@@ -103,21 +109,8 @@ class StoryProcess:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             )  # fmt: skip
             self._end = weakref.finalize(self, _end, self._child)
+            _line(self._child, STARTING)
         return self._child
-
-    @staticmethod
-    def _line(child: subprocess.Popen[bytes]) -> bytes:
-        """Read one line, however long it is, within the time that there is."""
-        assert child.stdout is not None
-        source, parts, deadline = child.stdout.fileno(), [], time.monotonic() + SECONDS
-        while not parts or not parts[-1].endswith(b"\n"):
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([source], [], [], left)[0]:
-                raise OSError(f"it took more than {SECONDS:g} seconds")
-            parts.append(os.read(source, _BLOCK))
-            if not parts[-1]:
-                raise OSError(f"it ended with status {child.wait()}")
-        return b"".join(parts)
 
 
 class Silence(EnvFailure):
@@ -139,7 +132,7 @@ class IsolatedSession:
     def __init__(self, story: str | Path, process: StoryProcess) -> None:
         self._story = Path(story).absolute()
         self._process: StoryProcess | None = process
-        self._view = View(0.0, [], None, "", [])
+        self._view = View(0.0, [], [], None, "", [])
         self._ask_first("open", str(self._story))
 
     @property
@@ -159,6 +152,10 @@ class IsolatedSession:
     def admissible(self) -> tuple[str, ...]:
         """Return the commands that the rules allow in this state, sorted."""
         return tuple(self._view.admissible)
+
+    def offered(self) -> tuple[str, ...]:
+        """Return the admissible commands that the story carries out, too."""
+        return tuple(self._view.offered)
 
     def policy(self) -> tuple[str, ...] | None:
         """Return the commands that win from this state; None if nothing does."""
@@ -218,7 +215,10 @@ def serve() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for terminal in (0, 1):  # what the interpreter reads and writes there is no message
         os.dup2(nothing, terminal)
+    with suppress(DependencyNotInstalled):  # which the first story says
+        require("textworld", "textworld")
     stage = _Stage()
+    _reply(replies, {})
     for request in requests:
         method, *arguments = json.loads(request)
         answer: dict[str, Any]
@@ -228,8 +228,12 @@ def serve() -> None:
             answer = {"error": type(error).__name__, "message": str(error)}
         except Exception as error:  # of TextWorld's tracker, which takes a story at its word
             answer = {"error": EnvFailure.__name__, "message": f"{type(error).__name__}: {error}"}
-        replies.write(json.dumps(answer).encode() + b"\n")
-        replies.flush()
+        _reply(replies, answer)
+
+
+def _reply(replies: BinaryIO, answer: dict[str, Any]) -> None:
+    replies.write(json.dumps(answer).encode() + b"\n")
+    replies.flush()
 
 
 class _Stage:
@@ -263,9 +267,31 @@ class _Stage:
     def _view(session: InformSession) -> View:
         policy = session.policy()
         return View(
-            session.max_score, list(session.admissible()), None if policy is None else list(policy),
-            session.state_text(), list(session.snapshot()),
+            session.max_score, list(session.admissible()), list(session.offered()),
+            None if policy is None else list(policy), session.state_text(),
+            list(session.snapshot()),
         )  # fmt: skip
+
+
+def _line(child: subprocess.Popen[bytes], seconds: float) -> bytes:
+    """Read one line of a child, however long it is, within a time."""
+    assert child.stdout is not None
+    source, parts, deadline = child.stdout.fileno(), list[bytes](), time.monotonic() + seconds
+    while not parts or not parts[-1].endswith(b"\n"):
+        left = deadline - time.monotonic()
+        if left <= 0 or not _readable(source, left):
+            raise OSError(f"it took more than {seconds:g} seconds")
+        parts.append(os.read(source, _BLOCK))
+        if not parts[-1]:
+            raise OSError(f"it ended with status {child.wait()}")
+    return b"".join(parts)
+
+
+def _readable(source: int, seconds: float) -> bool:
+    """Wait for bytes; unlike ``select.select`` this takes descriptors above 1,023."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(source, selectors.EVENT_READ)
+        return bool(selector.select(seconds))
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from agentgym.envs.textworld.engine import ONE_THING, Turn, canonical
+from agentgym.envs.textworld.engine import ONE_THING, PREPARE_MEAL, Turn, canonical
 from agentgym.envs.textworld.native import Fact, Machine, World
 from agentgym.envs.textworld.text.narrator import WAIT, After, Do, Narrator, Story
 from agentgym.envs.textworld.text.reader import Request
@@ -84,6 +84,13 @@ class NativeSession:
     def admissible(self) -> tuple[str, ...]:
         """Return the commands that the rules allow in this state, sorted."""
         return self._machine.admissible()
+
+    def offered(self) -> tuple[str, ...]:
+        """Return the admissible commands that the story carries out, too."""
+        commands = self._machine.admissible()
+        if PREPARE_MEAL in commands and self._narrator.refuses("Prepare"):
+            return tuple([command for command in commands if command != PREPARE_MEAL])
+        return commands
 
     def policy(self) -> tuple[str, ...] | None:
         """Return the commands that win from this state; None if nothing does."""

@@ -72,6 +72,19 @@ def read_command(text: str) -> Command:
     return Command(command[:MAX_COMMAND].rstrip(_EDGES), ignored, _refuse(command))
 
 
+def plain(text: str) -> str:
+    """Return one line of text in the characters of a command, as :func:`read_command` does."""
+    return _printable(_plain(text))
+
+
+def typable(name: str) -> bool:
+    """Tell whether a command that holds a name reaches the game whole."""
+    return all(
+        read_command(command) == (plain(command), "", "") and name == name.strip()
+        for command in (f"take {name}", f"put {name} on it")
+    )
+
+
 def _plain(text: str) -> str:
     """Decompose to compatible plain characters and drop the accents.
 
@@ -79,8 +92,13 @@ def _plain(text: str) -> str:
     """
     if text.isascii():
         return text.translate(_PLAIN)
-    parts = unicodedata.normalize("NFKD", text.translate(_PLAIN))
-    return "".join(part for part in parts if not unicodedata.combining(part)).translate(_PLAIN)
+    # Accents that stand alone go first: normalising sorts a run of them in quadratic time.
+    parts = unicodedata.normalize("NFKD", _without_accents(text.translate(_PLAIN)))
+    return _without_accents(parts).translate(_PLAIN)
+
+
+def _without_accents(text: str) -> str:
+    return "".join([part for part in text if not unicodedata.combining(part)])
 
 
 def _printable(text: str) -> str:

@@ -12,6 +12,7 @@ would cost seconds.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,6 +29,11 @@ SMALL = 6
 """Settings with more rooms are split by seed alone."""
 TRIES = 64
 """Seeds tried for one game; ``TRIES * MOST_GAMES`` stays within a split's range."""
+
+TOLD = (3, 8, 16, 32)
+"""Tries after which a search without a find is told of; a try can take seconds."""
+
+_log = logging.getLogger(__name__)
 
 RULE = 2
 """Raise it when anything here, or in ``generate``, that decides a split's games changes."""
@@ -77,6 +83,12 @@ def deal(settings: Settings, split: str, index: int, make: Callable[..., Game] =
             game = make(settings, seed, split)
         except NoSuchGame as error:
             why = f"; the last try says: {error}"
+            if attempt + 1 in TOLD:
+                _log.warning(
+                    "%d of %d seeds gave no game for %s %d of the setting %r; trying on, but the "
+                    "setting may ask too much of its rooms and objects: %s",
+                    attempt + 1, TRIES, split, index, settings.key(), error,
+                )  # fmt: skip
             continue
         if belongs(settings, game) in ("", split):
             return game
@@ -107,7 +119,7 @@ def fingerprint(game: Mapping[str, Any]) -> str:
     Returns:
         SHA-256 (hex).
     """
-    names = {entity: infos["name"] or entity for entity, infos in game["infos"]}
+    names = {entity: infos.get("name") or entity for entity, infos in game["infos"]}
 
     def named(facts: Any) -> list[list[str]]:
         return sorted(

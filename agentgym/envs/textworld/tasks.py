@@ -220,11 +220,11 @@ def digest(game: Mapping[str, Any]) -> str:
 
 def _read_sizes(sizes: Mapping[str, int] | int | None) -> dict[str, int]:
     """Check the sizes that a user gave."""
-    given = {"train": sizes} if isinstance(sizes, int) else dict(sizes or {})
+    given = sizes if isinstance(sizes, Mapping) else {} if sizes is None else {"train": sizes}
     for split, size in given.items():
-        if split not in SPLITS or not isinstance(size, int) or not 1 <= size <= MOST_GAMES:
+        if split not in SPLITS or type(size) is not int or not 1 <= size <= MOST_GAMES:
             raise ConfigurationError(
                 f"expected sizes of splits {', '.join(SPLITS)}, each from 1 to {MOST_GAMES}; got "
-                f"{split}={size!r}"
+                f"{split}={size!r:.80}"
             )
-    return given
+    return dict(given)

@@ -7,15 +7,14 @@ import json
 import logging
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from agentgym.caching import cache_folder
+from agentgym.caching import cache_folder, check_folder, save_folder
 from agentgym.envs.webshop.world import World
 from agentgym.errors import DataError
 
-VERSION = 1
+VERSION = 2
 """Raise it when the stored form, or anything that decides its content, changes."""
 
 _log = logging.getLogger(__name__)
@@ -24,9 +23,8 @@ _log = logging.getLogger(__name__)
 def cached(key: object, build: Callable[[], World]) -> World:
     """Open a stored world, or build and store it.
 
-    A world is written to a folder of its own and renamed into place, so that concurrent writers
-    cannot disturb each other; the first one wins. Without a writable cache the world stays in
-    memory.
+    A world is believed only if every file of it has the size and SHA-256 with which it was written;
+    a damaged one is built again. Without a writable cache the world stays in memory.
 
     Args:
         key: JSON value that decides the content.
@@ -38,33 +36,23 @@ def cached(key: object, build: Callable[[], World]) -> World:
     text = json.dumps([VERSION, key], sort_keys=True)
     name = hashlib.sha256(text.encode()).hexdigest()[:24]
     folder = cache_folder() / "webshop" / name
-    if folder.is_dir():
-        try:
-            return World.open(folder)
-        except DataError as error:
-            _log.warning("building again: %s", error)
-            shutil.rmtree(folder, ignore_errors=True)
+    stored = _open(folder)
+    if stored is not None:
+        return stored
     world = build()
-    return World.open(folder) if _store(world, folder, text) else world
+    # What is stored now may be what another process wrote, or a damaged folder that stays because
+    # the disk is read-only: it is checked like any other.
+    return (_open(folder) if save_folder(folder, world.save) else None) or world
 
 
-def _store(world: World, folder: Path, key: str) -> bool:
-    """Write a world and move it into place; tell whether the folder then holds one."""
+def _open(folder: Path) -> World | None:
+    """Open a stored world; remove it if it is damaged."""
+    if not os.path.isdir(folder):  # Path.is_dir raises where a parent cannot be read
+        return None
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))
-    except OSError as error:
-        _log.info("no cache in %s (%s); the shop stays in memory", folder.parent, error)
-        return False
-    try:
-        world.save(scratch)
-        (scratch / "key.json").write_text(key)
-        scratch.chmod(0o755)
-        os.rename(scratch, folder)
-    except OSError as error:
-        if not folder.is_dir():
-            _log.warning("cannot store the shop in %s (%s); it stays in memory", folder, error)
-            return False
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return True
+        check_folder(folder)
+        return World.open(folder)
+    except DataError as error:
+        _log.warning("building the shop again: %s", error)
+        shutil.rmtree(folder, ignore_errors=True)
+        return None

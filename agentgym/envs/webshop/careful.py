@@ -41,11 +41,13 @@ class CarefulExpert(Expert):
     Args:
         world: The shop.
         highlights: Whether results lines show the highlights of products.
+        reward: Reward mode by which a product will do.
     """
 
-    def __init__(self, world: World, highlights: bool = False) -> None:
+    def __init__(self, world: World, highlights: bool = False, reward: str = "official") -> None:
         super().__init__(world)
         self._highlights = highlights
+        self._reward = reward
         self._lists: BoundedCache[tuple[str, str, str], tuple[Candidate, ...]] = BoundedCache(
             CACHED_LISTS
         )
@@ -167,4 +169,4 @@ class CarefulExpert(Expert):
         """Return whether a product, bought with the asked options, earns the full reward."""
         item = self._world.products[asin]
         chosen = dict(choose(item, goal))
-        return self._world.reward(item, goal, chosen).reward == 1.0
+        return self._world.reward(item, goal, chosen, self._reward).reward == 1.0

@@ -1,4 +1,4 @@
-"""The compact mode: short pages for small language models, and a forgiving action grammar.
+"""The compact mode: short pages for small language models, and short names for what to click.
 
 Nothing is said twice but the instruction, which comes first alone and again at the end of each
 item page; a label stands behind what it names, so that a causal model reads the facts before the
@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 
 from agentgym.envs.webshop import engine as e
+from agentgym.envs.webshop.commands import line, spelled
 from agentgym.envs.webshop.engine import Session
 from agentgym.envs.webshop.products import Product
 
-_ACTION = re.compile(r"\b(search|click)\s*\[", re.IGNORECASE)
 _LABEL = re.compile(r"#?([0-9]{1,3})")
 _ALIASES = {"back": e.PREVIOUS, "prev": e.PREVIOUS, "next": e.NEXT, "buy": e.BUY}
 LONGEST_HIGHLIGHT = 3
@@ -22,33 +22,7 @@ MOST_HIGHLIGHTS = 2
 _SHORT = {e.PREVIOUS: "back", e.NEXT: "next"}
 
 
-def read(text: str) -> tuple[str, str] | None:
-    """Find the first ``search[...]`` or ``click[...]`` in a text.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The lower-case action name and its argument, stripped, with single spaces and in lower
-        case; brackets inside pair up, and if they do not, it ends at the last closing one. None if
-        there is no action. The time is linear in the length of the text.
-    """
-    found = _ACTION.search(text)
-    if found is None:
-        return None
-    start, depth, close = found.end(), 1, -1
-    for place, sign in enumerate(text[start:], start):
-        if sign == "[":
-            depth += 1
-        elif sign == "]":
-            depth, close = depth - 1, place
-            if not depth:
-                break
-    # Without any closing bracket behind the first action, no later action has one either.
-    return None if close < 0 else (found[1].lower(), _line(text[start:close]).lower())
-
-
-def resolve(session: Session, name: str) -> str:
+def resolve(session: Session, name: str) -> str | None:
     """Turn a short name into the one that the shop knows, such as ``2`` into an asin.
 
     Args:
@@ -56,22 +30,20 @@ def resolve(session: Session, name: str) -> str:
         name: Lower-case name out of ``click[...]``.
 
     Returns:
-        The name for :meth:`Session.click`; unknown ones come back as they are.
+        The name for :meth:`Session.click`, which may not know it; None for what this page does not
+        show, such as an asin.
     """
-    state = session.state
-    if state.page == e.RESULTS:
-        label = _LABEL.fullmatch(name)
+    word = line(name)
+    if session.state.page == e.RESULTS:
+        label = _LABEL.fullmatch(word)
         hits = session.hits()
         if label and 1 <= int(label[1]) <= len(hits):
             return hits[int(label[1]) - 1].lower()
-    elif state.page == e.ITEM:
-        values = session.product.group_of
-        if name in values:
-            return name
-        spaced = next((value for value in values if _line(value) == name), None)
-        if spaced is not None:
-            return spaced
-    return _ALIASES.get(name, name)
+        full = _ALIASES.get(word, word)
+        return full if full in (e.BACK, e.PREVIOUS, e.NEXT) else None
+    if word in _ALIASES and word not in session.clickables():
+        return _ALIASES[word]
+    return spelled(session, name)
 
 
 def short(session: Session, name: str) -> str:
@@ -82,9 +54,9 @@ def short(session: Session, name: str) -> str:
         for place, asin in enumerate(session.hits(), 1):
             if asin.lower() == name:
                 return str(place)
-    elif session.state.page == e.ITEM and name in session.product.group_of:
-        return name
-    return _SHORT.get(name, name)
+    brief = _SHORT.get(name, name)
+    taken = session.state.page == e.ITEM and brief in session.product.group_of
+    return name if taken else brief
 
 
 def clickables(session: Session) -> list[str]:
@@ -95,7 +67,8 @@ def clickables(session: Session) -> list[str]:
         names += ["next"] * more(session) + ["prev"] * (session.state.number > 1)
         return [*names, e.BACK]
     if page == e.ITEM:
-        return ["back", "description", e.BUY, *session.product.group_of]
+        back = short(session, e.PREVIOUS)
+        return [back, "description", e.BUY, *session.product.choosable]
     return ["back", e.BACK] if page == e.SUB else []
 
 
@@ -106,8 +79,8 @@ def more(session: Session) -> bool:
 
 def highlights(item: Product) -> list[str]:
     """List a product's short features that its title does not say: what a listing would boast."""
-    title = set(_line(item.title).lower().split())
-    bullets = (_line(bullet).lower() for bullet in item.bullets)
+    title = set(line(item.title).lower().split())
+    bullets = (line(bullet).lower() for bullet in item.bullets)
     short_ones = (b for b in bullets if 0 < len(b.split()) <= LONGEST_HIGHLIGHT)
     return [b for b in short_ones if not title.issuperset(b.split())][:MOST_HIGHLIGHTS]
 
@@ -151,22 +124,12 @@ def answer(session: Session, before: str, name: str, boast: bool = False) -> str
     return page(session, boast)
 
 
-def refusal(session: Session, name: str) -> str:
-    """Say why a click did nothing."""
-    kind = session.state.page
-    if kind == e.INDEX:
-        return "invalid: search first"
-    if name == e.NEXT and kind == e.RESULTS:
-        return "invalid: no more results"
-    return f"invalid: no {name[:64]} here"
-
-
 def _results(session: Session, boast: bool) -> str:
     products = session.world.products
     lines = []
     for place, asin in enumerate(session.hits(), 1):
         item = products[asin]
-        shown = [_line(item.title).lower(), *(highlights(item) if boast else ())]
+        shown = [line(item.title).lower(), *(highlights(item) if boast else ())]
         lines.append(f"{', '.join(shown)} {_price(item)} #{place}")
     if more(session):
         lines.append("next")
@@ -175,7 +138,7 @@ def _results(session: Session, boast: bool) -> str:
 
 def _item(session: Session) -> str:
     item = session.product
-    features = ", ".join(filter(None, (_line(bullet).lower() for bullet in item.bullets)))
+    features = ", ".join(filter(None, (line(bullet).lower() for bullet in item.bullets)))
     lines = [features] if features else []
     lines += [f"{name}: {' | '.join(values)}" for name, values in item.options.items()]
     return "\n".join([*lines, session.goal.instruction_text])
@@ -184,11 +147,7 @@ def _item(session: Session) -> str:
 def _sub_page(session: Session) -> str:
     item, sub = session.product, session.state.sub
     shown = {"description": item.description, "features": ", ".join(item.bullets)}
-    return _line(shown.get(sub or "", "")).lower() or f"no {sub}"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
+    return line(shown.get(sub or "", "")).lower() or f"no {sub}"
 
 
 def _price(item: Product) -> str:

@@ -68,14 +68,18 @@ class Session:
         """Chosen value of each option group."""
         return dict(self.state.options)
 
+    def found(self) -> Sequence[str]:
+        """Return the asins that the present search finds, best first."""
+        return self.world.search(self.state.query or "")
+
     def hits(self) -> Sequence[str]:
         """Return the asins on the present results page."""
         last = self.state.number * self.page_size
-        return self.world.search(self.state.query or "")[last - self.page_size : last]
+        return self.found()[last - self.page_size : last]
 
     def total(self) -> int:
         """Return the number of hits of the present search."""
-        return len(self.world.search(self.state.query or ""))
+        return len(self.found())
 
     def clickables(self) -> list[str]:
         """Return the names that can be clicked, in the original's order.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -10,17 +10,18 @@ import numpy as np
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
-from agentgym.envs.webshop import compact, engine, pages
+from agentgym.envs.webshop import commands, compact, engine, pages
 from agentgym.envs.webshop.careful import CarefulExpert
 from agentgym.envs.webshop.catalogue import Difficulty
+from agentgym.envs.webshop.checks import choice, flag
+from agentgym.envs.webshop.commands import Command, line
 from agentgym.envs.webshop.engine import Session
 from agentgym.envs.webshop.nouns import NounSource
-from agentgym.envs.webshop.reward import check_mode
 from agentgym.envs.webshop.shop import (
+    OBSERVATION_MODES,
     Shop,
     ShopConfig,
     View,
-    check_observation,
     open_shop,
     page_size,
 )
@@ -31,7 +32,6 @@ from agentgym.outcome import Outcome
 from agentgym.tasks import Task, TaskSet
 
 THINKING = (("compact", None), ("compact", "native"))
-_OFFICIAL_ACTION = re.compile(r"(.+)\[(.+)\]")
 
 
 class WebShopEnv(TextEnv):
@@ -52,7 +52,8 @@ class WebShopEnv(TextEnv):
             nouns, or a JSON file of one (``.gz`` too); None is the best that needs no model.
         observation_mode: ``text`` and ``text_rich`` are the original's; ``compact`` saves tokens.
         results_per_page: Products on a results page; compact mode only, the others show ten.
-        reward: ``official`` (bit-exact) or ``strict`` (exact options).
+        reward: ``official`` (bit-exact), ``strict`` (exact options) or ``sparse`` (1 for a purchase
+            that the official reward gives 1, else 0; the score stays the official reward).
         expert: Whose plans :meth:`oracle` follows: ``target`` knows the right product and takes the
             shortest way, ``careful`` checks candidates as a shopper must, and can be imitated,
             ``thinking`` also writes what it compares before the action (compact, native grammar).
@@ -64,11 +65,12 @@ class WebShopEnv(TextEnv):
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
-        ConfigurationError: A value is out of range or contradicts another.
+        ConfigurationError: A value is of the wrong type, out of range, or contradicts another.
         DataError: The official files are missing or damaged.
 
-    In the modes ``text`` and ``text_rich`` with the native grammar, an action that cannot be
-    carried out shows the same page again, as in the original; ``info["action_valid"]`` tells.
+    An action that cannot be carried out is answered with the reason, which also stands in
+    ``info["details"]["reason"]``. With the native grammar the modes ``text`` and ``text_rich`` give
+    it only there: they show the same page again, as the original does.
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = (
@@ -82,7 +84,14 @@ class WebShopEnv(TextEnv):
         ActionSpec(
             "click",
             "Click a button, a product or an option that the page shows.",
-            (Param("element", description="The text of what to click, such as buy now."),),
+            (
+                # Verbatim, since official option values hold double and no-break spaces.
+                Param(
+                    "element",
+                    description="The text of what to click, such as buy now.",
+                    verbatim=True,
+                ),
+            ),
             examples=("click[next >]", "click[buy now]"),
             native="click[{element}]",
         ),
@@ -94,7 +103,7 @@ class WebShopEnv(TextEnv):
         size: int = 1000,
         difficulty: str | Difficulty = "medium",
         catalogue_seed: int = 0,
-        data_dir: str | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
         num_products: int | None = None,
         goal_mode: str = "generated",
         human_goals: bool = False,
@@ -112,11 +121,11 @@ class WebShopEnv(TextEnv):
         max_turns: int = 15,
         **kwargs: Any,
     ) -> None:
-        self.observation_mode = check_observation(observation_mode)
+        self.observation_mode = choice("observation_mode", observation_mode, OBSERVATION_MODES)
         self.page_size = page_size(observation_mode, results_per_page)
-        self.reward_mode = check_mode(reward)
-        self.show_score = show_score
-        self.view = View(self.page_size, expert, highlights)
+        self.reward_mode = reward
+        self.show_score = flag("show_score", show_score)
+        self.view = View(self.page_size, expert, highlights, reward)
         if expert == "thinking" and (observation_mode, kwargs.get("grammar")) not in THINKING:
             raise ConfigurationError(
                 "expected expert='thinking' only with observation_mode='compact' and the native "
@@ -129,15 +138,18 @@ class WebShopEnv(TextEnv):
                 f"world={world!r:.40}, tasks={tasks!r:.40}"
             )
         if world is not None and tasks is not None:
+            _given("world", world, World)
+            _given("tasks", tasks, TaskSet)
             self._shop = Shop.of(world, tasks, self.view)
         else:
             config = ShopConfig(
-                size, difficulty, catalogue_seed, None if data_dir is None else str(data_dir),
-                num_products, goal_mode, human_goals, goals_per_product, split_mode, nouns,
+                size, difficulty, catalogue_seed, data_dir, num_products, goal_mode,
+                human_goals, goals_per_product, split_mode, nouns,
             )  # fmt: skip
             self._shop = open_shop(config, self.view)
         self._session: Session | None = None
         super().__init__(self._shop.tasks, max_turns=max_turns, **kwargs)
+        self._original = observation_mode != "compact" and self.language.native
 
     @property
     def session(self) -> Session:
@@ -158,26 +170,42 @@ class WebShopEnv(TextEnv):
         return self._page()
 
     def _act(self, action: str) -> Outcome:
+        command = self._read(action)
+        if command is None:
+            return self._refused(commands.UNREADABLE)
+        if command.name == "search":
+            self.session.search(command.argument)
+            return self._outcome(self._page())
         if self.observation_mode == "compact":
-            return self._act_compact(action)
-        command = self._command(action)
-        valid = command is not None and self._carry_out(*command)
-        return self._outcome(self._page(), valid)
+            return self._click_short(command.argument)
+        name = command.argument
+        if not self.language.native:
+            name = commands.spelled(self.session, name)
+        if not self.session.click(name):
+            return self._refused(commands.refusal(self.session, name))
+        return self._outcome(self._page())
 
     def _admissible(self) -> Sequence[str]:
         session = self.session
         if session.state.page == engine.INDEX:
-            return [f"search[{plain_query(session.goal.instruction_text)}]"]
+            query = plain_query(session.goal.instruction_text)
+            return [f"search[{query}]"] if query else []
         if self.observation_mode == "compact":
-            return [f"click[{name}]" for name in compact.clickables(session)]
-        return [f"click[{name}]" for name in session.clickables() if "[" not in name]
+            names: Sequence[str] = compact.clickables(session)
+        elif session.state.page == engine.ITEM:
+            names = session.product.admissible
+        else:
+            names = session.clickables()
+        return [f"click[{name}]" for name in names]
 
     def _state(self) -> str:
-        session = self.session
-        state = session.state
-        visited = state.visited if self.observation_mode == "text_rich" else ()
-        seen = state._replace(options=tuple(sorted(state.options)), visited=visited)
-        return f"{tuple(seen)!r} {session.goal.asin} {session.goal.instruction_text}"
+        # What the shopper did, with places instead of asins: a hash of anything hidden could be
+        # compared with the hashes of guesses.
+        now = self.session.state
+        place = None if now.asin is None else self.session.found().index(now.asin)
+        visited = now.visited if self.observation_mode == "text_rich" else ()
+        seen = (now.page, now.query, now.number, place, sorted(now.options), visited, now.sub)
+        return f"{self.task.id} {seen!r}"
 
     def _oracle_turns(self) -> int | None:
         session = self.session
@@ -200,7 +228,7 @@ class WebShopEnv(TextEnv):
         expert = self._shop.expert
         if self.view.expert != "thinking" or not isinstance(expert, CarefulExpert):
             return ""
-        thought = expert.thought(self.session)
+        thought = plain_query(expert.thought(self.session))
         return thought and f"{thought} "
 
     def _potential(self) -> float:
@@ -219,49 +247,49 @@ class WebShopEnv(TextEnv):
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _command(self, action: str) -> tuple[str, str] | None:
-        """Read an action as the original does, or forgivingly behind another grammar."""
-        if not self.language.native:
-            return compact.read(action)
-        found = _OFFICIAL_ACTION.match(action)
-        return None if found is None else (found[1], found[2].lower())
+    def _read(self, action: str) -> Command | None:
+        """Read an action as the original does, or forgivingly where its words need not be kept."""
+        if self._original:
+            found = commands.official(action)
+            return found if found is not None and found.name in ("search", "click") else None
+        if self.language.native:
+            found = commands.forgiving(action)
+        else:
+            found = commands.declared(action, self.action_specs)
+        if found is None or not commands.line(found.argument):
+            return None
+        return found if found.name == "click" else found._replace(argument=line(found.argument))
 
-    def _carry_out(self, name: str, argument: str) -> bool:
-        """Do what an action says; tell whether anything could be done."""
-        if name == "search":
-            self.session.search(argument)
-            return True
-        return name == "click" and self.session.click(argument)
-
-    def _act_compact(self, action: str) -> Outcome:
+    def _click_short(self, name: str) -> Outcome:
+        """Click what a short name of the compact mode stands for."""
         session = self.session
-        command = compact.read(action)
-        if command is None or not command[1]:
-            return Outcome("invalid: write search[words] or click[name]", valid=False)
-        name, argument = command
         before = session.state.page
-        if name == "click":
-            argument = compact.resolve(session, argument)
-            past_end = before == engine.RESULTS and argument == engine.NEXT
-            if (past_end and not compact.more(session)) or not session.click(argument):
-                return Outcome(compact.refusal(session, argument), valid=False)
-            return self._outcome(
-                compact.answer(session, before, argument, self.view.highlights), True
-            )
-        session.search(argument)
-        return self._outcome(compact.page(session, self.view.highlights), True)
+        full = compact.resolve(session, name)
+        past_end = before == engine.RESULTS and full == engine.NEXT and not compact.more(session)
+        if full is None or past_end or not session.click(full):
+            return self._refused(commands.refusal(session, line(name) if full is None else full))
+        return self._outcome(compact.answer(session, before, full, self.view.highlights))
 
-    def _outcome(self, observation: str, valid: bool) -> Outcome:
-        """Report a turn, with the reward if it was the purchase."""
+    def _refused(self, reason: str) -> Outcome:
+        """Answer an action that changes nothing, with the page where the original shows it."""
+        shown = reason
+        if self._original:
+            shown = self._page()
+        elif self.observation_mode != "compact":
+            shown = f"{reason}\n{self._page()}"
+        return Outcome(shown, valid=False, details={"reason": reason})
+
+    def _outcome(self, observation: str) -> Outcome:
+        """Report a turn that did something, with the reward if it was the purchase."""
         details = self.session.details
         if details is None:
-            return Outcome(observation, valid=valid)
+            return Outcome(observation)
+        success = details.reward == 1.0
         return Outcome(
             observation,
-            reward=details.reward,
+            reward=float(success) if self.reward_mode == "sparse" else details.reward,
             terminated=True,
-            valid=valid,
-            success=details.reward == 1.0,
+            success=success,
             score=details.reward,
             details=details.as_dict(),
         )
@@ -295,3 +323,11 @@ class WebShopEnv(TextEnv):
         self._session = None
         if session_state is not None:
             self._restore(session_state)
+
+
+def _given(name: str, value: object, kind: type) -> None:
+    """Refuse a shop or task set that is none."""
+    if not isinstance(value, kind):
+        raise ConfigurationError(
+            f"expected {name} to be a {kind.__name__}, got {type(value).__name__}: {value!r:.80}"
+        )

@@ -19,6 +19,7 @@ from itertools import product as cross
 from typing import Any
 
 from agentgym.envs.webshop.products import Instruction, Product, unit_interval
+from agentgym.envs.webshop.schema import Entry, Origins, listed
 from agentgym.outcome import total
 
 PRICE_STEPS = range(10, 1000, 10)
@@ -138,8 +139,9 @@ def synthetic_goals(
 
 def human_goals(
     products: Sequence[Product],
-    human: Mapping[str, Sequence[Mapping[str, Any]]],
+    human: Mapping[str, Any],
     legacy: random.Random | None = None,
+    origin: str = Origins().human,
 ) -> list[Goal]:
     """Make the original's goals from instructions that people wrote.
 
@@ -147,18 +149,24 @@ def human_goals(
         products: The catalogue, in file order.
         human: The official ``items_human_ins`` file.
         legacy: The original's generator, if its draws are to be reproduced.
+        origin: Name of the file, for error messages.
 
     Returns:
         The goals before the shuffle, all of weight 1.
+
+    Raises:
+        DataError: A field is missing or of the wrong type.
     """
     goals = []
     for item in products:
-        for number, entry in enumerate(human.get(item.asin, ())):
-            wanted = tuple(entry["instruction_attributes"])
+        place = f"{item.asin!r} in {origin}"
+        for number, value in enumerate(listed(human.get(item.asin, ()), place)):
+            entry = Entry(value, f"entry {number} of {place}")
+            wanted = entry.texts("instruction_attributes")
             if wanted:
                 bound = price_bound(item.price, (item.asin, number), legacy)
-                options = tuple(entry["instruction_options"])
-                text = entry["instruction"].strip(".")
+                options = entry.texts("instruction_options")
+                text = entry.text("instruction").strip(".")
                 goals.append(_goal(item, text, wanted, options, bound))
     return goals
 

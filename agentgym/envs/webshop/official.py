@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentgym.envs.webshop.schema import Origins
 from agentgym.errors import DataError
 
 ITEMS = ("items_shuffle.json", "items_shuffle_1000.json")
@@ -33,8 +36,13 @@ class OfficialFiles:
         paths = [path for path in (self.items, self.instructions, self.human) if path]
         return [[str(p.resolve()), p.stat().st_size, p.stat().st_mtime_ns] for p in paths]
 
+    @property
+    def origins(self) -> Origins:
+        """What error messages call the files."""
+        return Origins(str(self.items), str(self.instructions), str(self.human))
 
-def locate(folder: str | Path, num_products: int | None = None) -> OfficialFiles:
+
+def locate(folder: str | os.PathLike[str], num_products: int | None = None) -> OfficialFiles:
     """Find the official files in a folder, plain or as ``.gz``.
 
     Args:
@@ -49,31 +57,37 @@ def locate(folder: str | Path, num_products: int | None = None) -> OfficialFiles
     """
     small = num_products is not None and num_products <= SMALL_SET
     order = -1 if small else 1
+    root = Path(folder)
     found = [
-        next((path for name in names[::order] if (path := _file(Path(folder), name))), None)
+        next((path for name in names[::order] if (path := _file(root, name))), None)
         for names in (ITEMS, INSTRUCTIONS, HUMAN)
     ]
     if found[0] is None or found[1] is None:
+        absent = " and ".join(
+            " or ".join(names)
+            for names, path in zip((ITEMS, INSTRUCTIONS), found, strict=False)
+            if path is None
+        )
         raise DataError(
-            f"expected {' or '.join(ITEMS)} and {' or '.join(INSTRUCTIONS)} (or .gz) in {folder}, "
-            "but they are not there; the original's setup.sh downloads them"
+            f"expected {absent} (or .gz) in data_dir {root}, {_seen(root)}; the original's "
+            "setup.sh downloads the files"
         )
     return OfficialFiles(found[0], found[1], found[2])
 
 
-def read_items(files: OfficialFiles, num_products: int | None = None) -> Sequence[dict[str, Any]]:
+def read_items(files: OfficialFiles, num_products: int | None = None) -> Sequence[Any]:
     """Read the products, the first ``num_products`` of them."""
-    items = _load(files.items, list)
+    items: list[Any] = _load(files.items, list)
     return items if num_products is None else items[:num_products]
 
 
-def read_instructions(files: OfficialFiles) -> Mapping[str, dict[str, Any]]:
+def read_instructions(files: OfficialFiles) -> Mapping[str, Any]:
     """Read attributes and synthetic instructions by asin."""
-    instructions: Mapping[str, dict[str, Any]] = _load(files.instructions, dict)
+    instructions: Mapping[str, Any] = _load(files.instructions, dict)
     return instructions
 
 
-def read_human(files: OfficialFiles) -> Mapping[str, Sequence[dict[str, Any]]]:
+def read_human(files: OfficialFiles) -> Mapping[str, Any]:
     """Read the instructions written by people, by asin.
 
     Raises:
@@ -84,7 +98,7 @@ def read_human(files: OfficialFiles) -> Mapping[str, Sequence[dict[str, Any]]]:
             f"expected {HUMAN[0]} (or .gz) beside {files.items} for human_goals=True, but it is "
             "not there; add the file, or use human_goals=False"
         )
-    human: Mapping[str, Sequence[dict[str, Any]]] = _load(files.human, dict)
+    human: Mapping[str, Any] = _load(files.human, dict)
     return human
 
 
@@ -97,7 +111,7 @@ def load_json(path: Path) -> Any:
     try:
         data = path.read_bytes()
         return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error, RecursionError) as error:
         raise DataError(
             f"expected a JSON file at {path}, but it cannot be read ({error}); fetch it again"
         ) from error
@@ -115,3 +129,14 @@ def _load(path: Path, kind: type) -> Any:
 
 def _file(folder: Path, name: str) -> Path | None:
     return next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
+
+
+def _seen(folder: Path) -> str:
+    """Say what there is instead of the files."""
+    if not folder.exists():
+        return "which does not exist"
+    if not folder.is_dir():
+        return "which is no folder"
+    names = sorted(path.name for path in folder.iterdir())
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    return f"which holds {shown or 'nothing'}"

@@ -136,7 +136,7 @@ def choose(product: Product, goal: Goal) -> tuple[tuple[str, str], ...]:
     chosen: dict[str, str] = {}
     for wanted in values:
         value = _offered(product, wanted)
-        if value is not None and "[" not in value:  # the original's grammar cannot click these
+        if value is not None and value in product.choosable:
             chosen.setdefault(product.group_of[value], value)
     order = list(product.options)
     return tuple(sorted(chosen.items(), key=lambda pair: order.index(pair[0])))

@@ -22,8 +22,8 @@ class GoalPool(Protocol):
     def count(self, unit: int) -> int:
         """Return the number of goals of a unit."""
 
-    def goal(self, unit: int, number: int) -> tuple[int, Goal]:
-        """Return goal ``number`` of a unit, with its number among those of its product."""
+    def goal(self, unit: int, number: int) -> Goal:
+        """Return goal ``number`` of a unit."""
 
     def locate(self, asin: str, k: int) -> tuple[int, int]:
         """Return unit and number of goal ``k`` of a product.
@@ -61,11 +61,11 @@ class GeneratedPool:
         """Return the number of goals of a family."""
         return len(self._catalogue.members(unit)) * self._per_product
 
-    def goal(self, unit: int, number: int) -> tuple[int, Goal]:
+    def goal(self, unit: int, number: int) -> Goal:
         """Return a goal of a family; consecutive numbers go round its products."""
         members = self._catalogue.members(unit)
         k, place = divmod(number, len(members))
-        return k, to_goal(self._catalogue.request(members[place], k))
+        return to_goal(self._catalogue.request(members[place], k))
 
     def locate(self, asin: str, k: int) -> tuple[int, int]:
         """Return family and number of goal ``k`` of a product."""
@@ -100,9 +100,9 @@ class ListedPool:
         """Return the number of goals of a product."""
         return len(self._positions[self._asins[unit]])
 
-    def goal(self, unit: int, number: int) -> tuple[int, Goal]:
+    def goal(self, unit: int, number: int) -> Goal:
         """Return a goal of a product."""
-        return number, self._goals[self._positions[self._asins[unit]][number]]
+        return self._goals[self._positions[self._asins[unit]][number]]
 
     def locate(self, asin: str, k: int) -> tuple[int, int]:
         """Return unit and number of goal ``k`` of a product."""

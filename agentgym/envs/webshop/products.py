@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from agentgym.errors import DataError
+from agentgym.envs.webshop.schema import Entry, Origins, listed
 
 LONGEST_ASIN = 10
 DEFAULT_PRICE = 100.0
 NO_ATTRIBUTES = ("DUMMY_ATTR",)
 CATEGORY_SEPARATOR = "\u203a"
 _NOT_A_NUMBER = re.compile(r"[^\d.]")
+
+_ASIN = re.compile(r"[^\s\[\]<>\x00-\x1f]+")
+LONGEST_NAME = 1024
+_UNTYPABLE = re.compile(r"[\[\]\n]|</|<think>")
 
 ITEM_BUTTONS = ("back to search", "< prev", "description", "features", "reviews", "buy now")
 """Clickable names of an item page, before the option values."""
@@ -66,6 +71,16 @@ class Product:
     def clickables(self) -> tuple[str, ...]:
         """Clickable names of the item page, in the original's order, without repetitions."""
         return tuple(dict.fromkeys((*ITEM_BUTTONS, *self.group_of)))
+
+    @cached_property
+    def choosable(self) -> tuple[str, ...]:
+        """The option values that a click can choose, in whatever grammar it is written."""
+        return tuple(v for v in self.group_of if v not in ITEM_BUTTONS and typable(v))
+
+    @cached_property
+    def admissible(self) -> tuple[str, ...]:
+        """The clickable names that an action can hold, in whatever grammar it is written."""
+        return (*ITEM_BUTTONS, *self.choosable)
 
     @cached_property
     def levels(self) -> frozenset[str]:
@@ -120,12 +135,34 @@ class Instruction:
     """The attributes that the instruction asks for."""
 
     @classmethod
-    def parse(cls, entry: Mapping[str, Any] | None) -> Instruction:
-        """Read one entry of the file; None stands for a product without one."""
-        if not entry or "attributes" not in entry:
+    def parse(cls, value: Any, where: str = "an entry of items_ins_v2.json") -> Instruction:
+        """Read one entry of the file.
+
+        Args:
+            value: The entry; None stands for a product without one.
+            where: What it is and in which file, for error messages.
+
+        Raises:
+            DataError: A field is of the wrong type.
+        """
+        entry = Entry({} if value is None else value, where)
+        if "attributes" not in entry:
             return cls()
-        wanted = entry.get("instruction_attributes") or ()
-        return cls(tuple(entry["attributes"]), entry.get("instruction"), tuple(wanted))
+        wanted = (
+            ()
+            if entry.get("instruction_attributes") is None
+            else entry.texts("instruction_attributes")
+        )
+        text = None if entry.get("instruction") is None else entry.text("instruction")
+        return cls(entry.texts("attributes"), text or None, wanted)
+
+
+def typable(name: str) -> bool:
+    """Tell whether ``click[name]`` is read as this name in every grammar.
+
+    The original's reads brackets greedily and stops at a line break; XML ends at a closing tag.
+    """
+    return 0 < len(name) <= LONGEST_NAME and not _UNTYPABLE.search(name)
 
 
 def category_levels(path: str) -> frozenset[str]:
@@ -139,24 +176,31 @@ def unit_interval(*key: object) -> float:
     return int.from_bytes(digest[:7], "big") / (1 << 56)
 
 
-def usable(items: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def usable(
+    items: Iterable[Any], origin: str = Origins().items
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the items that the original keeps: a fit asin, and the first of its kind.
 
+    Args:
+        items: The items file.
+        origin: Its name, for error messages.
+
+    Yields:
+        What error messages call the item, and the item.
+
     Raises:
-        DataError: An entry is no item of the official schema.
+        DataError: An entry is no object, or has no asin that a page can show.
     """
     seen: set[str] = set()
     for number, item in enumerate(items):
-        try:
-            asin = item["asin"]
-        except (TypeError, KeyError) as error:
-            raise DataError(
-                f"expected item {number} to be an object with an 'asin', got {item!r:.80}; see the "
-                "official items_shuffle file"
-            ) from error
-        if asin != "nan" and len(asin) <= LONGEST_ASIN and asin not in seen:
-            seen.add(asin)
-            yield item
+        entry = Entry(item, f"item {number} of {origin}")
+        asin = entry.text("asin")
+        if asin == "nan" or len(asin) > LONGEST_ASIN or asin in seen:
+            continue
+        if not _ASIN.fullmatch(asin) or asin != item["asin"]:
+            entry.wrong("asin", "a product number without spaces and brackets")
+        seen.add(asin)
+        yield f"item {number} ({asin!r}) of {origin}", item
 
 
 def parse_prices(pricing: str | None) -> tuple[float, ...]:
@@ -167,21 +211,16 @@ def parse_prices(pricing: str | None) -> tuple[float, ...]:
 
     Returns:
         One price, or the two ends of a range.
+
+    Raises:
+        ValueError: It is no price.
     """
     if not pricing:
         return (DEFAULT_PRICE,)
-    return tuple(float(_NOT_A_NUMBER.sub("", part)) for part in pricing.split("$")[1:])[:2]
-
-
-def parse_options(customization: Any) -> dict[str, tuple[str, ...]]:
-    """Read the option groups of an item: names and values in lower case, ``/`` spaced out."""
-    if not customization:
-        return {}
-    return {
-        name.lower(): tuple(v["value"].strip().replace("/", " | ").lower() for v in values)
-        for name, values in customization.items()
-        if values is not None
-    }
+    found = tuple(float(_NOT_A_NUMBER.sub("", part)) for part in pricing.split("$")[1:])
+    if not found or not all(map(math.isfinite, found)):
+        raise ValueError(f"expected a price such as $12.9, got {pricing!r:.80}")
+    return found[:2]
 
 
 def parse_product(
@@ -189,6 +228,7 @@ def parse_product(
     instruction: Instruction,
     nouns: tuple[str, ...],
     price: float | None = None,
+    where: str = "an item",
 ) -> Product:
     """Derive a product from its official item.
 
@@ -197,6 +237,7 @@ def parse_product(
         instruction: Its entry of the instructions file.
         nouns: Nouns of its name.
         price: Price that counts; drawn within a range by the asin if left out.
+        where: What error messages call the item.
 
     Returns:
         The product.
@@ -204,22 +245,53 @@ def parse_product(
     Raises:
         DataError: A field is missing or of the wrong type.
     """
+    entry = Entry(item, where)
+    asin = entry.text("asin")
+    prices = _prices(entry)
+    if price is None:
+        price = prices[0]
+        if len(prices) == 2:
+            price += (prices[1] - prices[0]) * unit_interval("price", asin)
+    return Product(
+        asin, entry.text("name"), entry.text_or_null("full_description"), _bullets(entry), prices,
+        price, _options(entry, where), entry.text("query").lower().strip(), entry.text("category"),
+        entry.text("product_category"), instruction.attributes, nouns, _image(entry),
+    )  # fmt: skip
+
+
+def _prices(entry: Entry) -> tuple[float, ...]:
+    pricing = None if entry.get("pricing") is None else entry.text("pricing")
     try:
-        small = item["small_description"]
-        bullets = tuple(small) if isinstance(small, list) else (small or "",)
-        prices = parse_prices(item.get("pricing"))
-        images = item.get("images") or [""]
-        if price is None:
-            price = prices[0]
-            if len(prices) == 2:
-                price += (prices[1] - prices[0]) * unit_interval("price", item["asin"])
-        return Product(
-            item["asin"], item["name"], item["full_description"] or "", bullets, prices, price,
-            parse_options(item["customization_options"]), item["query"].lower().strip(),
-            item["category"], item["product_category"], instruction.attributes, nouns, images[0],
-        )  # fmt: skip
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise DataError(
-            f"expected item {item.get('asin')!r} to follow the official schema, but "
-            f"{type(error).__name__}: {error}; compare it with the official items_shuffle file"
-        ) from error
+        return parse_prices(pricing)
+    except ValueError:
+        entry.wrong("pricing", "a price such as $12.9 or $12.9$20, or empty")
+
+
+def _bullets(entry: Entry) -> tuple[str, ...]:
+    """Read the feature lines: a list, or one line, which may be null."""
+    if isinstance(entry.get("small_description"), list):
+        return entry.texts("small_description")
+    return (entry.text_or_null("small_description"),)
+
+
+def _options(entry: Entry, where: str) -> dict[str, tuple[str, ...]]:
+    """Read the option groups: names and values in lower case, ``/`` spaced out."""
+    groups = entry.get("customization_options")
+    if "customization_options" in entry and not groups:
+        return {}
+    if not isinstance(groups, Mapping):
+        entry.wrong("customization_options", "an object, or empty")
+    found: dict[str, tuple[str, ...]] = {}
+    for group, values in groups.items():
+        if values is not None:
+            place = f"customization_options[{group!r:.40}] of {where}"
+            texts = [Entry(value, place).text("value") for value in listed(values, place)]
+            found[group.lower()] = tuple(text.strip().replace("/", " | ").lower() for text in texts)
+    return found
+
+
+def _image(entry: Entry) -> str:
+    """Read the address of the first image; nothing but pictures depends on it."""
+    images = entry.get("images")
+    first = images[0] if isinstance(images, list) and images else ""
+    return first if isinstance(first, str) else ""

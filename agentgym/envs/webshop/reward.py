@@ -23,9 +23,8 @@ from rapidfuzz.fuzz import token_set_ratio
 from agentgym.envs.webshop.colours import COLOURS
 from agentgym.envs.webshop.goals import Goal
 from agentgym.envs.webshop.products import Product, category_levels
-from agentgym.errors import ConfigurationError
 
-MODES = ("official", "strict")
+MODES = ("official", "strict", "sparse")
 MATCH = 85
 """A fuzzy match must score above this, out of 100."""
 _SYMBOL = re.compile(r"\W")
@@ -124,12 +123,12 @@ def score(
         item: The bought product.
         goal: What was asked for.
         chosen: Chosen value of each option group.
-        mode: ``"official"`` or ``"strict"``.
+        mode: ``"official"`` or ``"strict"``; ``"sparse"`` compares as ``"official"`` does.
 
     Returns:
         The reward and its parts.
     """
-    options = (_official_options if mode == "official" else _strict_options)(goal, chosen)
+    options = (_strict_options if mode == "strict" else _official_options)(goal, chosen)
     price = item.price <= goal.price_upper
     met = sum(parts.attributes) + sum(options) + price
     reward = met / (len(goal.attributes) + len(options) + 1) * parts.r_type
@@ -137,17 +136,6 @@ def score(
         reward, parts.r_type, parts.title_score, parts.query_match, parts.category_match,
         parts.attributes, options, price,
     )  # fmt: skip
-
-
-def check_mode(mode: str) -> str:
-    """Validate the name of a reward mode.
-
-    Raises:
-        ConfigurationError: It is unknown.
-    """
-    if mode not in MODES:
-        raise ConfigurationError(f"expected reward to be one of {', '.join(MODES)}; got {mode!r}")
-    return mode
 
 
 @lru_cache(maxsize=16384)

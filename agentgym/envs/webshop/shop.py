@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +14,23 @@ from agentgym.caching import BoundedCache
 from agentgym.envs.webshop import official
 from agentgym.envs.webshop.cache import cached
 from agentgym.envs.webshop.careful import CarefulExpert
+from agentgym.envs.webshop.catalogue import (
+    MAX_SIZE,
+    MIN_SIZE,
+    Catalogue,
+    Difficulty,
+    difficulty,
+    generate,
+)
 from agentgym.envs.webshop.catalogue import VERSION as GENERATOR
-from agentgym.envs.webshop.catalogue import Catalogue, Difficulty, generate
+from agentgym.envs.webshop.checks import choice, flag, whole
 from agentgym.envs.webshop.goals import Goal, generated_goals
 from agentgym.envs.webshop.nouns import BUILTIN, NounSource, cache_key, freeze, of_item
 from agentgym.envs.webshop.oracle import Expert
 from agentgym.envs.webshop.products import Instruction, Product
+from agentgym.envs.webshop.reward import MODES
 from agentgym.envs.webshop.tasks import GOALS_PER_PRODUCT, generated_tasks, listed_tasks
-from agentgym.envs.webshop.world import World, official_goals
+from agentgym.envs.webshop.world import HITS, World, official_goals
 from agentgym.errors import ConfigurationError
 from agentgym.tasks import Task, TaskSet
 
@@ -42,7 +53,7 @@ class ShopConfig:
     """Difficulty of a generated catalogue."""
     seed: int = 0
     """Seed of a generated catalogue, and of goals made for official data."""
-    data_dir: str | None = None
+    data_dir: str | os.PathLike[str] | None = None
     """Folder with the official files; None generates a catalogue."""
     num_products: int | None = None
     """Read only this many products of the official files."""
@@ -62,12 +73,30 @@ class ShopConfig:
         """Validate.
 
         Raises:
-            ConfigurationError: Two fields contradict each other, or one is out of range.
+            ConfigurationError: Two fields contradict each other, or one is of the wrong type or out
+                of range.
             DataError: The file of nouns cannot be read.
         """
-        object.__setattr__(self, "nouns", freeze(self.nouns))
-        _choice("goal_mode", self.goal_mode, GOAL_MODES)
-        _choice("split_mode", self.split_mode, SPLIT_MODES)
+        checked = {
+            "size": whole("size", self.size, MIN_SIZE, MAX_SIZE),
+            "difficulty": difficulty(self.difficulty),
+            "seed": whole("catalogue_seed", self.seed, 0),
+            "data_dir": _folder(self.data_dir),
+            "nouns": freeze(self.nouns),
+            "goals_per_product": whole("goals_per_product", self.goals_per_product, 1),
+        }
+        if self.num_products is not None:
+            checked["num_products"] = whole("num_products", self.num_products, 1)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        choice("goal_mode", self.goal_mode, GOAL_MODES)
+        choice("split_mode", self.split_mode, SPLIT_MODES)
+        flag("human_goals", self.human_goals)
+        if self.num_products is not None and self.data_dir is None:
+            raise ConfigurationError(
+                "expected data_dir with num_products, which reads the first of the official "
+                f"products; got num_products={self.num_products!r}; use size for generated ones"
+            )
         if self.split_mode == "official-index" and self.goal_mode != "official":
             raise ConfigurationError(
                 "expected goal_mode='official' with split_mode='official-index', got "
@@ -78,10 +107,28 @@ class ShopConfig:
                 "expected data_dir and goal_mode='official' with human_goals=True, got "
                 f"data_dir={self.data_dir!r} and goal_mode={self.goal_mode!r}"
             )
-        for name in ("num_products", "goals_per_product"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigurationError(f"expected {name} to be at least 1, got {value!r}")
+
+    def task_key(self, base: str) -> str:
+        """Name the task set: ids are numbers, so what decides their meaning is part of the name.
+
+        Args:
+            base: Name of the catalogue.
+
+        Returns:
+            The name, with a word for each setting that is not the default.
+        """
+        words = [base]
+        if self.goal_mode == "official":
+            words.append("human" if self.human_goals else "synthetic")
+            words += ["index"] * (self.split_mode == "official-index")
+            return "-".join(words)
+        if self.goals_per_product != GOALS_PER_PRODUCT:
+            words.append(f"{self.goals_per_product}goals")
+        if self.data_dir is not None:
+            words += [f"seed{self.seed}"] * (self.seed > 0)
+            nouns = cache_key(freeze(self.nouns))  # they decide which goals are solvable
+            words += [] if nouns is None else [hashlib.sha256(nouns.encode()).hexdigest()[:8]]
+        return "-".join(words)
 
 
 @dataclass(frozen=True)
@@ -95,19 +142,23 @@ class View:
     does as ``careful`` and says what it compares."""
     highlights: bool = False
     """Whether results lines show the highlights of products."""
+    reward: str = "official"
+    """Reward mode by which an expert judges what it finds."""
 
     def __post_init__(self) -> None:
         """Validate.
 
         Raises:
-            ConfigurationError: There is no such expert.
+            ConfigurationError: There is no such expert, or a field is of the wrong type.
         """
-        _choice("expert", self.expert, EXPERTS)
+        choice("expert", self.expert, EXPERTS)
+        flag("highlights", self.highlights)
+        choice("reward", self.reward, MODES)
 
     def expert_for(self, world: World) -> Expert:
         """Return the expert of a world."""
         if self.expert != "target":
-            return CarefulExpert(world, self.highlights)
+            return CarefulExpert(world, self.highlights, self.reward)
         return Expert(world)
 
 
@@ -168,19 +219,6 @@ def open_shop(config: ShopConfig, view: View) -> Shop:
         return shop
 
 
-def check_observation(mode: str) -> str:
-    """Validate the name of an observation mode.
-
-    Raises:
-        ConfigurationError: It is unknown.
-    """
-    if mode not in OBSERVATION_MODES:
-        raise ConfigurationError(
-            f"expected observation_mode to be one of {', '.join(OBSERVATION_MODES)}; got {mode!r}"
-        )
-    return mode
-
-
 def page_size(mode: str, size: int | None) -> int:
     """Return the number of products on a results page.
 
@@ -195,14 +233,12 @@ def page_size(mode: str, size: int | None) -> int:
         if size not in (None, OFFICIAL_PAGE):
             raise ConfigurationError(
                 f"expected results_per_page to be left out in observation mode {mode!r}, which "
-                f"shows {OFFICIAL_PAGE} as the original does; got {size}; use 'compact'"
+                f"shows {OFFICIAL_PAGE} as the original does; got {size!r}; use 'compact'"
             )
         return OFFICIAL_PAGE
     if size is None:
         return COMPACT_PAGE
-    if not 1 <= size <= 50:
-        raise ConfigurationError(f"expected results_per_page to be from 1 to 50, got {size}")
-    return size
+    return whole("results_per_page", size, 1, HITS)
 
 
 def _make(config: ShopConfig, view: View) -> Shop:
@@ -216,10 +252,13 @@ def _make(config: ShopConfig, view: View) -> Shop:
     expert = view.expert_for(world)
     plan_length = partial(expert.turns, page_size=view.page_size)
     if catalogue is not None and config.goal_mode == "generated":
-        tasks = generated_tasks(catalogue, config.goals_per_product, plan_length)
+        tasks = generated_tasks(
+            catalogue, config.goals_per_product, plan_length, config.task_key(catalogue.key)
+        )
     else:
-        key = catalogue.key if catalogue else f"official-{len(world.products)}"
-        tasks = listed_tasks(key, world.goals, config.split_mode, plan_length)
+        base = catalogue.key if catalogue else f"official-{len(world.products)}"
+        key = config.task_key(base)
+        tasks = listed_tasks(key, world.goals, config.split_mode, plan_length, old_key=base)
     return Shop(world, tasks, expert, config)
 
 
@@ -254,17 +293,15 @@ def _from_files(config: ShopConfig) -> World:
         nouns = of_item(freeze(config.nouns) or BUILTIN)
         if config.goal_mode == "official":
             human = official.read_human(files) if config.human_goals else None
-            goals = official_goals(instructions, human)
-            return World.build(items, instructions, nouns, goals=goals)
-        world = World.build(items, instructions, nouns)
+            goals = official_goals(instructions, human, files.origins)
+            return World.build(items, instructions, nouns, goals=goals, origins=files.origins)
+        world = World.build(items, instructions, nouns, origins=files.origins)
         return world.with_goals(_few_goals(world, instructions, config))
 
     return cached(key, build)
 
 
-def _few_goals(
-    world: World, instructions: Mapping[str, Mapping[str, Any]], config: ShopConfig
-) -> list[Goal]:
+def _few_goals(world: World, instructions: Mapping[str, Any], config: ShopConfig) -> list[Goal]:
     """Make at most ``goals_per_product`` solvable goals of each product."""
     goals: list[Goal] = []
     products: Sequence[Product] = world.products.items
@@ -276,7 +313,12 @@ def _few_goals(
     return goals
 
 
-def _choice(name: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        known = ", ".join(choices)
-        raise ConfigurationError(f"expected {name} to be one of {known}; got {value!r}")
+def _folder(path: Any) -> str | None:
+    """Return a folder's path as text, ``~`` resolved."""
+    if path is None:
+        return None
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise ConfigurationError(
+            f"expected data_dir to be the path of the official files' folder, got {path!r:.80}"
+        )
+    return os.path.expanduser(os.fspath(path))

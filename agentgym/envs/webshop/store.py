@@ -18,6 +18,7 @@ from agentgym.caching import BoundedCache
 from agentgym.envs.webshop.goals import Goal
 from agentgym.envs.webshop.products import Product
 from agentgym.errors import DataError
+from agentgym.retrieval.postings import read_array
 
 Value = TypeVar("Value")
 
@@ -59,14 +60,15 @@ class Records:
         Raises:
             DataError: The files are missing or damaged.
         """
-        try:
-            blob = np.load(folder / f"{name}.npy", mmap_mode="r")
-            return cls(blob, np.load(folder / f"{name}_offsets.npy", mmap_mode="r"))
-        except (OSError, ValueError) as error:
+        blob = typed_array(folder / f"{name}.npy", np.uint8, (None,))
+        offsets = typed_array(folder / f"{name}_offsets.npy", np.int64, (None,))
+        if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(blob):
             raise DataError(
-                f"expected the records {name!r} in {folder}, but they cannot be read ({error}); "
-                "remove the folder, it will be made again"
-            ) from error
+                f"expected offsets from 0 to {len(blob)} in {folder / name}_offsets.npy, got "
+                f"{offsets[:1].tolist()} to {offsets[-1:].tolist()}; remove the folder, it will be "
+                "made again"
+            )
+        return cls(blob, offsets)
 
     def __len__(self) -> int:
         """Number of records."""
@@ -76,6 +78,34 @@ class Records:
         """Parse one record."""
         first, last = self._offsets[index : index + 2].tolist()
         return json.loads(self._blob[first:last].tobytes())
+
+
+def typed_array(
+    path: Path, dtype: npt.DTypeLike, shape: tuple[int | None, ...]
+) -> npt.NDArray[Any]:
+    """Map an array of a known kind.
+
+    Args:
+        path: The ``.npy`` file.
+        dtype: Type of its elements.
+        shape: Its dimensions; None is any length.
+
+    Returns:
+        The array, read-only.
+
+    Raises:
+        DataError: The file is missing, damaged or holds another kind of array.
+    """
+    found = read_array(path)
+    fits = len(found.shape) == len(shape) and all(
+        wanted in (None, size) for wanted, size in zip(shape, found.shape, strict=True)
+    )
+    if found.dtype != dtype or not fits:
+        raise DataError(
+            f"expected an array of {np.dtype(dtype)} and shape {shape} in {path}, got one of "
+            f"{found.dtype} and {found.shape}; make its folder again"
+        )
+    return found
 
 
 class Lazy(Sequence[Value], Generic[Value]):
@@ -119,9 +149,17 @@ class Products:
     Args:
         records: Product records.
         asins: Their asins, in the same order.
+
+    Raises:
+        DataError: There are more or fewer of them.
     """
 
     def __init__(self, records: Records, asins: Sequence[str]) -> None:
+        if len(records) != len(asins):
+            raise DataError(
+                f"expected one record for each of {len(asins)} products, got {len(records)}; build "
+                "the shop again"
+            )
         self.asins = asins
         self.items: Lazy[Product] = Lazy(records, Product.from_record, CACHED_PRODUCTS)
         self._rows = {asin: row for row, asin in enumerate(asins)}

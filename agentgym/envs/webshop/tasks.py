@@ -9,6 +9,7 @@ products; with the usual four goals, 1,000 products give 500, 1,000 and about 2,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from agentgym.envs.webshop.catalogue import Catalogue
 from agentgym.envs.webshop.goals import Goal
@@ -26,12 +27,15 @@ PlanLength = Callable[[Goal], "int | None"]
 class ShopTasks(TaskSet):
     """The goals of one shop as tasks.
 
-    Ids read ``webshop/<key>/<asin>/<k>`` and a task's content is the goal, so that panels notice a
-    changed text, option or bound. In ``product`` mode the units of the pool are ordered by a hash
-    of their names; the first fill ``test``, the next ``valid``, and all others are ``train``. In
-    ``official-index`` mode the goals keep their given order and 0-499 are ``test``, 500-1499
-    ``valid``, the rest ``train``, as in the literature: there most test products also own train
-    goals, so use it for comparison with published numbers only.
+    Ids read ``webshop/<key>/<split>/<index>``: a policy sees them, so they must not name the
+    product that is looked for. Ids of older records, ``webshop/<key>/<asin>/<k>``, are still found.
+    A task's content is the goal, so that panels notice a changed text, option or bound.
+
+    In ``product`` mode the units of the pool are ordered by a hash of their names; the first fill
+    ``test``, the next ``valid``, and all others are ``train``. In ``official-index`` mode the goals
+    keep their given order and 0-499 are ``test``, 500-1499 ``valid``, the rest ``train``, as in the
+    literature: there most test products also own train goals, so use it for comparison with
+    published numbers only.
 
     Args:
         key: Name of the shop in task ids.
@@ -39,6 +43,7 @@ class ShopTasks(TaskSet):
         split_mode: ``product`` or ``official-index``.
         order: The goals as ``(unit, number)`` pairs in official order; for ``official-index``.
         plan_length: Gives the length of the expert's plan for a goal.
+        old_key: Name of the shop in ids of older records; None if it was the same.
 
     Raises:
         ConfigurationError: The mode is unknown or there are too few goals.
@@ -52,12 +57,14 @@ class ShopTasks(TaskSet):
         split_mode: str = "product",
         order: Sequence[tuple[int, int]] = (),
         plan_length: PlanLength | None = None,
+        old_key: str | None = None,
     ) -> None:
         if split_mode not in SPLIT_MODES:
             raise ConfigurationError(
                 f"expected split_mode to be one of {', '.join(SPLIT_MODES)}; got {split_mode!r}"
             )
         self.name = f"webshop/{key}"
+        self._old_name = f"webshop/{key if old_key is None else old_key}"
         self.plan_length = plan_length
         self.split_mode = split_mode
         self._pool = pool
@@ -86,11 +93,9 @@ class ShopTasks(TaskSet):
         index = int(index)
         task = self._tasks.get((split, index))
         if task is None:
-            k, goal = self._pool.goal(*self._splits[split].place(index))
-            content = goal.to_content()
-            task = Task(
-                f"{self.name}/{goal.asin}/{k}", split, index, goal.instruction_text, content
-            )
+            goal = self._pool.goal(*self._splits[split].place(index))
+            name = f"{self.name}/{split}/{index}"
+            task = Task(name, split, index, goal.instruction_text, goal.to_content())
             if len(self._tasks) >= CACHED_TASKS:
                 self._tasks.clear()
             self._tasks[split, index] = task
@@ -98,19 +103,15 @@ class ShopTasks(TaskSet):
 
     def find(self, task_id: str) -> Task:
         """Return the task with this id."""
-        head, _, tail = str(task_id).rpartition("/")
-        shop, _, asin = head.rpartition("/")
-        try:
-            k = int(tail)
-            if shop != self.name or tail != str(k):
-                raise KeyError(task_id)
-            unit, number = self._pool.locate(asin, k)
-            for split, members in self._splits.items():
-                index = members.index(unit, number)
-                if index is not None:
-                    return self.task(split, index)
-        except (KeyError, ValueError):
-            pass
+        with suppress(KeyError, ValueError, TaskNotFound):
+            head, _, tail = str(task_id).rpartition("/")
+            shop, _, place = head.rpartition("/")
+            number = int(tail)
+            if tail == str(number):  # a number can be written in many ways, an id in one
+                if shop == self.name and place in self._splits:
+                    return self.task(place, number)
+                if shop == self._old_name:
+                    return self._of_product(place, number)
         raise TaskNotFound(
             f"expected the id of a task of {self.name}, such as {self.task('train', 0).id}; got "
             f"{task_id!r}; make the environment with the catalogue that the id names"
@@ -124,6 +125,15 @@ class ShopTasks(TaskSet):
             self._turns[task.id] = self.plan_length(Goal.from_content(task.content))
         return self._turns[task.id]
 
+    def _of_product(self, asin: str, k: int) -> Task:
+        """Return the task of goal ``k`` of a product, as older ids name it."""
+        unit, number = self._pool.locate(asin, k)
+        for split, members in self._splits.items():
+            index = members.index(unit, number)
+            if index is not None:
+                return self.task(split, index)
+        raise KeyError(asin)
+
     def _known(self, split: str) -> None:
         if split not in self._splits:
             raise TaskNotFound(
@@ -135,10 +145,19 @@ def generated_tasks(
     catalogue: Catalogue,
     goals_per_product: int = GOALS_PER_PRODUCT,
     plan_length: PlanLength | None = None,
+    key: str | None = None,
 ) -> ShopTasks:
-    """Return the tasks of a generated shop, split by family."""
+    """Return the tasks of a generated shop, split by family.
+
+    Args:
+        catalogue: The shop.
+        goals_per_product: Goals of each product.
+        plan_length: Gives the length of the expert's plan for a goal.
+        key: Name of the shop in task ids; None is the catalogue's.
+    """
     pool = GeneratedPool(catalogue, goals_per_product)
-    return ShopTasks(catalogue.key, pool, plan_length=plan_length)
+    key = catalogue.key if key is None else key
+    return ShopTasks(key, pool, plan_length=plan_length, old_key=catalogue.key)
 
 
 def listed_tasks(
@@ -146,6 +165,7 @@ def listed_tasks(
     goals: Sequence[Goal],
     split_mode: str = "product",
     plan_length: PlanLength | None = None,
+    old_key: str | None = None,
 ) -> ShopTasks:
     """Return the tasks of a shop whose goals are given.
 
@@ -155,7 +175,10 @@ def listed_tasks(
             original's order (:func:`agentgym.envs.webshop.goals.shuffled`).
         split_mode: ``product`` or ``official-index``.
         plan_length: Gives the length of the expert's plan for a goal.
+        old_key: Name of the shop in ids of older records; None if it was the same.
     """
     pool = ListedPool(goals)
     order = pool.order() if split_mode == "official-index" else ()
-    return ShopTasks(key, pool, split_mode=split_mode, order=order, plan_length=plan_length)
+    return ShopTasks(
+        key, pool, split_mode=split_mode, order=order, plan_length=plan_length, old_key=old_key
+    )

@@ -15,11 +15,13 @@ from agentgym.envs.webshop import goals as goal_makers
 from agentgym.envs.webshop.goals import Goal
 from agentgym.envs.webshop.products import Instruction, Product, parse_product, usable
 from agentgym.envs.webshop.reward import Match, RewardDetails, match, score
+from agentgym.envs.webshop.schema import Entry, Origins
 from agentgym.envs.webshop.store import (
     Products,
     Records,
     open_goals,
     pack_goals,
+    typed_array,
 )
 from agentgym.retrieval import BM25Index
 
@@ -31,6 +33,8 @@ PRECOMPUTED_PLANS = 5000
 CACHED_SEARCHES = 16384
 CACHED_MATCHES = 32768
 _UNREACHABLE = -1
+_UNNAMED = Origins()
+_NO_SIGNS = str.maketrans("[]<", "   ")
 
 NounsOf = Callable[[Mapping[str, Any]], Sequence[str]]
 
@@ -65,12 +69,13 @@ class World:
     @classmethod
     def build(
         cls,
-        items: Iterable[Mapping[str, Any]],
-        instructions: Mapping[str, Mapping[str, Any]],
+        items: Iterable[Any],
+        instructions: Mapping[str, Any],
         nouns: NounsOf,
         *,
         prices: Mapping[str, float] | None = None,
         goals: Sequence[Goal] | Callable[[Sequence[Product]], Iterable[Goal]] = (),
+        origins: Origins = _UNNAMED,
     ) -> World:
         """Make a world from data in the official schema.
 
@@ -80,20 +85,23 @@ class World:
             nouns: Gives the nouns of an item.
             prices: Price that counts, by asin; drawn from the asin where left out.
             goals: Goals to keep, or a function that makes them of the products.
+            origins: Names of the files, for error messages.
 
         Returns:
             The world, in memory.
 
         Raises:
-            DataError: An item does not follow the official schema.
+            DataError: An item or instruction does not follow the official schema; the message
+                names file, item and field.
         """
         given = prices or {}
 
         def parsed() -> Iterable[Product]:
-            for item in usable(items):
-                asin = item["asin"]
-                entry = Instruction.parse(instructions.get(asin))
-                yield parse_product(item, entry, tuple(nouns(item)), given.get(asin))
+            for where, item in usable(items, origins.items):
+                asin, name = item["asin"], Entry(item, where).text("name")
+                entry = Instruction.parse(instructions.get(asin), origins.instruction(asin))
+                words = tuple(nouns({**item, "name": name}))
+                yield parse_product(item, entry, words, given.get(asin), where)
 
         asins: list[str] = []
         documents: list[str] = []
@@ -146,7 +154,7 @@ class World:
     def solvable(self, item: Product, goal: Goal) -> bool:
         """Tell whether buying the goal's own product as asked scores 1, in both reward modes."""
         options = goal.goal_options
-        if not isinstance(options, Mapping):
+        if not isinstance(options, Mapping) or not set(options.values()) <= set(item.choosable):
             return False
         clicked = {item.group_of[value]: value for value in options.values()}
         return all(
@@ -169,9 +177,8 @@ class World:
     # -- storage --------------------------------------------------------------------------------
 
     def save(self, folder: Path) -> None:
-        """Write the world to a folder, for :meth:`open`."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.index.save(folder / "index")
+        """Write the world to a folder, for :meth:`open`; its files have names of their own."""
+        self.index.save(folder)
         self.products.items.records.save(folder, "products")
         pack_goals(self.goals, self.products.row).save(folder, "goals")
         if self._plans is not None:
@@ -184,11 +191,12 @@ class World:
         Raises:
             DataError: The folder holds no whole world.
         """
-        index = BM25Index.open(folder / "index")
+        index = BM25Index.open(folder)
         products = Products(Records.open(folder, "products"), index.ids)
         goals = open_goals(Records.open(folder, "goals"), products)
         path = folder / "plans.npy"
-        return cls(products, index, goals, np.load(path) if path.exists() else None)
+        plans = typed_array(path, np.int16, (len(products), 2)) if path.exists() else None
+        return cls(products, index, goals, plans)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> World:
         """Copies of an environment share the world."""
@@ -220,26 +228,36 @@ class World:
 
 
 def plain_query(text: str) -> str:
-    """Write a text so that it can stand in ``search[...]``: one line, no brackets, bounded."""
-    words = text.lower().replace("[", " ").replace("]", " ").split()
-    return " ".join(words)[:LONGEST_QUERY].strip()
+    """Write a text so that it can stand in ``search[...]`` in every grammar.
+
+    On one line, bounded, without brackets, and without the sign that begins a tag.
+    """
+    return " ".join(text.lower().translate(_NO_SIGNS).split())[:LONGEST_QUERY].strip()
 
 
 def official_goals(
-    instructions: Mapping[str, Mapping[str, Any]],
-    human: Mapping[str, Sequence[Mapping[str, Any]]] | None,
+    instructions: Mapping[str, Any],
+    human: Mapping[str, Any] | None,
+    origins: Origins = _UNNAMED,
 ) -> Callable[[Sequence[Product]], list[Goal]]:
     """Return a maker of the original's goals, in the original's order.
 
     Args:
         instructions: The ``items_ins`` file.
         human: The ``items_human_ins`` file for human goals; None for synthetic ones.
+        origins: Names of the files, for error messages.
     """
 
     def make(products: Sequence[Product]) -> list[Goal]:
         if human is not None:
-            return goal_makers.shuffled(goal_makers.human_goals(products, human))
-        parsed = {asin: Instruction.parse(entry) for asin, entry in instructions.items()}
+            found = goal_makers.human_goals(products, human, origin=origins.human)
+            return goal_makers.shuffled(found)
+        parsed = {
+            item.asin: Instruction.parse(
+                instructions.get(item.asin), origins.instruction(item.asin)
+            )
+            for item in products
+        }
         return goal_makers.shuffled(goal_makers.synthetic_goals(products, parsed))
 
     return make

@@ -74,6 +74,17 @@ def write_pack(path: Path, listed: Iterable[Game]) -> Path:
     return path
 
 
+def damaged(sound: bytes, how: str) -> bytes:
+    """Return a file of the cache as a crash, a disk or another program may leave it."""
+    return {
+        "cut": sound[:-3],
+        "empty": b"",
+        "flipped": sound[:-2] + bytes([sound[-2] ^ 1]) + sound[-1:],
+        "foreign": b'{"key": "another", "size": 2, "sha256": ""}\n[]',
+        "deep": b"[" * 100_000,
+    }[how]
+
+
 def shared_pack(name: str) -> Path:
     """Return a recorded pack of official games, or skip the test."""
     own = os.environ.get("AGENTGYM_TEST_DATA")

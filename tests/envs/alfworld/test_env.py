@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import json
 import pickle
+import subprocess
+import sys
 from copy import deepcopy
 from typing import Any
 
@@ -10,10 +13,13 @@ import pytest
 from agentgym.core import TextEnv
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.env import ALFWorldEnv
-from agentgym.errors import ConfigurationError
+from agentgym.envs.alfworld.generator import Knobs, generate, trial_folder
+from agentgym.envs.alfworld.official.packs import Pack
+from agentgym.envs.alfworld.play import Play
+from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.outcome import total
 from agentgym.rewards import Potential
-from tests.envs.alfworld.data import games, write_pack
+from tests.envs.alfworld.data import games, pack_item, write_pack, write_trial
 from tests.envs.alfworld.tiny import needs_alfworld
 
 
@@ -88,12 +94,32 @@ def test_commands_that_do_nothing_are_answered_as_in_the_original() -> None:
     assert env.step(" look ")[-1]["action_valid"]
 
 
-def test_admissible_actions_can_be_shown() -> None:
-    env = make(show_admissible=True)
+@pytest.mark.parametrize("grammar", ["native", "xml"])
+def test_admissible_actions_are_shown_as_they_are_typed_in_an_order_that_tells_nothing(
+    grammar: str,
+) -> None:
+    env = make(show_admissible=True, grammar=grammar)
     observation, info = env.reset(seed=0)
-    shown = f"Admissible actions: {', '.join(info['admissible_actions'])}"
-    assert observation.endswith(shown)
-    assert "Admissible actions: " in env.step("look")[0]
+    for _ in range(4):
+        listed = info["admissible_actions"]
+        assert observation.endswith(f"\n\nAdmissible actions: {', '.join(listed)}")
+        assert listed != sorted(listed)
+        observation, *_, info = env.step(env.oracle_action() or "")
+
+
+@pytest.mark.parametrize("reward", ["sparse", "dense"])
+def test_rewards_of_a_solved_task_sum_to_their_scale_and_sparse_ones_come_at_the_end(
+    reward: str,
+) -> None:
+    env = make(reward=reward, reward_scale=2.5, difficulty="easy")
+    for index in range(12):
+        env.reset(options={"split": "test", "index": index})
+        rewards, last = follow(env)
+        assert last["success"] and total(rewards) == pytest.approx(2.5)
+        if reward == "sparse":
+            assert set(rewards[:-1]) <= {0.0} and rewards[-1] == 2.5
+        env.reset(options={"split": "test", "index": index})
+        assert env.step("look")[1] == 0.0 == env.step("dance")[1]
 
 
 def test_tools_say_what_each_command_takes() -> None:
@@ -129,22 +155,124 @@ def test_official_games_are_played_from_a_pack(tmp_path: Any) -> None:
     assert follow(env)[1]["success"]
 
 
+def test_nothing_in_info_names_the_official_game(tmp_path: Any) -> None:
+    env = make(data_dir=str(write_pack(tmp_path / "valid_seen.json.gz", games(12))))
+    for index in range(12):
+        _, info = env.reset(options={"split": "valid_seen", "index": index})
+        content = env.task.content
+        hidden = [content["task_type"], content["scene"], *content["official_name"].split("/")]
+        for _ in range(3):
+            told = json.dumps({**info, "goal": "", "tools": []}).lower()
+            assert not [word for word in hidden if str(word).lower() in told]
+            info = env.step(env.oracle_action() or "")[-1]
+
+
+def test_the_first_split_there_is_is_played_where_there_is_no_train(tmp_path: Any) -> None:
+    pack = write_pack(tmp_path / "valid_unseen.json.gz", games(3))
+    for data_dir in (pack, tmp_path):
+        env = make(data_dir=str(data_dir))
+        assert env.split == "valid_unseen" == env.reset(seed=0)[1]["split"]
+    write_pack(tmp_path / "train.json.gz", games(4))
+    assert make(data_dir=str(tmp_path)).split == "train" == make().split
+    assert make(data_dir=str(tmp_path), split="test").split == "valid_unseen"
+    with pytest.raises(TaskNotFound, match="valid_unseen"):
+        make(data_dir=str(pack), split="train")
+
+
+def test_the_command_evaluates_a_pack_by_its_split(tmp_path: Any) -> None:
+    pack = write_pack(tmp_path / "valid_seen.json.gz", games(4))
+    command = [sys.executable, "-m", "agentgym", "eval", "alfworld", "--policy", "oracle", "--n",
+               "4", "--split", "valid_seen", "--set", f"data_dir={pack}"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "1.000" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (")", "", "unclosed"),
+        ("(:goal", "(:goal (and) ", "one goal formula"),
+        ("(inReceptacle ", "(inReceptacle agent1 ", "argument"),
+        ("(inReceptacle ", "(inReceptacle nobody ", "declared objects"),
+        ("(:goal (and", "(:goal (and (flies ?x)", "one of"),
+    ],
+)
+def test_a_malformed_problem_is_told_when_the_environment_is_made(
+    tmp_path: Any, old: str, new: str, message: str
+) -> None:
+    sound, broken = games(2)
+    text = broken.problem.replace(old, new, 1)
+    assert text != broken.problem
+    pack, folder = tmp_path / "train.json", tmp_path / "folder" / "train"
+    pack.write_text(json.dumps([pack_item(sound), {**pack_item(broken), "pddl_problem": text}]))
+    write_trial(folder / trial_folder(sound), sound)
+    wrong = write_trial(folder / trial_folder(broken), broken, pddl_problem=text)
+    for data_dir, where in ((pack, f"item 1 of {pack}"), (folder, str(wrong / "game.tw-pddl"))):
+        with pytest.raises(DataError, match=message) as caught:
+            make(data_dir=str(data_dir))
+        assert f"in pddl_problem of {where}: expected" in str(caught.value)
+
+
+def test_a_checked_pack_is_not_checked_again(tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
+    pack = write_pack(tmp_path / "train.json.gz", games(3))
+    make(data_dir=str(pack))
+
+    def forbidden(problem: str, where: str) -> None:
+        raise AssertionError("checked twice")
+
+    monkeypatch.setattr("agentgym.envs.alfworld.official.packs.check_playable", forbidden)
+    assert len(Pack(pack).entries) == 3
+    write_pack(pack, games(4))
+    with pytest.raises(AssertionError, match="twice"):
+        Pack(pack)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"engine": "unity"}, "engine to be one of"),
         ({"reward": "huge"}, "reward to be one of"),
         ({"expert": "lucky"}, "expert to be one of"),
-        ({"reward_scale": 0}, "reward_scale above 0"),
+        ({"reward_scale": 0}, "reward_scale to be a finite number above 0"),
         ({"difficulty": "extreme"}, "difficulty: one of easy"),
         ({"receptacles": 1}, "receptacles to be a whole number from 3"),
         ({"order": "size"}, "order"),
         ({"human_goals": True}, "human_goals=False"),
+        ({"human_goals": "no"}, "human_goals to be True or False"),
+        ({"show_admissible": 1}, "show_admissible to be True or False"),
+        ({"reward_scale": "1"}, "reward_scale to be a finite number"),
+        ({"reward_scale": float("nan")}, "reward_scale to be a finite number"),
+        ({"engine": ["native"]}, "engine to be one of"),
+        ({"difficulty": None}, "expected a difficulty"),
+        ({"difficulty": 3}, "expected a difficulty"),
+        ({"task_types": 3}, "task_types to be a sequence"),
+        ({"households_seed": "a"}, "seed"),
+        ({"data_dir": 5}, "data_dir to be a path"),
+        ({"hidden": "yes"}, "hidden to be True, False or None"),
     ],
 )
 def test_wrong_arguments_are_named(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         make(**wrong)
+
+
+def test_a_fork_of_another_engine_or_expert_is_refused_and_changes_nothing() -> None:
+    play, game = Play(), games(1)[0]
+    play.start(game)
+    play.step("look")
+    for other in (Play("alfworld"), Play(expert="searching")):
+        with pytest.raises(ConfigurationError, match="engine='native' with expert='shortest'"):
+            other.restore(game, play.snapshot())
+    for wrong in (None, (), play.session.state, play.snapshot()._asdict()):
+        with pytest.raises(ConfigurationError, match="expected a snapshot"):
+            play.restore(game, wrong)  # type: ignore[arg-type]
+    before = play.snapshot()
+    foreign = Play()
+    foreign.start(games(2)[1])
+    with pytest.raises(ConfigurationError, match="receptacles"):
+        play.restore(generate(Knobs.of("hard"), "train", 0), foreign.snapshot())
+    assert play.snapshot() == before
 
 
 class TestTheOriginalEngine:
@@ -165,6 +293,21 @@ class TestTheOriginalEngine:
             assert follow(original) == follow(native)
         finally:
             original.close()
+            original.close()
+
+    def test_it_refuses_a_fork_of_the_native_engine(self) -> None:
+        options = {"split": "test", "index": 0}
+        native, original = make(difficulty="easy"), make(difficulty="easy", engine="alfworld")
+        try:
+            native.reset(options=options)
+            native.step(native.oracle_action() or "")
+            _, info = original.reset(options=options)
+            with pytest.raises(ConfigurationError):
+                original.restore(native.snapshot())
+            assert original.step("help")[-1]["state_key"] == info["state_key"]
+            with pytest.raises(ConfigurationError):
+                native.restore(original.snapshot())
+        finally:
             original.close()
 
     def test_a_second_one_runs_beside_the_first(self) -> None:

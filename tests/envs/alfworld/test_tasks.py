@@ -21,7 +21,7 @@ from agentgym.envs.alfworld.game_tasks import GameTasks
 from agentgym.envs.alfworld.generator import HELD_OUT, Knobs, generate, trial_folder
 from agentgym.envs.alfworld.tasks import HouseholdTasks, OfficialTasks, open_tasks
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
-from tests.envs.alfworld.data import games, shared_pack, write_pack, write_split
+from tests.envs.alfworld.data import damaged, games, shared_pack, write_pack, write_split
 
 GOLDEN_PANEL = "a76b742c3d8353439d9b083079b5d6b1010819908fe33639a55bcf36dd138439"
 TINY = Knobs(task_types=["place"], receptacles=(3, 4), distractors=1)
@@ -92,16 +92,28 @@ def test_order_by_the_experts_plan(knobs: Any, small: None, monkeypatch: Any) ->
     assert [t.id for t in again.iterate("train")] == [t.id for t in ordered.iterate("train")]
 
 
-@pytest.mark.parametrize("damage", ["{", '{"key": "K", "value": [1]}', '{"key": "K", "value": 5}',
-                                    '{"key": "K", "value": [true, "a"]}'])  # fmt: skip
+@pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "foreign"])
 def test_damaged_lengths_are_measured_again(
     small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
     first = [task.id for task in HouseholdTasks(TINY, order="oracle").iterate("valid")]
-    path = next(tmp_path.rglob("plans-*.json"))
-    path.write_text(damage.replace('"K"', json.dumps(json.loads(path.read_text())["key"])))
+    (path,) = tmp_path.rglob("plans-*")
+    sound = path.read_bytes()
+    path.write_bytes(damaged(sound, damage))
     assert [task.id for task in HouseholdTasks(TINY, order="oracle").iterate("valid")] == first
+    assert path.read_bytes() == sound
+
+
+def test_without_a_writable_cache_all_works(
+    small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = [task.id for task in HouseholdTasks(TINY, order="oracle").iterate("valid")]
+    pack = write_pack(tmp_path / "train.json.gz", games(3))
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "file"))
+    assert [task.id for task in HouseholdTasks(TINY, order="oracle").iterate("valid")] == first
+    assert OfficialTasks(pack, order="oracle").len("train") == 3
 
 
 def test_unknown_lengths_come_last() -> None:
@@ -181,6 +193,23 @@ def test_official_games_are_tasks(tmp_path: Path) -> None:
             folder.len(name)
     with pytest.raises(TaskNotFound, match="official"):
         folder.find("alfworld/official/valid_unseen/none")
+
+
+def test_official_ids_tell_nothing_and_names_are_still_found(tmp_path: Path) -> None:
+    for tasks in folder_and_pack(tmp_path):
+        for task in tasks.iterate("test"):
+            name = str(task.content["official_name"])
+            assert set(task.content) == {"task_type", "scene", "problem_sha256", "official_name"}
+            assert name.startswith(f"{task.content['task_type']}-") and "/trial_" in name
+            assert tasks.find(f"alfworld/official/valid_unseen/{name}") == task
+            head, _, number = task.id.rpartition("/")
+            assert head == "alfworld/official/valid_unseen"
+            assert len(number) == 16 and set(number) <= set("0123456789abcdef")
+
+
+def test_a_short_collection_is_noted(tmp_path: Path) -> None:
+    folder, _ = folder_and_pack(tmp_path)
+    folder.len("test")
     assert isinstance(folder, OfficialTasks) and "found 8 of 134" in folder.notes["valid_unseen"]
 
 

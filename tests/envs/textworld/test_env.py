@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import pickle
 import random
@@ -315,6 +316,38 @@ def test_a_copy_goes_on_like_the_original(make: Make, how: str) -> None:
         assert twin.step(action) == env.step(action)
     twin.close()
     assert env.step("look")[4]["turn"] == 6
+
+
+@pytest.mark.parametrize("same_game", [True, False])
+def test_a_snapshot_of_another_kind_is_refused_and_changes_nothing(
+    make: Make, engine: str, same_game: bool
+) -> None:
+    env = make(reward="dense")
+    options = {"split": "test", "index": 0 if same_game else 1}
+    other = next(name for name in ENGINES if name != engine)
+    kinds = [{"engine": other, "reward": "dense"}, {"reward": "score"}]
+    wrong = []
+    for kwargs in kinds:
+        theirs = make(**kwargs)
+        theirs.reset(options=options)
+        wrong.append(theirs.snapshot())
+    own = make(reward="dense")
+    own.reset(options=options)
+    fork = own.snapshot()
+    for engine_state in (None, 3, {}, {**fork.engine, "game": 5}, {**fork.engine, "game": (1, 2)},
+                         {**fork.engine, "episode": {}}):  # fmt: skip
+        wrong.append(dataclasses.replace(fork, engine=engine_state))
+    for snapshot in wrong:
+        env.reset(options={"split": "test", "index": 0})
+        env.step("look")
+        before = pickle.dumps(env.snapshot().engine)
+        with pytest.raises(ConfigurationError, match="expected a snapshot"):
+            env._restore(snapshot.engine) if same_game else env.restore(snapshot)
+        if same_game:
+            assert pickle.dumps(env.snapshot().engine) == before
+            assert env.step("look")[0].startswith("-= ")
+    env.restore(fork)
+    assert env.step("look")[4]["turn"] == 1
 
 
 def test_gymnasiums_checker_has_no_complaint(make: Make) -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentgym.envs.textworld.sanitise import MAX_COMMAND, read_command
+from agentgym.envs.textworld.sanitise import MAX_COMMAND, read_command, typable
 
 NASTY = (
     "\\\0\n\r\x0b\x0c\x1b\x85\u2028\u2029\ufe68\uff3c\u2024\uff0e\ufe52\u2026\ud800é北🙂ﬁ.,;!then "
@@ -105,3 +107,29 @@ def test_overlong_commands_are_refused() -> None:
     longest = read_command("take " + "a" * (MAX_COMMAND - 5))
     assert longest.refusal == "" and len(longest.text) == MAX_COMMAND
     assert "too long" in read_command("take " + "a" * MAX_COMMAND).refusal
+
+
+def test_a_run_of_accents_is_read_in_linear_time() -> None:
+    def seconds(length: int) -> float:
+        text = "look " + "\u0315\u0300\u05ae" * (length // 3)
+        runs = []
+        for _ in range(5):
+            start = time.perf_counter()
+            assert read_command(text).text == "look"
+            runs.append(time.perf_counter() - start)
+        return min(runs)
+
+    seconds(4000)
+    assert seconds(4000) < 20 * seconds(800)  # quadratic: 25 and more
+
+
+@pytest.mark.parametrize(
+    "name", ["old key", "Henderson's key", "Key-Card 7", "café", "salt (fine)"]
+)
+def test_names_that_can_be_typed(name: str) -> None:
+    assert typable(name)
+
+
+@pytest.mark.parametrize("name", ["Dr. Who", "a, b", "now then", "what?", "x" * 200, "key "])
+def test_names_that_cannot_be_typed(name: str) -> None:
+    assert not typable(name)

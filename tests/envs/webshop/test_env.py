@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import copy
 import gzip
+import inspect
 import io
 import json
-import os
 import pickle
+import random
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 import pytest
 
 import agentgym  # noqa: F401
+from agentgym.actions import GRAMMARS
 from agentgym.cli import main
-from agentgym.envs.webshop import cache, official
+from agentgym.envs.webshop import official
 from agentgym.envs.webshop.catalogue import generate
 from agentgym.envs.webshop.catalogue.write import write
 from agentgym.envs.webshop.env import WebShopEnv
+from agentgym.envs.webshop.reward import MODES
+from agentgym.envs.webshop.shop import EXPERTS
 from agentgym.envs.webshop.tasks import listed_tasks
-from agentgym.envs.webshop.world import World
+from agentgym.envs.webshop.world import World, official_goals
 from agentgym.errors import ConfigurationError, DataError
-from tests.envs.webshop.conftest import INSTRUCTIONS, ITEMS
+from agentgym.tasks import Task, TaskList
+from tests.envs.webshop.conftest import INSTRUCTIONS, ITEMS, make_item
 
 SMALL = {"size": 60, "difficulty": "easy"}
 
@@ -37,22 +44,112 @@ def data_dir(tmp_path: Path) -> Path:
     return tmp_path
 
 
+VIEWS: tuple[dict[str, Any], ...] = (
+    {"observation_mode": "text"},
+    {"observation_mode": "text_rich"},
+    {"observation_mode": "compact"},
+    {"observation_mode": "compact", "results_per_page": 1},
+    {"observation_mode": "compact", "results_per_page": 50, "highlights": True},
+)
+
+
+@pytest.mark.parametrize("difficulty", ["easy", "medium"])
+@pytest.mark.parametrize("grammar", GRAMMARS)
+@pytest.mark.parametrize("expert", EXPERTS)
+def test_plans_are_as_long_as_they_say_for_every_expert(
+    expert: str, grammar: str, difficulty: str
+) -> None:
+    """In every mode and page size, and by every reward, one turn takes one from the length."""
+    if expert == "thinking" and grammar != "native":
+        pytest.skip("the thinking expert writes words before its actions")
+    for view, reward in product(VIEWS, MODES):
+        if expert == "thinking" and view["observation_mode"] != "compact":
+            continue
+        env = gymnasium.make(
+            "agentgym/WebShop-v0", size=60, difficulty=difficulty, expert=expert, reward=reward,
+            grammar=grammar, max_turns=200, disable_env_checker=True, **view,
+        ).unwrapped  # fmt: skip
+        assert isinstance(env, WebShopEnv)
+        for index in range(4):
+            _, info = env.reset(options={"split": "test", "index": index})
+            left = expected = env.tasks.oracle_turns(env.task)
+            assert left is not None and left >= 3
+            while not info["stop_reason"]:
+                assert info["oracle_turns"] == left
+                _, paid, _, _, info = env.step(env.oracle().act("", info))
+                left -= 1
+            assert paid == 1.0 and info["success"] and info["oracle_turns"] == 0
+            assert info["turn"] == expected and info["details"]["reward"] == 1.0
+
+
+def test_the_careful_expert_judges_by_the_reward_that_pays() -> None:
+    """The official reward reads "olive | tan" and "olive oil" as "olive", the strict does not."""
+    options = {"Color": [{"value": value} for value in ("olive oil", "olive | tan")]}
+    world = World.build(
+        [make_item(0, customization_options={"Color": [{"value": "olive oil"}]}),
+         make_item(2, customization_options=options)],
+        INSTRUCTIONS, lambda item: ("shoes",), goals=official_goals(INSTRUCTIONS, None),
+    )  # fmt: skip
+    wanted = [g for g in world.goals if g.goal_options == {"color": "olive | tan"}]
+    tasks = [Task("x/0", "train", 0, wanted[0].instruction_text, wanted[0].to_content())]
+    for reward in MODES:
+        env = WebShopEnv(
+            world=world, tasks=TaskList("x", {"train": tasks}), expert="careful", reward=reward
+        )
+        _, info = env.reset()
+        while not info["stop_reason"]:
+            info = env.step(env.oracle().act("", info))[4]
+        assert info["success"], reward
+
+
+def test_the_sparse_reward_is_success() -> None:
+    envs = [WebShopEnv(reward=reward, **SMALL) for reward in ("official", "sparse")]
+    paid = set()
+    for index in range(30):
+        for env in envs:
+            _, info = env.reset(options={"split": "test", "index": index})
+            env.step(info["admissible_actions"][0])
+            env.step(f"click[{env.session.hits()[0].lower()}]")
+        (_, official, *_, full), (_, sparse, *_, info) = (e.step("click[buy now]") for e in envs)
+        assert sparse == float(info["success"]) == float(official == 1.0)
+        assert info["score"] == full["score"] == official
+        assert info["details"] == full["details"]
+        paid.add(official)
+    assert len(paid) > 2
+    env = envs[1]
+    _, info = env.reset(seed=0)
+    while not info["stop_reason"]:
+        _, sparse, _, _, info = env.step(str(env.oracle_action()))
+    assert sparse == 1.0 and info["success"]
+
+
 @pytest.mark.parametrize("mode", ["text", "text_rich", "compact"])
-@pytest.mark.parametrize("grammar", ["native", "xml", "react", "tool_call"])
-def test_the_expert_solves_every_mode_and_grammar(mode: str, grammar: str) -> None:
-    env: Any = gymnasium.make(
-        "agentgym/WebShop-v0", observation_mode=mode, grammar=grammar, **SMALL
-    )
-    for index in range(3):
-        _, info = env.reset(options={"split": "test", "index": index})
-        left, done = info["oracle_turns"], False
-        assert left == env.unwrapped.tasks.oracle_turns(env.unwrapped.task)
-        while not done:
-            assert info["oracle_turns"] == left
-            _, reward, done, _, info = env.step(env.unwrapped.oracle().act("", info))
-            left -= 1
-        assert reward == 1.0 and info["success"] and info["oracle_turns"] == 0 == left
-        assert info["details"]["reward"] == 1.0
+def test_nothing_but_the_pages_shows_a_product_number(mode: str) -> None:
+    env = WebShopEnv(observation_mode=mode, max_turns=40, **SMALL)
+    rng, asins = random.Random(0), [asin.lower() for asin in env.world.products.asins]
+    for index in range(60):
+        _, info = env.reset(options={"split": "train", "index": index})
+        for _ in range(12):
+            on_offer = info.pop("admissible_actions")
+            told = json.dumps([info, on_offer] if mode == "compact" else info).lower()
+            assert not any(asin in told for asin in asins)
+            _, _, _, _, info = env.step(rng.choice([a for a in on_offer if a != "click[buy now]"]))
+
+
+def test_the_state_key_tells_nothing_of_the_answer(world: World) -> None:
+    """Two tasks with one id and one text, for different products, give the same keys."""
+    keys = []
+    for number in (0, 1):
+        goal = replace(world.goals[0], asin=world.products.asins[number], attributes=(f"{number}",))
+        tasks = [Task("x/0", "train", 0, goal.instruction_text, goal.to_content())]
+        env = WebShopEnv(world=world, tasks=TaskList("x", {"train": tasks}))
+        seen = [env.reset()[1]["state_key"]]
+        actions = ["search[lamps]", "click[next >]", "click[< prev]", "click[b000000003]",
+                   "click[navy]", "click[small]", "click[features]", "click[< prev]"]  # fmt: skip
+        seen += [env.step(action)[4]["state_key"] for action in actions]
+        assert len(set(seen)) == len(seen) - 2, "two of the pages are seen twice"
+        keys.append(seen)
+    assert keys[0] == keys[1]
 
 
 @pytest.mark.parametrize("mode", ["text", "text_rich"])
@@ -118,17 +215,57 @@ def test_the_potential_is_the_reward_if_bought_now() -> None:
     assert env._potential() == env.step("click[buy now]")[1] == 1.0
 
 
+WRONG: tuple[Any, ...] = ("abc", 1.5, [1], {"a": 1}, {1}, b"x", object(), float("nan"))
+NO_NUMBER = (*WRONG, True, -1)
+NO_FLAG = (*WRONG, 0, 1, "true", None)
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "size": (*NO_NUMBER, None, 19, 100_001), "catalogue_seed": (*NO_NUMBER, None),
+    "difficulty": (*WRONG, None, 3, "Easy"), "num_products": (*NO_NUMBER, 0),
+    "goals_per_product": (*NO_NUMBER, None, 0), "human_goals": NO_FLAG, "highlights": NO_FLAG,
+    "show_score": NO_FLAG, "results_per_page": (*NO_NUMBER, 0, 51), "goal_mode": (*WRONG, None),
+    "split_mode": (*WRONG, None), "observation_mode": (*WRONG, None), "reward": (*WRONG, None),
+    "expert": (*WRONG, None), "data_dir": (*WRONG[1:], "", 3), "nouns": (*WRONG, "", 3),
+    "max_turns": (*NO_NUMBER, None, 0), "world": (*WRONG,), "tasks": (*WRONG,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_an_argument_of_the_wrong_kind_is_named(name: str, world: World) -> None:
+    given: dict[str, Any] = {}
+    if name in ("world", "tasks"):
+        given = {"world": world, "tasks": listed_tasks("tiny", world.goals)}
+    if name == "results_per_page":
+        given = {"observation_mode": "compact"}
+    for value in ARGUMENTS[name]:
+        with pytest.raises(ConfigurationError) as caught:
+            WebShopEnv(**{**given, name: value})
+        message = str(caught.value)
+        assert name in message and "expected" in message and "got" in message, value
+        assert name == "nouns" or repr(value)[:20] in message, value
+
+
+def test_every_argument_is_in_the_table() -> None:
+    known = {name for name in inspect.signature(WebShopEnv).parameters if name != "kwargs"}
+    assert known == set(ARGUMENTS)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    env = WebShopEnv(size=np.int64(60), difficulty="easy", max_turns=np.int32(9))
+    assert env.world is WebShopEnv(**SMALL).world
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"observation_mode": "html"}, "text, text_rich, compact"),
         ({"results_per_page": 5}, "results_per_page"),
         ({"observation_mode": "compact", "results_per_page": 0}, "from 1 to 50"),
-        ({"reward": "sparse"}, "official, strict"),
+        ({"reward": "dense"}, "official, strict, sparse"),
         ({"goal_mode": "x"}, "goal_mode"),
         ({"split_mode": "official-index"}, "goal_mode='official'"),
         ({"human_goals": True}, "data_dir"),
         ({"num_products": 0}, "num_products"),
+        ({"num_products": 30}, "data_dir"),
         ({"world": object()}, "world and tasks together"),
         ({"size": 1}, "size"),
     ],
@@ -160,45 +297,6 @@ def test_given_worlds_travel_whole(world: World) -> None:
     env.step("search[lamps]")
     clone = pickle.loads(pickle.dumps(env))
     assert clone.step("click[next >]")[:4] == env.step("click[next >]")[:4]
-
-
-def test_a_stored_world_is_the_built_world(world: World, tmp_path: Path) -> None:
-    world.save(tmp_path)
-    opened = World.open(tmp_path)
-    assert list(opened.goals) == list(world.goals)
-    assert [vars(a).keys() and a.to_record() for a in opened.products.items] == [
-        a.to_record() for a in world.products.items
-    ]
-    assert opened.search("running lamps") == world.search("running lamps")
-    assert [opened.plan(a) for a in world.products.asins] == [
-        world.plan(a) for a in world.products.asins
-    ]
-
-
-def test_the_cache_stands_concurrent_writers_and_damage(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
-    with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda _: cache.cached("key", lambda: world), range(8)))
-    assert {len(one.products) for one in made} == {24}
-    (folder,) = (tmp_path / "webshop").iterdir()
-    assert not folder.name.startswith(".")
-    (folder / "products.npy").write_bytes(b"broken")
-    assert len(cache.cached("key", lambda: world).products) == 24
-    assert len(World.open(folder).products) == 24
-
-
-def test_without_a_writable_cache_the_world_stays_in_memory(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    monkeypatch.setenv("AGENTGYM_CACHE", str(blocked))
-    assert cache.cached("key", lambda: world) is world
-    monkeypatch.delenv("AGENTGYM_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path))
-    assert cache.cache_folder() == tmp_path / "agentgym"
 
 
 def test_nouns_can_be_injected(tmp_path: Path) -> None:

@@ -61,14 +61,14 @@ def test_a_value_in_two_groups_sets_the_last() -> None:
 
 
 def test_duplicates_and_misfits_are_dropped() -> None:
-    assert [item["asin"] for item in usable(ITEMS)] == [f"B0{i:08d}" for i in range(24)]
+    assert [item["asin"] for _, item in usable(ITEMS)] == [f"B0{i:08d}" for i in range(24)]
 
 
 def test_broken_items_are_named() -> None:
     with pytest.raises(DataError, match="'asin'"):
         list(usable([{"name": "x"}]))
-    with pytest.raises(DataError, match="official schema"):
-        parse_product({"asin": "B1", "name": "x"}, Instruction(), ())
+    with pytest.raises(DataError, match="'full_description' of item 7"):
+        parse_product({"asin": "B1", "name": "x"}, Instruction(), (), where="item 7")
 
 
 def test_records_round_trip(world: World) -> None:

@@ -17,11 +17,11 @@ from agentgym.envs.webshop.catalogue import DIFFICULTIES, Catalogue, generate
 from agentgym.envs.webshop.catalogue.write import write
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.goals import Goal
-from agentgym.envs.webshop.pools import GeneratedPool, ListedPool
+from agentgym.envs.webshop.pools import GeneratedPool, ListedPool, to_goal
 from agentgym.envs.webshop.tasks import ShopTasks, generated_tasks, listed_tasks
 from agentgym.errors import ConfigurationError, TaskNotFound
 
-GOLDEN_PANEL = "d9915700d0038b91bdbe71c05656e5b7bced1f75ee1422aec23f94693b71d013"
+GOLDEN_PANEL = "6d669cd3e777aa037ebfde00eaa39f5ae61f3a87d7b9c4ca3703b818536184b1"
 
 _PANEL = """
 from agentgym.envs.webshop.catalogue import generate
@@ -83,12 +83,13 @@ def test_large_splits_cost_nothing_until_used(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("split", ["train", "valid", "test"])
 def test_every_id_finds_its_task(split: str) -> None:
-    tasks = generated_tasks(generate(200, "hard", 1), goals_per_product=3)
-    fresh = generated_tasks(generate(200, "hard", 1), goals_per_product=3)
+    tasks, fresh = (
+        generated_tasks(generate(200, "hard", 1), 3, key="hard-200-1-3goals") for _ in range(2)
+    )
     for index in range(tasks.len(split)):
         task = tasks.task(split, index)
         assert (task.split, task.index) == (split, index)
-        assert task.id == f"webshop/hard-200-1/{task.content['asin']}/{task.id[-1]}"
+        assert task.id == f"webshop/hard-200-1-3goals/{split}/{index}"
         assert fresh.find(task.id) == task
         assert task.goal == task.content["instruction_text"]
         json.dumps(dict(task.content))
@@ -120,27 +121,32 @@ def test_goals_do_not_depend_on_how_many_there_are() -> None:
         "", "webshop", "webshop/easy-50-0/B012345678/0", "webshop/easy-50-1/{asin}/0",
         "webshop/easy-50-0/{asin}/4", "webshop/easy-50-0/{asin}/-1", "webshop/easy-50-0/{asin}/00",
         "webshop/easy-50-0/{asin}/x", "webshop/easy-50-0/{asin}/\u0661", "alfworld/x/y/0",
+        "webshop/easy-50-0/test/25", "webshop/easy-50-0/test/-1", "webshop/easy-50-0/test/00",
+        "webshop/easy-50-0/dev/0", "webshop/easy-50-1/test/0", 
+        "webshop/easy-50-0/test/" + "9" * 9999,
     ],
 )  # fmt: skip
 def test_unknown_ids_are_refused(task_id: str) -> None:
     shop = generate(50, "easy", 0)
-    with pytest.raises(TaskNotFound, match="such as webshop/easy-50-0/B0"):
+    with pytest.raises(TaskNotFound, match="such as webshop/easy-50-0/train/0"):
         generated_tasks(shop).find(task_id.format(asin=shop.asin(3)))
 
 
 def test_goals_beyond_a_fixed_size_belong_to_no_split() -> None:
     shop = generate(50, "easy", 0)
     tasks = generated_tasks(shop)
-    ids = {task.id for split in tasks.splits for task in tasks.iterate(split)}
-    left = 0
+    found, left = set(), 0
     for index in range(50):
         for k in range(4):
-            task_id = f"{tasks.name}/{shop.asin(index)}/{k}"
-            if task_id not in ids:
+            try:
+                task = tasks.find(f"{tasks.name}/{shop.asin(index)}/{k}")
+            except TaskNotFound:
                 left += 1
-                with pytest.raises(TaskNotFound):
-                    tasks.find(task_id)
-    assert left == 200 - len(ids)
+            else:
+                found.add(task.id)
+                assert task.content == to_goal(shop.request(index, k)).to_content()
+    assert found == {task.id for split in tasks.splits for task in tasks.iterate(split)}
+    assert left == 200 - len(found)
 
 
 def test_unknown_splits_and_indices_are_refused() -> None:
@@ -226,7 +232,7 @@ def test_listed_pool_numbers_goals_within_products() -> None:
     goals = [make_goal("A", 0), make_goal("B", 0), make_goal("A", 1)]
     pool = ListedPool(goals)
     assert pool.order() == [(0, 0), (1, 0), (0, 1)]
-    assert pool.goal(0, 1) == (1, goals[2])
+    assert pool.goal(0, 1) == goals[2]
     assert pool.locate("A", 1) == (0, 1)
     with pytest.raises(KeyError):
         pool.locate("A", 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from trainers.algorithms import (
     loss_coefficients,
     shape_rewards,
 )
-from trainers.algorithms.presets import runnable
+from trainers.algorithms.presets import SERVES, runnable
 
 EXPECTED = {
     "turn-loo",
@@ -95,17 +94,24 @@ def test_runnable_presets_are_those_whose_needs_are_met() -> None:
     assert "grpo" not in runnable([])
 
 
-def test_parts_the_bundled_trainer_leaves_out_are_listed_and_noted() -> None:
-    ignored = {name: preset.ignored for name, preset in PRESETS.items() if preset.ignored}
-    assert ignored == {
-        "agentrl": ("sampler",),
-        "dapo": ("refill",),
-        "grpo-tcr": ("sampler",),
-        "vspo": ("refill", "sampler"),
-        "erpo": ("refill",),
-    }
-    for name, parts in ignored.items():
-        assert all(part in PRESETS[name].note for part in parts)
+@every_preset
+def test_what_is_left_out_is_noted(preset: Preset) -> None:
+    if preset.ignored and not preset.missing(SERVES):
+        told = preset.note.lower()
+        assert all(part.split()[0] in told for part in preset.ignored)
+
+
+def test_an_invalid_turn_costs_what_the_run_says_and_only_once() -> None:
+    gigpo = get_preset("gigpo")
+    assert gigpo.invalid_penalty == pytest.approx(0.1)
+    assert gigpo.with_invalid_penalty(0.3).invalid_penalty == pytest.approx(0.3)
+    assert get_preset("rloo").invalid_penalty is None
+    assert get_preset("rloo").with_invalid_penalty(0.3) is get_preset("rloo")
+
+
+def test_the_divisor_of_a_constant_aggregation_is_the_token_budget() -> None:
+    assert get_preset("dr_grpo").within(162).loss.const == 162
+    assert get_preset("rloo").within(162) == get_preset("rloo")
 
 
 @every_preset
@@ -138,11 +144,11 @@ def test_a_trainer_refuses_what_it_cannot_serve() -> None:
 
 @every_preset
 def test_presets_run_from_batch_to_coefficients(preset: Preset) -> None:
+    preset = preset.within(100)
     batch = shape_rewards(full_batch(), preset.shapers)
     masks = apply_filters(batch, preset.filters)
     a = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
-    loss = replace(preset.loss, const=100.0)
-    u = loss_coefficients(batch, batch.logp_old, a, loss, train=masks.train)
+    u = loss_coefficients(batch, batch.logp_old, a, preset.loss, train=masks.train)
     assert a.shape == u.shape == (batch.n_tokens,)
     assert a.dtype == np.float64
     assert np.isfinite(u).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.trainers.algorithms.helpers import pack
 from trainers.algorithms import (
     Batch,
@@ -9,6 +11,8 @@ from trainers.algorithms import (
     EndReason,
     FlagPenalty,
     Overlong,
+    Preset,
+    get_preset,
     shape_rewards,
 )
 
@@ -20,7 +24,26 @@ def test_end_penalty_sits_on_the_last_turn_of_its_endings() -> None:
 
 def test_overlong_is_linear_up_to_the_limit() -> None:
     batch = Batch.from_trajectories([[40, 40], [90], [120]], [[0, 0], [0], [0]], [0, 0, 0])
-    assert Overlong(limit=100, cache=20)(batch).tolist() == [0, 0, -0.5, -1]
+    assert Overlong(limit=100)(batch).tolist() == [0, 0, -0.5, -1]
+    assert Overlong(limit=100, share=0.5)(batch).tolist() == pytest.approx([0, -0.6, -0.8, -1])
+
+
+def test_overlong_takes_the_token_budget_for_its_limit() -> None:
+    """20,480 tokens, the paper's limit, are beyond the budgets of any episode here."""
+    batch = Batch.from_trajectories([[400], [512]], [[0], [0]], [0, 0])
+    dapo = get_preset("dapo").within(512)
+    assert shape_rewards(batch, dapo.shapers).reward.tolist() == pytest.approx([0, -1])
+    assert Preset("fixed", "", None, dapo.terms, shapers=(Overlong(450),)).within(512).shapers == (
+        Overlong(450),
+    )
+    with pytest.raises(ValueError, match="limit in tokens for Overlong, got None"):
+        shape_rewards(batch, get_preset("dapo").shapers)
+
+
+@pytest.mark.parametrize("wrong", [{"share": 0.0}, {"share": 1.5}, {"limit": 0}])
+def test_overlong_refuses_what_makes_no_sense(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="share in"):
+        Overlong(**wrong)
 
 
 def test_flags_are_punished_turn_by_turn_and_shapers_add_up() -> None:

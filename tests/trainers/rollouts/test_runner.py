@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import gymnasium
 import pytest
 
 from agentgym.errors import ConfigurationError
+from agentgym.vector import TextVectorEnv
 from tests.toy import COLOURS, ToyEnv
 from tests.trainers import tiny_policy
 from trainers.rollouts import (
@@ -121,8 +123,6 @@ class Failing(ToyEnv):
 
 
 def test_failed_environments_end_their_own_episode_only():
-    from agentgym.vector import TextVectorEnv
-
     play = runner(envs=TextVectorEnv([Failing] * 2))
     episodes = play.run(tiny_policy.tasks(4), horizon=4)
     assert [e.stop_reason == "error" for e in episodes] == [False, True, True, False]
@@ -132,6 +132,26 @@ def test_failed_environments_end_their_own_episode_only():
     assert len(episodes[2].turns) == 2
     assert play.stats.errors == 2
     assert len(to_rows(episodes)) == 3
+
+
+@pytest.mark.parametrize("key", ["action_valid", "reward_terms", "state_key", "stop_reason"])
+def test_an_environment_that_breaks_the_contract_is_named(key):
+    class Silent(gymnasium.Wrapper):
+        def step(self, action):
+            *answer, info = self.env.step(action)
+            return (*answer, {name: value for name, value in info.items() if name != key})
+
+    play = runner(envs=TextVectorEnv([lambda: Silent(ToyEnv())]))
+    with pytest.raises(ConfigurationError, match=f"expected info\\['{key}'\\]"):
+        play.run(tiny_policy.tasks(1), horizon=3)
+
+
+def test_an_episode_that_a_wrapper_cut_off_ended_by_its_turns():
+    """Gymnasium's own time limit tells the environment nothing."""
+    limited = TextVectorEnv([lambda: gymnasium.wrappers.TimeLimit(ToyEnv(), 2)])
+    (episode,) = runner(lambda p: "press pink", envs=limited).run(tiny_policy.tasks(1), horizon=9)
+    assert (len(episode.turns), episode.stop_reason) == (2, "horizon")
+    assert not episode.success
 
 
 def test_stripped_thinking_gives_several_rows():

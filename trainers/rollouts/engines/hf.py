@@ -17,6 +17,7 @@ from torch import Tensor
 
 from trainers.rollouts.engines.base import Completion, Sampling, row_limits
 from trainers.rollouts.engines.kv import KVStore
+from trainers.rollouts.engines.weights import check_whole
 
 __all__ = ["HFEngine", "distribution"]
 
@@ -67,7 +68,7 @@ class HFEngine:
         """Wrap a model.
 
         Args:
-            model: A causal LM, possibly with PEFT adapters.
+            model: A causal LM, possibly with PEFT adapters; each process needs all of its weights.
             pad_id: Id used for padding; any valid id, it is never attended to.
             seed: Seed of the engine's own generator.
             autocast: Low-precision dtype of the training forward, if it uses one; else None.
@@ -103,9 +104,14 @@ class HFEngine:
         sampling: Sampling,
         max_tokens: Sequence[int] | None = None,
     ) -> list[Completion]:
-        """Continue each prompt; see ``GenerationEngine.generate``."""
+        """Continue each prompt; see ``GenerationEngine.generate``.
+
+        Raises:
+            NotSupported: The model's weights are sharded over processes.
+        """
         if not prompts:
             return []
+        check_whole(self.model)
         limits = row_limits(len(prompts), sampling, max_tokens)
         if sampling.seed is not None:
             self._generator.manual_seed(sampling.seed)

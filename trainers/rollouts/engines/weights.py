@@ -15,7 +15,7 @@ from agentgym.errors import ConfigurationError, NotSupported
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["base_model", "policy_weights", "with_tied_head"]
+__all__ = ["base_model", "check_whole", "policy_weights", "with_tied_head"]
 
 _WRAPPERS = ("module", "_orig_mod")
 EMBEDDING = "embed_tokens.weight"
@@ -63,6 +63,28 @@ def base_model(model: torch.nn.Module) -> Any:
     inner = _unwrap(model)
     # A base model keeps `peft_config` once adapters were injected: ask for the method instead.
     return inner.get_base_model() if hasattr(inner, "get_base_model") else inner
+
+
+def check_whole(model: torch.nn.Module) -> None:
+    """Check that this process holds every weight of a model.
+
+    A forward pass of a sharded model is an act of all processes together. Processes decode
+    different numbers of tokens, so those that are done would leave the others waiting for ever.
+
+    Args:
+        model: A model, wrapped or not.
+
+    Raises:
+        NotSupported: FSDP or DeepSpeed's ZeRO-3 shard its weights.
+    """
+    for name, parameter in model.named_parameters():
+        # DTensors of FSDP2, flat parameters of FSDP1, partitions of ZeRO-3.
+        if any(hasattr(parameter, mark) for mark in ("full_tensor", "_is_flat_param", "ds_id")):
+            raise NotSupported(
+                f"expected whole weights in every process to generate with the model itself, got "
+                f"{name!r} sharded by FSDP or DeepSpeed: train with DDP, or pass an engine with a "
+                "copy of the weights, such as VLLMColocateEngine."
+            )
 
 
 def with_tied_head(

@@ -64,6 +64,22 @@ def perform(house: Household, state: State, action: Action) -> tuple[State, str]
     return VERBS[action.verb](house, state, action)
 
 
+def command_of(house: Household, action: Action) -> str:
+    """Write an action as the command that is listed for it."""
+    verb, first, second = action
+    if first == NOBODY:
+        return verb
+    name = house.names[first]
+    if verb == "go":
+        return f"go to {name}"
+    if verb in ("check", "examine"):
+        return f"examine {name}"
+    if verb in ("open", "close", "use"):
+        return f"{verb} {name}"
+    word = {"take": "from", "move": "to"}.get(verb, "with")
+    return f"{verb} {name} {word} {house.names[second]}"
+
+
 def view(house: Household, state: State) -> str:
     """Return what ``look`` tells."""
     here = house.here.get(state.place)

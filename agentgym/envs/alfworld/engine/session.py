@@ -53,7 +53,10 @@ class Session:
             What happens, the score (1.0 while the goal is fulfilled) and whether the game is over.
             As in the original, commands still work after that, and may undo it.
         """
-        action = self.find(command)
+        return self.act(self.find(command))
+
+    def act(self, action: Action | None) -> tuple[str, float, bool]:
+        """Carry out what :meth:`find` has found; for None nothing happens."""
         answer = text.NOTHING_HAPPENS
         if action is not None:
             state, answer = perform(self.household, self.state, action)
@@ -100,14 +103,18 @@ class Session:
         self._won = self.household.goal.satisfied(state)
 
     def state_text(self) -> str:
-        """Return a text that is equal exactly for equal states of a household."""
+        """Return a text that is equal exactly for equal states of a household.
+
+        It names what differs from the start, which the player has brought about, and nothing that
+        the household hides.
+        """
         state, start = self.state, self.household.start
-        pairs = zip(state.contents, start.contents, strict=True)
-        moved = [(number, now) for number, (now, then) in enumerate(pairs) if now != then]
-        parts: list[object] = [state.place, state.held, moved]
-        parts += [sorted(state.lying ^ start.lying), sorted(state.displaced)]
-        parts += [sorted(state.opened), sorted(state.clean), sorted(state.hot), sorted(state.cool)]
-        parts += [sorted(state.toggled), sorted(state.sliced)]
+        parts: list[object] = [state.place, state.held]
+        for receptacle, (now, then) in enumerate(zip(state.contents, start.contents, strict=True)):
+            if now != then:
+                parts.append((receptacle, sorted(set(now) ^ set(then))))
+        for true, before in zip(state.facts(), start.facts(), strict=True):
+            parts.append([] if true is before else sorted(true ^ before))
         return repr(parts)
 
     def __getstate__(self) -> dict[str, Any]:

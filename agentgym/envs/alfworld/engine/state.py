@@ -7,7 +7,7 @@ order in which the original lists things.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 NOBODY = -1
 """In place of an object: the hand is empty."""
@@ -39,3 +39,8 @@ class State(NamedTuple):
     """Objects switched on at least once."""
     sliced: frozenset[int]
     """Sliced objects."""
+
+    def facts(self) -> tuple[frozenset[Any], ...]:
+        """Return all fields that are sets."""
+        return (self.opened, self.lying, self.displaced, self.clean, self.hot, self.cool,
+                self.toggled, self.sliced)  # fmt: skip

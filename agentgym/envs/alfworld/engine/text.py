@@ -12,7 +12,7 @@ BANNER = "-= Welcome to TextWorld, ALFRED! =-"
 NOTHING_HAPPENS = "Nothing happens."
 MIDDLE = "You are in the middle of a room. Looking quickly around you, you see "
 EMPTY_HANDS = "You are not carrying anything."
-_USAGE = (
+USAGE = (
     ("look", "look around your current location"),
     ("inventory", "check your current inventory"),
     ("go to (receptacle)", "move to a receptacle"),
@@ -27,12 +27,13 @@ _USAGE = (
     ("cool (object) with (receptacle)", "cool an object using a receptacle"),
     ("slice (object) with (object)", "slice an object using a sharp object"),
 )
+"""How each command is written, and what it does."""
 
 
 def _help() -> str:
     """Lay out the table of commands; the original's line on ``move`` is two columns short."""
     lines = []
-    for usage, meaning in _USAGE:
+    for usage, meaning in USAGE:
         width = 32 if usage.startswith("move") else 34
         lines.append(f"  {usage + ':':{width}}{meaning}\n")
     return "Available commands:\n" + "".join(lines)

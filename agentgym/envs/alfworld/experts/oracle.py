@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from itertools import product
 
-from agentgym.envs.alfworld.engine.actions import Action, perform
+from agentgym.envs.alfworld.engine.actions import Action, command_of, perform
 from agentgym.envs.alfworld.engine.goals import FLUENTS, Query
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import Session
@@ -33,9 +33,18 @@ def plan(session: Session) -> tuple[str, ...] | None:
         The commands, none of them when the game is won; None if the goal cannot be fulfilled, or
         if it has a form that no task type has.
     """
-    if session.won:
+    house = session.household
+    actions = plan_from(house, session.state)
+    commands = [command_of(house, action) for action in actions or ()]
+    # A name without a number ends in a blank, and a command that ends so cannot be given.
+    typable = all(command == command.strip() for command in commands)
+    return None if actions is None or not typable else tuple(commands)
+
+
+def plan_from(house: Household, state: State) -> tuple[Action, ...] | None:
+    """Return the actions of a shortest plan from a state, as :func:`plan` does."""
+    if house.goal.satisfied(state):
         return ()
-    house, state = session.household, session.state
     best: Point | None = None
     here = Point(state.place, state.held, frozenset(), 0, None)
     for query in house.goal.queries:
@@ -43,16 +52,13 @@ def plan(session: Session) -> tuple[str, ...] | None:
         slices = [want for want in wants if "slice" in want.treatments]
         courier = Courier(house, state, best)
         for start in (here, *(_sliced(courier, query, slices) if slices else ())):
-            follower = Courier(house, _reached(house, state, start), best)
-            _search(follower, query, wants, start)
-            found = follower.best
+            if start is not here:
+                courier = Courier(house, _reached(house, state, start), best)
+            _search(courier, query, wants, start)
+            found = courier.best
             if found is not best and (exact or _wins(house, state, found)):
-                best = courier.best = found
-    if best is None:
-        return None
-    commands = tuple(_command(house, action) for action in _actions(best))
-    # A name without a number ends in a blank, and a command that ends so cannot be given.
-    return commands if all(command == command.strip() for command in commands) else None
+                best = found
+    return None if best is None else tuple(_actions(best))
 
 
 def _search(courier: Courier, query: Query, wants: Sequence[Want], start: Point) -> None:
@@ -224,15 +230,3 @@ def _actions(point: Point) -> list[Action]:
 def _wins(house: Household, state: State, point: Point | None) -> bool:
     """Return whether a plan fulfils the goal."""
     return point is not None and house.goal.satisfied(_reached(house, state, point))
-
-
-def _command(house: Household, action: Action) -> str:
-    """Write an action as a command."""
-    verb, first, second = action
-    name = house.names[first]
-    if verb in ("open", "use"):
-        return f"{verb} {name}"
-    if verb == "go":
-        return f"go to {name}"
-    word = {"take": "from", "move": "to"}.get(verb, "with")
-    return f"{verb} {name} {word} {house.names[second]}"

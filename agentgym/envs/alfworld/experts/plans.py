@@ -1,44 +1,54 @@
-"""Lengths of the expert's plans, for ordering tasks by how long they take."""
+"""How many turns the experts need, for ordering and choosing tasks by how long they take."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from agentgym.envs.alfworld import stored
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import Session
-from agentgym.envs.alfworld.experts.oracle import plan
+from agentgym.envs.alfworld.experts.lines import LINES
 from agentgym.envs.alfworld.waiting import tracked
 
-PLANS_VERSION = 1
-"""Raise it when the expert's plans change."""
+PLANS_VERSION = 2
+"""Raise it when an expert's play changes."""
 
 _UNSOLVABLE = -1
 
 
-def plan_length(household: Household) -> int | None:
-    """Return the number of commands with which the expert wins, or None if it cannot."""
-    commands = plan(Session(household))
+def plan_length(household: Household, expert: str = "shortest") -> int | None:
+    """Return the number of commands with which an expert wins, or None if it cannot.
+
+    Args:
+        household: The household, played from its start.
+        expert: A key of :data:`~agentgym.envs.alfworld.experts.lines.LINES`.
+    """
+    commands = LINES[expert]().commands(Session(household))
     return None if commands is None else len(commands)
 
 
-def plan_lengths(key: str, households: Iterable[Household], count: int) -> list[int | None]:
+def plan_lengths(
+    key: str, households: Iterable[Household], count: int, expert: str = "shortest"
+) -> list[int | None]:
     """Return the lengths of many plans, from the cache folder if they are known.
 
     Args:
         key: Text that decides the games and their order.
         households: The games; not touched if the lengths are known.
         count: Their number.
+        expert: Whose plans.
 
     Returns:
         The length for each game, None where the expert cannot win.
     """
-    full_key = f"{PLANS_VERSION} {count} {key}"
+    full_key = f"{PLANS_VERSION} {expert} {count} {key}"
     path = stored.cache_path("plans", full_key)
     lengths: Any = stored.load(path, full_key)
-    if not _is_valid(lengths, count):
-        found = map(plan_length, tracked(households, count, "Measuring the expert's plans"))
+    if lengths is None:
+        measured = partial(plan_length, expert=expert)
+        found = map(measured, tracked(households, count, "Measuring the expert's plans"))
         lengths = [_UNSOLVABLE if length is None else length for length in found]
         stored.save(path, full_key, lengths)
     return [None if length == _UNSOLVABLE else length for length in lengths]
@@ -53,9 +63,3 @@ def by_length(lengths: Sequence[int | None]) -> list[int]:
         return (worst if length is None else length, position)
 
     return sorted(range(len(lengths)), key=rank)
-
-
-def _is_valid(lengths: Any, count: int) -> bool:
-    if not isinstance(lengths, list) or len(lengths) != count:
-        return False
-    return all(type(length) is int and length >= _UNSOLVABLE for length in lengths)

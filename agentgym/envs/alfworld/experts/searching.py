@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from agentgym.envs.alfworld.engine.actions import VERBS, Action, command_of, perform
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.engine.session import Session
-from agentgym.envs.alfworld.engine.state import State
-from agentgym.envs.alfworld.experts.oracle import plan
+from agentgym.envs.alfworld.engine.state import NOBODY, State
+from agentgym.envs.alfworld.experts.oracle import plan_from
 
 
 class Memory(NamedTuple):
@@ -22,70 +22,112 @@ class Memory(NamedTuple):
     explored: frozenset[int] = frozenset()
     """Receptacles whose contents have been shown."""
     seen: frozenset[int] = frozenset()
-    """Objects that have been shown or taken."""
-    last: int = -1
+    """Objects that have been shown, taken or put down."""
+    last: int = NOBODY
     """The receptacle that was shown last, open or closed."""
 
 
-def remember(memory: Memory, session: Session, command: str) -> Memory:
-    """Add what the answer to a command tells.
+def remember(memory: Memory, house: Household, state: State, action: Action) -> Memory:
+    """Add what the answer to an action tells.
 
     Args:
         memory: What was known before.
-        session: The play after the command.
-        command: The command, which was carried out.
+        house: The household.
+        state: The state after the action.
+        action: The action, which was carried out.
 
     Returns:
-        What is known now.
+        What is known now; the same object if the answer tells nothing new.
     """
-    house, state = session.household, session.state
-    shown = _shown(house, state, command)
-    if shown is None:
+    explored, seen, last = memory
+    if action.verb in ("take", "move"):
+        known = action.first in seen
+        return memory if known else Memory(explored, seen | {action.first}, last)
+    if action.verb not in ("go", "open", "check"):
         return memory
+    shown = action.first
     if shown in house.openable and shown not in state.opened:
-        return memory._replace(last=shown)
-    seen = memory.seen.union(state.contents[shown])
-    return Memory(memory.explored | {shown}, seen, shown)
+        return memory if shown == last else Memory(explored, seen, shown)
+    contents = state.contents[shown]
+    if shown == last and shown in explored and seen.issuperset(contents):
+        return memory
+    return Memory(explored | {shown}, seen.union(contents), shown)
 
 
-def next_command(memory: Memory, session: Session) -> str | None:
-    """Return what the searching expert does now.
+def line_of_play(house: Household, state: State, memory: Memory) -> tuple[str, ...] | None:
+    """Return all that the searching expert will do, found by letting it play a copy of the game.
+
+    It ends: every plan that is followed gets shorter, and a new one is only made when something is
+    seen for the first time.
+
+    Args:
+        house: The household.
+        state: The present state.
+        memory: What has been read so far.
 
     Returns:
-        A command, or None where everything has been seen and there is no plan.
+        The commands up to the win, none of them when the game is won; None where everything will
+        have been seen and there is no plan.
     """
-    house, state = session.household, session.state
+    needed, decisive = _needed(house), _decisive(house)
+    won = house.goal.satisfied(state)
+    line: list[str] = []
+    plan: tuple[Action, ...] | None = None
+    news = True
+    while not won:
+        if news:
+            plan = plan_from(house, _believed(memory, state))
+        if plan is None:
+            action = _explore(memory, house, state)
+        else:
+            action, plan = (plan[0] if plan else None), plan[1:]
+        if action is None:
+            return None
+        command = command_of(house, action)
+        if command != command.strip():  # as for the plans of the other expert
+            return None
+        line.append(command)
+        state, _ = perform(house, state, action)
+        before, memory = memory, remember(memory, house, state, action)
+        news = memory.seen is not before.seen and not needed.isdisjoint(memory.seen - before.seen)
+        won = action.verb in decisive and house.goal.satisfied(state)
+    return tuple(line)
+
+
+def _believed(memory: Memory, state: State) -> State:
+    """Return a state with the objects that have been read of, and no others."""
     known = memory.seen | {state.held}
-    believed = Session(house)
-    believed.restore(
-        state._replace(
-            contents=tuple(
-                tuple(thing for thing in things if thing in known) for things in state.contents
-            )
-        )
-    )
-    commands = plan(believed)
-    if commands is None:
-        return _explore(memory, house, state)
-    return commands[0] if commands else None
+    contents = tuple(tuple([x for x in things if x in known]) for things in state.contents)
+    return state._replace(contents=contents)
 
 
-def _explore(memory: Memory, house: Household, state: State) -> str | None:
-    """Return the command that shows one more receptacle."""
-    unexplored = [r for r in house.intro if r not in memory.explored]
-    for receptacle in unexplored:
-        if receptacle in house.here.get(state.place, ()):
+def _needed(house: Household) -> frozenset[int]:
+    """Return the entities that a plan may depend on; seeing any other changes no plan."""
+    mentioned = set(house.knives)
+    for query in house.goal.queries:
+        mentioned.update(*query.domains)
+        mentioned.update(*(literal.args for literal in query.fluents))
+    return frozenset(mentioned)
+
+
+def _decisive(house: Household) -> frozenset[str]:
+    """Return the verbs that may win: walking about and opening doors does in few goals only."""
+    predicates = {literal.predicate for query in house.goal.queries for literal in query.fluents}
+    idle = set() if predicates & {"atlocation", "opened"} else {"go", "open"}
+    return frozenset(VERBS.keys() - {"check"} - idle)
+
+
+def _explore(memory: Memory, house: Household, state: State) -> Action | None:
+    """Return the action that shows one more receptacle."""
+    explored, last = memory.explored, memory.last
+    for receptacle in house.here.get(state.place, ()):
+        if receptacle not in explored:
             closed = receptacle in house.openable and receptacle not in state.opened
-            return f"{'open' if closed else 'examine'} {house.names[receptacle]}"
-    order = [r for r in unexplored if r > memory.last] + unexplored
-    return f"go to {house.names[order[0]]}" if order else None
-
-
-def _shown(house: Household, state: State, command: str) -> int | None:
-    """Return the receptacle whose contents the answer to a command describes, or None."""
-    verb, _, name = command.strip().partition(" ")
-    if verb == "go":
-        name = name.removeprefix("to ")
-    elif verb not in ("open", "examine"):
-        return None
-    return next((r for r in house.here.get(state.place, ()) if house.names[r] == name), None)
+            return Action("open" if closed else "check", receptacle)
+    passed = NOBODY
+    for receptacle in house.intro:
+        if receptacle not in explored:
+            if receptacle > last:
+                return Action("go", receptacle, house.places[receptacle][0])
+            passed = receptacle if passed == NOBODY else passed
+    return None if passed == NOBODY else Action("go", passed, house.places[passed][0])

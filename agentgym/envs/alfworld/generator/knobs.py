@@ -84,6 +84,11 @@ class Knobs:
                 )
             return DIFFICULTIES[value]
         known = [field.name for field in fields(cls)]
+        if not isinstance(value, Mapping):
+            raise ConfigurationError(
+                f"expected a difficulty: one of {', '.join(DIFFICULTIES)}, or a mapping of "
+                f"{', '.join(known)}; got {value!r:.80}"
+            )
         unknown = sorted(set(map(str, value)) - set(known))
         if unknown:
             raise ConfigurationError(f"expected knobs among {', '.join(known)}; got {unknown[0]!r}")

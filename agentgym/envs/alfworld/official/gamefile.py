@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.alfworld.game import TASK_TYPES
+from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.game import TASK_TYPES, Game
 from agentgym.errors import DataError
 
 LARGEST_GAME = 8 << 20
@@ -69,7 +70,7 @@ def read_game(path: Path) -> GameFile:
             f'expected "Your task is to: ..." in the grammar of {path}, but it is not there; '
             f"{_REMEDY}"
         )
-    return GameFile(True, goal, checked_problem(content.get("pddl_problem"), path))
+    return GameFile(True, goal, checked_problem(content.get("pddl_problem"), str(path)))
 
 
 def read_trajectory(path: Path) -> Trajectory:
@@ -127,8 +128,12 @@ def clean_goal(text: Any) -> str:
     return line if line.endswith(".") else f"{line}."
 
 
-def checked_problem(problem: Any, path: Path) -> str:
+def checked_problem(problem: Any, where: str) -> str:
     """Return a PDDL problem if it can be one.
+
+    Args:
+        problem: What stands under ``pddl_problem``.
+        where: File, and item if it holds several.
 
     Raises:
         DataError: It cannot.
@@ -140,23 +145,26 @@ def checked_problem(problem: Any, path: Path) -> str:
         or any(part not in problem for part in parts)
     ):
         raise DataError(
-            f"expected a PDDL problem with {', '.join(parts)} in {path}, got something else; "
-            f"{_REMEDY}"
+            f"expected a PDDL problem with {', '.join(parts)} under pddl_problem of {where}, got "
+            f"{str(problem)[:60]!r}; {_REMEDY}"
         )
     return problem
 
 
-def checked_type(task_type: Any, path: Path) -> str:
-    """Return a task type if text games have it.
+def check_playable(problem: str, where: str) -> None:
+    """Compile a problem once, so that a malformed one is told before anybody plays.
+
+    Args:
+        problem: The problem.
+        where: File, and item if it holds several.
 
     Raises:
-        DataError: They do not.
+        DataError: It is malformed or leaves the domain.
     """
-    if task_type not in TASK_TYPES:
-        raise DataError(
-            f"expected a task_type in {path}: one of {', '.join(TASK_TYPES)}; got {task_type!r}"
-        )
-    return str(task_type)
+    try:
+        Household.of(Game("", TASK_TYPES[0], "", "", problem))
+    except DataError as error:
+        raise DataError(f"in pddl_problem of {where}: {error}; or {_REMEDY}") from error
 
 
 def scene_name(scene: Any) -> str:

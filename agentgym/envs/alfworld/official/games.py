@@ -147,7 +147,12 @@ class OfficialGames:
 
     def __init__(self, data_dir: str | Path | None = None) -> None:
         self.path = _data_path(data_dir)
-        self._sources = dict(_ordered(_sources(self.path)))
+        try:
+            self._sources = dict(_ordered(_sources(self.path)))
+        except OSError as error:
+            raise DataError(
+                f"expected to read {self.path}, but it fails ({error}); give {_LAYOUTS}"
+            ) from error
         self.notes: dict[str, str] = {}
 
     @property
@@ -230,14 +235,16 @@ def _reasons(skipped: Mapping[str, int]) -> str:
 
 def _data_path(data_dir: str | Path | None) -> Path:
     """Return the path that the user names, by argument or environment."""
+    if not isinstance(data_dir, str | os.PathLike | None):
+        raise ConfigurationError(f"expected data_dir to be a path, got {data_dir!r:.80}")
     named = os.environ.get(DATA_VARIABLE) if data_dir is None else data_dir
     if not named:
         raise ConfigurationError(
             f"expected data_dir, or the environment variable {DATA_VARIABLE}, to name the official "
             f"games: {_LAYOUTS}; got neither; leave both out for generated games"
         )
-    path = Path(os.path.expandvars(str(named))).expanduser()
-    if not path.exists():
+    path = Path(os.path.expanduser(os.path.expandvars(str(named))))  # never raises, without a home
+    if not os.path.exists(path):
         raise DataError(
             f"expected official games at {path}, but there is nothing; give {_LAYOUTS}, or fetch "
             "the data with alfworld-download"

@@ -8,22 +8,26 @@ read.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import astuple, dataclass
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
 
 from agentgym.envs.alfworld import stored
-from agentgym.envs.alfworld.game import TASK_TYPES
-from agentgym.envs.alfworld.official.gamefile import read_game, read_trajectory, scene_name
+from agentgym.envs.alfworld.game import TASK_TYPES, digest
+from agentgym.envs.alfworld.official.gamefile import (
+    check_playable,
+    read_game,
+    read_trajectory,
+    scene_name,
+)
 from agentgym.envs.alfworld.waiting import tracked
 from agentgym.errors import DataError
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 """Raise it when the stored form, or what is collected, changes."""
 
 GAME_FILE = "game.tw-pddl"
@@ -63,11 +67,6 @@ class Index:
     """Reasons for which trials are not games, and how many."""
 
 
-def digest(problem: str) -> str:
-    """Return the hash (SHA-256, hex) of a PDDL problem."""
-    return hashlib.sha256(problem.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def folder_index(folder: Path) -> Index:
     """Return the games below a folder, from the cache if it has not changed.
 
@@ -83,17 +82,25 @@ def folder_index(folder: Path) -> Index:
     folders = list(_walk(folder))
     key = _key(folder, folders)
     path = _cache_path(folder)
-    index = _restored(stored.load(path, key))
-    if index is None:
+    known = stored.load(path, key)
+    if known is not None:
+        return Index(tuple(Entry(*row) for row in known["entries"]), known["skipped"])
+    try:
         index = _collect(folder, [relative for relative, _ in folders])
-        rows = [list(astuple(entry)) for entry in index.entries]
-        stored.save(path, key, {"entries": rows, "skipped": dict(index.skipped)})
+    except OSError as error:
+        raise DataError(
+            f"expected to read what lies below {folder}, but it fails ({error}); check its "
+            "permissions"
+        ) from error
+    rows = [astuple(entry) for entry in index.entries]
+    stored.save(path, key, {"entries": rows, "skipped": dict(index.skipped)})
     return index
 
 
 def forget(folder: Path) -> None:
     """Remove what is remembered of a folder."""
-    stored.remove(_cache_path(folder))
+    with suppress(OSError):
+        _cache_path(folder).unlink()
 
 
 def read_problem(folder: Path, entry: Entry) -> str:
@@ -146,25 +153,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, int]]:
 def _key(folder: Path, folders: list[tuple[str, int]]) -> str:
     """Return a text that changes when a folder below changes."""
     lines = "\n".join(f"{relative}\t{time}" for relative, time in folders)
-    state = hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{INDEX_VERSION} {folder.resolve()} {len(folders)} {state}"
-
-
-def _restored(value: Any) -> Index | None:
-    """Return a stored index, or None if it is not one."""
-    try:
-        entries = tuple(Entry(*row) for row in value["entries"])
-        skipped = {str(reason): int(count) for reason, count in value["skipped"].items()}
-    except (TypeError, KeyError, ValueError, AttributeError):
-        return None
-    texts = all(isinstance(text, str) for entry in entries for text in astuple(entry))
-    inside = texts and all(_is_inside(entry.id) for entry in entries)
-    return Index(entries, skipped) if inside else None
-
-
-def _is_inside(relative: str) -> bool:
-    path = PurePosixPath(relative)
-    return not path.is_absolute() and ".." not in path.parts
+    return f"{INDEX_VERSION} {folder.resolve()} {len(folders)} {digest(lines)}"
 
 
 def _collect(folder: Path, folders: list[str]) -> Index:
@@ -195,6 +184,7 @@ def _trial(folder: Path, relative: str) -> Entry | str:
     game = read_game(here / GAME_FILE)
     if not game.solvable:
         return "not marked solvable or unsolvable" if game.solvable is None else "unsolvable"
+    check_playable(game.problem, str(here / GAME_FILE))
     scene = trajectory.scene or _scene_of_folder(relative)
     return Entry(
         relative,

@@ -6,19 +6,23 @@ Its items read ``{id, task_type, scene, pddl_params, desc, pddl_problem}``.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.alfworld.game import Game
+from agentgym.envs.alfworld import stored
+from agentgym.envs.alfworld.game import TASK_TYPES, Game, digest
 from agentgym.envs.alfworld.official.gamefile import (
+    check_playable,
     checked_problem,
-    checked_type,
     clean_goal,
     scene_name,
 )
-from agentgym.envs.alfworld.official.index import Entry, digest
+from agentgym.envs.alfworld.official.index import Entry
+from agentgym.envs.alfworld.waiting import tracked
 from agentgym.errors import DataError
 
 SUFFIXES = (".json.gz", ".json")
@@ -26,6 +30,8 @@ LARGEST_PACK = 1 << 30
 """Bytes of a pack when unpacked; the official training games have about 0.12 thousand million."""
 
 LONGEST_ID = 300
+PLAYABLE_VERSION = 1
+"""Raise it when fewer problems can be played than before."""
 _KEYS = "a JSON list of {id, task_type, scene, desc, pddl_problem}"
 
 
@@ -38,21 +44,26 @@ class Pack:
         path: A ``.json.gz`` or ``.json`` file.
 
     Raises:
-        DataError: It cannot be read or has another layout.
+        DataError: It cannot be read or has another layout, or a problem in it cannot be played.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.entries: tuple[Entry, ...]
         self._problems: tuple[bytes, ...]
-        found: dict[str, tuple[Entry, bytes]] = {}
-        for number, item in enumerate(_load(path)):
-            entry, problem = _checked(item, number, path)
+        found: dict[str, tuple[Entry, str]] = {}
+        items, content = _load(path)
+        for number, item in enumerate(items):
+            entry, problem = _checked(item, f"item {number} of {path}")
             if entry.id in found:
                 raise DataError(f"expected every id once in {path}, got {entry.id!r} twice")
-            found[entry.id] = entry, zlib.compress(problem.encode("utf-8", "surrogatepass"), 1)
+            found[entry.id] = entry, problem
+        problems = [problem for _, problem in found.values()]
+        _check_playable(problems, path, content)
         self.entries = tuple(entry for entry, _ in found.values())
-        self._problems = tuple(problem for _, problem in found.values())
+        self._problems = tuple(
+            zlib.compress(problem.encode("utf-8", "surrogatepass"), 1) for problem in problems
+        )
 
     def problem(self, number: int) -> str:
         """Return the PDDL problem of one game."""
@@ -86,7 +97,8 @@ def split_name(path: Path) -> str:
     return name
 
 
-def _load(path: Path) -> list[Any]:
+def _load(path: Path) -> tuple[list[Any], str]:
+    """Read a file; return its items and the SHA-256 of what it holds."""
     try:
         with path.open("rb") as file:
             packed = path.suffix == ".gz"
@@ -102,25 +114,38 @@ def _load(path: Path) -> list[Any]:
             f"expected {_KEYS} of at most {LARGEST_PACK} bytes at {path}, got something else; name "
             "one file per split, for example valid_seen.json.gz"
         )
-    return content
+    return content, hashlib.sha256(data).hexdigest()
 
 
-def _checked(item: Any, number: int, path: Path) -> tuple[Entry, str]:
-    """Return one game of a file."""
+def _checked(item: Any, where: str) -> tuple[Entry, str]:
+    """Return one game of a file, and its problem."""
     if not isinstance(item, dict):
-        raise DataError(f"expected {_KEYS} at {path}, but item {number} is no object")
-    name, goal = item.get("id"), clean_goal(item.get("desc"))
+        raise DataError(f"expected {_KEYS}, but {where} is no object")
+    name, goal, task_type = item.get("id"), clean_goal(item.get("desc")), item.get("task_type")
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_ID or not name.isprintable():
         raise DataError(
-            f"expected an id of 1 to {LONGEST_ID} printable characters in item {number} of {path}, "
-            f"got {str(name)[:80]!r}"
+            f"expected an id of 1 to {LONGEST_ID} printable characters in {where}, got "
+            f"{str(name)[:80]!r}"
         )
     if not goal:
         raise DataError(
-            f"expected a sentence under desc in item {number} of {path}, got "
-            f"{str(item.get('desc'))[:80]!r}"
+            f"expected a sentence under desc in {where}, got {str(item.get('desc'))[:80]!r}"
         )
-    task_type = checked_type(item.get("task_type"), path)
-    problem = checked_problem(item.get("pddl_problem"), path)
+    if task_type not in TASK_TYPES:
+        raise DataError(
+            f"expected a task_type in {where}: one of {', '.join(TASK_TYPES)}; got "
+            f"{str(task_type)[:80]!r}"
+        )
+    problem = checked_problem(item.get("pddl_problem"), where)
     scene = scene_name(item.get("scene"))
     return Entry(name, task_type, scene, goal, "", digest(problem)), problem
+
+
+def _check_playable(problems: Sequence[str], path: Path, content: str) -> None:
+    """Compile every problem of a file, two milliseconds each, unless that was done before."""
+    key = f"{PLAYABLE_VERSION} {content}"
+    known = stored.cache_path("playable", key)
+    if stored.load(known, key) is None:
+        for number, problem in enumerate(tracked(problems, len(problems), f"Checking {path.name}")):
+            check_playable(problem, f"item {number} of {path}")
+        stored.save(known, key, True)

@@ -109,6 +109,9 @@ class Book:
             kinds = frozenset(_ancestors(kind, types))
             entities[entity] = _entity(entity, kind, kinds, infos.get(entity, {}), rank)
         flat = [(fact[0], *(argument[0] for argument in fact[1:])) for fact in facts]
+        if not any(fact[:2] == ("at", PLAYER) and set(fact[2:]) & set(entities) for fact in flat):
+            raise DataError("expected a fact that says in which room the player is, got none; "
+                            "generate the damaged game again")  # fmt: skip
         exits, doors = _map(flat, entities)
         keys = {f[2]: f[1] for f in flat if f[0] == "match"}
         kitchen = next((f[1] for f in flat if f[0] == "cooking_location"), "")

@@ -23,6 +23,8 @@ _BRANCH = re.compile(r"^(?:(else|otherwise) )?if (.*)$", re.DOTALL)
 _APOSTROPHE = re.compile(r"(?<![^\W_])'|'(?![^\W_])")
 _BREAKS = re.compile(r"[ \t]*\n\s*")
 _SELF = ""
+DEEPEST = 50
+"""Most ``[if]``s in each other; TextWorld's own have two."""
 
 
 class Stage(Protocol):
@@ -119,7 +121,7 @@ def compile_text(source: str) -> Parts:
         DataError: If a bracket is not understood or not closed.
     """
     pieces = _PIECE.split(source)
-    parts, rest = _sequence(pieces, 0)
+    parts, rest = _sequence(pieces, 0, DEEPEST)
     if rest < len(pieces) or any("[" in literal or "]" in literal for literal in pieces[::2]):
         raise DataError(
             f"expected balanced brackets and an [if] for every [end if], got {source[:200]!r}; "
@@ -128,8 +130,12 @@ def compile_text(source: str) -> Parts:
     return parts
 
 
-def _sequence(pieces: list[str], at: int) -> tuple[Parts, int]:
+def _sequence(pieces: list[str], at: int, depth: int) -> tuple[Parts, int]:
     """Compile pieces until a bracket that ends a branch; odd indices are brackets."""
+    if not depth:
+        raise DataError(
+            f"expected at most {DEEPEST} [if]s in each other, got more in a text; use fewer"
+        )
     parts: list[Part] = []
     while at < len(pieces):
         piece = pieces[at]
@@ -138,7 +144,7 @@ def _sequence(pieces: list[str], at: int) -> tuple[Parts, int]:
                 parts.append(plain(piece))
             at += 1
         elif piece.startswith("if "):
-            branches, at = _branches(pieces, at)
+            branches, at = _branches(pieces, at, depth)
             parts.append(branches)
         elif piece in ("end if", "otherwise", "else") or _BRANCH.match(piece):
             break
@@ -148,13 +154,13 @@ def _sequence(pieces: list[str], at: int) -> tuple[Parts, int]:
     return tuple(parts), at
 
 
-def _branches(pieces: list[str], at: int) -> tuple[Branches, int]:
+def _branches(pieces: list[str], at: int, depth: int) -> tuple[Branches, int]:
     """Compile ``[if]`` at ``at`` up to its ``[end if]``, or to the end of the text."""
     ways: list[tuple[tuple[Condition, ...], Parts]] = []
     while at < len(pieces) and pieces[at] != "end if":
         found = _BRANCH.match(pieces[at])
         conditions = _conditions(found.group(2)) if found else ()
-        parts, at = _sequence(pieces, at + 1)
+        parts, at = _sequence(pieces, at + 1, depth - 1)
         ways.append((conditions, parts))
     return Branches(tuple(ways)), at + 1
 

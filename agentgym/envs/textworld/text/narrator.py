@@ -177,6 +177,10 @@ class Narrator:
         """Return what ``inventory`` prints."""
         return tidy(rooms.inventory(self.scene))
 
+    def refuses(self, action: str) -> bool:
+        """Tell whether an action without nouns would be refused now."""
+        return isinstance(attempt(self.scene, action, "", "", ()), str)
+
     def snapshot(self) -> tuple[Any, ...]:
         """Return a picklable state."""
         reader = self.reader

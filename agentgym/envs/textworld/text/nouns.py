@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from agentgym.envs.textworld.sanitise import plain
 from agentgym.envs.textworld.text.book import COOKED, CUT, INVENTORY, PLAYER, Book
 from agentgym.envs.textworld.text.scene import Scene
 from agentgym.envs.textworld.text.words import ME, key
@@ -63,11 +64,11 @@ class Vocabulary:
         for entity in book.entities.values():
             if "r" in entity.kinds or not entity.name:
                 continue
-            names = {tuple(key(word) for word in phrase.lower().split())
+            names = {tuple(key(word) for word in plain(phrase).lower().split())
                      for phrase in entity.phrases}  # fmt: skip
-            single = {(key(word),) for word in entity.name.lower().split()
+            single = {(key(word),) for word in plain(entity.name).lower().split()
                       if word not in ("the", "of")}  # fmt: skip
-            phrases = sorted(names | single, key=lambda phrase: (-len(phrase), phrase))
+            phrases = sorted((names | single) - {()}, key=lambda phrase: (-len(phrase), phrase))
             self._phrases[entity.id] = tuple(phrases)
             starts = [phrase[0] for phrase in phrases]
             if book.kitchen and "f" in entity.kinds:

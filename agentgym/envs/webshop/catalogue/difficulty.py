@@ -185,9 +185,9 @@ def difficulty(name: str | Difficulty) -> Difficulty:
     """
     if isinstance(name, Difficulty):
         return name
-    if name not in DIFFICULTIES:
+    if not isinstance(name, str) or name not in DIFFICULTIES:
         raise ConfigurationError(
-            f"expected a difficulty among {', '.join(DIFFICULTIES)}, got {name!r}; pass one of "
+            f"expected a difficulty among {', '.join(DIFFICULTIES)}, got {name!r:.80}; pass one of "
             "them, or a Difficulty object of your own"
         )
     return DIFFICULTIES[name]

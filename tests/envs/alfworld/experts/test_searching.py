@@ -4,9 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.engine.session import Session
-from agentgym.envs.alfworld.experts.searching import Memory, next_command, remember
 from agentgym.envs.alfworld.game import Game
 from agentgym.envs.alfworld.generator import Knobs, generate
 from agentgym.envs.alfworld.play import Play
@@ -15,15 +12,13 @@ from tests.envs.alfworld.tiny import IMPOSSIBLE, TINY
 
 def playthrough(game: Game) -> list[tuple[str, str]]:
     """Let the searching expert play; return its commands and the answers."""
-    session, memory = Session(Household.of(game)), Memory()
-    session.intro()
+    play = Play(expert="searching")
+    play.start(game)
     turns: list[tuple[str, str]] = []
-    while not session.done and len(turns) < 150:
-        command = next_command(memory, session)
-        assert command in session.admissible()
-        answer, _, _ = session.step(command)
-        memory = remember(memory, session, command)
-        turns.append((command, answer))
+    while not play.session.won and len(turns) < 150:
+        command = play.expert_command()
+        assert command is not None and command in play.admissible()
+        turns.append((command, play.step(command)[0]))
     return turns
 
 
@@ -70,14 +65,23 @@ def test_it_opens_what_is_closed() -> None:
 
 
 def test_it_is_at_a_loss_when_all_is_seen_and_nothing_helps() -> None:
-    session, memory = Session(Household.of(IMPOSSIBLE)), Memory()
-    for _ in range(10):
-        command = next_command(memory, session)
-        if command is None:
-            break
-        session.step(command)
-        memory = remember(memory, session, command)
-    assert command is None and len(memory.explored) == 2
+    play = Play(expert="searching")
+    play.start(IMPOSSIBLE)
+    assert play.expert_command() is None and play.turns_left() is None
+    for command in ("go to drawer 1", "open drawer 1"):
+        play.step(command)
+        assert play.expert_command() is None
+
+
+def test_what_was_put_down_is_not_forgotten() -> None:
+    """Nobody has looked into the desk from which the mug was taken, as a policy may do."""
+    hidden = TINY.problem.replace("Desk_bar_1 loc_bar_1", "Desk_bar_1 loc_bar_2")
+    hidden = hidden.replace("Mug_bar_1 loc_bar_1", "Mug_bar_1 loc_bar_2")
+    play = Play(expert="searching")
+    play.start(replace(TINY, problem=hidden))
+    for command in ("go to drawer 1", "take mug 1 from desk 1", "move mug 1 to desk 1"):
+        assert play.step(command)[1]
+    assert play.turns_left() == 3 and play.expert_command() == "take mug 1 from desk 1"
 
 
 def test_a_refused_command_teaches_nothing() -> None:

@@ -64,9 +64,10 @@ def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:
     tasks = OfficialTasks(tmp_path)
     assert tasks.splits == ("valid_unseen",)
     read = [tasks.game(task) for task in tasks.iterate("test")]
-    ids = [f"alfworld/official/valid_unseen/{trial_folder(game).as_posix()}" for game in GAMES]
-    expected = [replace(game, id=name) for game, name in zip(GAMES, ids, strict=True)]
-    assert read == sorted(expected, key=lambda game: game.id)
+    written = sorted(GAMES, key=lambda game: trial_folder(game).as_posix())
+    assert read == [replace(game, id=found.id) for game, found in zip(written, read, strict=True)]
+    names = [task.content["official_name"] for task in tasks.iterate("test")]
+    assert names == [trial_folder(game).as_posix() for game in written]
 
 
 @with_marks

@@ -119,6 +119,11 @@ def test_nothing_to_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         OfficialGames(tmp_path / "absent")
     with pytest.raises(DataError, match="alfworld-download"):
         OfficialGames(tmp_path)
+    with pytest.raises(DataError, match="expected to read /dev/null"):
+        OfficialGames("/dev/null")
+    monkeypatch.delenv("HOME")
+    with pytest.raises(DataError, match="nothing"):
+        OfficialGames("~nobody-of-this-name/data")
     (tmp_path / "train").mkdir()
     found = OfficialGames(tmp_path)
     with pytest.raises(DataError, match="there are none"):

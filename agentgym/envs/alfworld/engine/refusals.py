@@ -1,0 +1,181 @@
+"""Why a command does nothing, from what the player has been told and no more.
+
+The original answers "Nothing happens." to everything that it does not do. A reason never gives away
+what cannot be seen: of a closed drawer it says that it is closed, whatever is inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.state import NOBODY
+from agentgym.envs.alfworld.engine.text import USAGE
+
+Reasons = Iterator[str]
+
+_LINKS = {"take": " from ", "move": " to ", "clean": " with ", "heat": " with ", "cool": " with ",
+          "slice": " with "}  # fmt: skip
+_USAGES = {usage.split()[0]: usage for usage, _ in USAGE}
+_HELP = "the command help lists all commands"
+
+
+def refusal(session: Session, command: str) -> str:
+    """Say why a command does nothing.
+
+    Args:
+        session: The play.
+        command: Any text that is not admissible.
+
+    Returns:
+        The reason, one line.
+    """
+    if len(command) > session.household.longest:
+        return f"no command is that long; {_HELP}"
+    plain = " ".join(command.lower().split())
+    if session.find(plain) is not None:
+        return f"write {plain!r}: small letters, one blank between words"
+    verb, _, rest = plain.partition(" ")
+    if verb not in _USAGES and verb != "help":
+        return f"there is no command {verb!r}; {_HELP}"
+    names = _names(verb, rest)
+    if names is None or verb not in _REASONS:
+        return f"write {_USAGES.get(verb, verb)!r}"
+    return next(_REASONS[verb](_Player(session), *names), "it does nothing now")
+
+
+def _names(verb: str, rest: str) -> tuple[str, ...] | None:
+    """Return the arguments of a command, or None if there are too few."""
+    if verb == "go":
+        rest = rest.removeprefix("to ") if rest.startswith("to ") else ""
+    if verb not in _LINKS:
+        return (rest,) if rest else None
+    first, _, second = rest.partition(_LINKS[verb])
+    return (first, second) if first and second else None
+
+
+class _Player:
+    """What somebody in the room can tell; each method yields a reason if there is one."""
+
+    def __init__(self, session: Session) -> None:
+        house, state = session.household, session.state
+        self.house, self.state = house, state
+        self.here = {house.names[r]: r for r in reversed(house.here.get(state.place, ()))}
+        """Receptacles at hand, by name."""
+        self.held = "" if state.held == NOBODY else house.names[state.held]
+
+    def away(self, name: str) -> Reasons:
+        """A receptacle is unknown, or elsewhere."""
+        known = any(self.house.names[r] == name for r in self.house.intro)
+        if not known:
+            yield f"there is no receptacle {name!r} in this room"
+        elif name not in self.here:
+            yield f"you are not at {name}; go to it first"
+
+    def shut(self, name: str) -> Reasons:
+        """The door of a receptacle at hand is closed."""
+        if not self.accessible(self.here[name]):
+            yield f"{name} is closed"
+
+    def lacks(self, name: str) -> Reasons:
+        """An object is not in hand."""
+        if name != self.held:
+            carried = f"carrying {self.held}" if self.held else "not carrying anything"
+            yield f"you have no {name!r} in hand; you are {carried}"
+
+    def accessible(self, receptacle: int) -> bool:
+        """Return whether one can look into a receptacle."""
+        return receptacle not in self.house.openable or receptacle in self.state.opened
+
+    def shown(self, receptacle: int) -> list[str]:
+        """Return the names of what can be seen in a receptacle."""
+        things = self.state.contents[receptacle] if self.accessible(receptacle) else ()
+        return self.house.called(things)
+
+    def unseen(self, name: str) -> Reasons:
+        """An object is neither in hand nor to be seen in a receptacle at hand."""
+        seen = {thing for receptacle in self.here.values() for thing in self.shown(receptacle)}
+        if name not in seen and name != self.held:
+            yield f"there is no {name!r} to be seen here"
+
+
+def _go(player: _Player, name: str) -> Reasons:
+    if name in player.here:
+        yield f"you are at {name} already"
+    yield from player.away(name)
+
+
+def _open(player: _Player, name: str) -> Reasons:
+    yield from player.away(name)
+    has_door = player.here[name] in player.house.openable
+    yield f"{name} is open already" if has_door else f"{name} has no door"
+
+
+def _close(player: _Player, name: str) -> Reasons:
+    yield from player.away(name)
+    has_door = player.here[name] in player.house.openable
+    yield f"{name} is closed already" if has_door else f"{name} has no door"
+
+
+def _take(player: _Player, thing: str, name: str) -> Reasons:
+    yield from player.away(name)
+    yield from player.shut(name)
+    if player.held:
+        yield f"your hand is full: you are carrying {player.held}"
+    if thing not in player.shown(player.here[name]):
+        yield f"there is no {thing!r} in or on {name}"
+    yield f"{thing} cannot be picked up"
+
+
+def _move(player: _Player, thing: str, name: str) -> Reasons:
+    yield from player.lacks(thing)
+    yield from player.away(name)
+    yield from player.shut(name)
+    yield f"{thing} cannot be put in or on {name}"
+
+
+def _treat(player: _Player, thing: str, name: str, verb: str) -> Reasons:
+    yield from player.lacks(thing)
+    yield from player.away(name)
+    able = player.here[name] in player.house.appliances[verb]
+    yield f"{thing} cannot be treated so" if able else f"{name} is not there to {verb} things with"
+
+
+def _clean(player: _Player, thing: str, name: str) -> Reasons:
+    return _treat(player, thing, name, "clean")
+
+
+def _heat(player: _Player, thing: str, name: str) -> Reasons:
+    return _treat(player, thing, name, "heat")
+
+
+def _cool(player: _Player, thing: str, name: str) -> Reasons:
+    return _treat(player, thing, name, "cool")
+
+
+def _slice(player: _Player, thing: str, tool: str) -> Reasons:
+    yield from player.lacks(tool)
+    if player.state.held not in player.house.knives:
+        yield f"nothing can be sliced with {tool}"
+    yield from player.unseen(thing)
+    yield f"{thing} cannot be sliced"
+
+
+def _use(player: _Player, thing: str) -> Reasons:
+    yield from player.unseen(thing)
+    if thing == player.held:
+        yield f"{thing} is in your hand; only what stands here can be switched on"
+    yield f"{thing} cannot be switched on"
+
+
+def _examine(player: _Player, thing: str) -> Reasons:
+    if any(player.house.names[r] == thing for r in player.house.intro):
+        yield from player.away(thing)
+    yield from player.unseen(thing)
+    yield f"{thing} is not in your hand; only what is carried can be examined, and receptacles"
+
+
+_REASONS: Mapping[str, Callable[..., Reasons]] = {
+    "clean": _clean, "close": _close, "cool": _cool, "examine": _examine, "go": _go, "heat": _heat,
+    "move": _move, "open": _open, "slice": _slice, "take": _take, "use": _use,
+}  # fmt: skip

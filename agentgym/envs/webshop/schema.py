@@ -1,0 +1,106 @@
+"""Reading the official schema: every field is checked once, and what is wrong is named."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn
+
+from agentgym.errors import DataError
+from agentgym.outcome import well_formed
+
+
+class Origins(NamedTuple):
+    """Where the data came from, as error messages name it."""
+
+    items: str = "items_shuffle.json"
+    """Products."""
+    instructions: str = "items_ins_v2.json"
+    """Attributes and synthetic instructions."""
+    human: str = "items_human_ins.json"
+    """Instructions written by people."""
+
+    def instruction(self, asin: str) -> str:
+        """Name an entry of the instructions."""
+        return f"{asin!r} in {self.instructions}"
+
+
+class Entry:
+    """One object of an official file.
+
+    Lone surrogates, which no observation may hold, are read as question marks.
+
+    Args:
+        value: What stands in the file.
+        where: What it is and in which file, for error messages.
+
+    Raises:
+        DataError: It is no object.
+    """
+
+    def __init__(self, value: Any, where: str) -> None:
+        if not isinstance(value, Mapping):
+            _wrong(where, "an object", value)
+        self._fields = value
+        self._where = where
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether there is such a field."""
+        return name in self._fields
+
+    def get(self, name: str) -> Any:
+        """Return a field as it is; None if it is absent."""
+        return self._fields.get(name)
+
+    def text(self, name: str) -> str:
+        """Read a field that must be a string."""
+        value = self._fields.get(name)
+        return well_formed(value) if isinstance(value, str) else self.wrong(name, "a string")
+
+    def text_or_null(self, name: str) -> str:
+        """Read a field that must be there, as a string or as null, which is an empty one."""
+        if name not in self._fields:
+            self.wrong(name, "a string or null")
+        return "" if self._fields[name] is None else self.text(name)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Read a field that must be a list of strings."""
+        value = self._fields.get(name)
+        if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+            self.wrong(name, "a list of strings")
+        return tuple(map(well_formed, value))
+
+    def wrong(self, name: str, expected: str) -> NoReturn:
+        """Refuse a field.
+
+        Args:
+            name: The field.
+            expected: What it should be.
+
+        Raises:
+            DataError: Always.
+        """
+        if name not in self._fields:
+            raise DataError(_message(f"{name!r} of {self._where}", expected, "no such field"))
+        _wrong(f"{name!r} of {self._where}", expected, self._fields[name])
+
+
+def listed(value: Any, where: str) -> list[Any] | tuple[Any, ...]:
+    """Read a list.
+
+    Args:
+        value: What stands in the file.
+        where: What it is and in which file, for error messages.
+
+    Raises:
+        DataError: It is none.
+    """
+    return value if isinstance(value, list | tuple) else _wrong(where, "a list", value)
+
+
+def _wrong(where: str, expected: str, value: Any) -> NoReturn:
+    raise DataError(_message(where, expected, reprlib.repr(value)))
+
+
+def _message(where: str, expected: str, got: str) -> str:
+    return f"expected {where} to be {expected}, got {got}; compare it with the official file"

@@ -1,0 +1,161 @@
+"""What every family lets a user choose, from the families' own declarations.
+
+The contract tests run over these choices, so an expert, a reward or an engine that joins a family's
+declaration is tested without a word here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.core import TextEnv
+from agentgym.envs.alfworld import env as alfworld
+from agentgym.envs.alfworld import play
+from agentgym.envs.alfworld.experts.lines import EXPERTS
+from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
+from agentgym.envs.textworld import env as textworld
+from agentgym.envs.textworld.rewards import REWARDS
+from agentgym.envs.textworld.settings import CHALLENGES, DEFAULT, NAMED
+from agentgym.envs.webshop import reward as webshop_reward
+from agentgym.envs.webshop import shop
+from agentgym.envs.webshop.catalogue import DIFFICULTIES as SHOPS
+from agentgym.registration import family
+
+FEW = {"train": 12, "valid": 4, "test": 6}
+"""Games of a generated TextWorld setting."""
+ORIGINALS = {"alfworld": ("alfworld", "fast_downward"), "inform7": ("textworld",)}
+"""Engines of other people, which are slow, and the packages that they need."""
+SWITCH = (False, True)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A family with some arguments, all others being at their defaults."""
+
+    name: str
+    """Short name of the family."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """The arguments."""
+
+    def __str__(self) -> str:
+        """Name the configuration in the names of tests."""
+        shown = {key: value for key, value in self.kwargs.items() if key != "games"}
+        return "-".join([self.name, *(f"{key}={value}" for key, value in shown.items())])
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks a test plays: few where games have to be generated or engines are slow."""
+        return 1 if self.original else 2 if "games" in self.kwargs else 4
+
+    @property
+    def original(self) -> bool:
+        """Whether an engine of other people plays."""
+        return self.kwargs.get("engine") in ORIGINALS
+
+    def make(self, **more: Any) -> TextEnv:
+        """Make the environment without wrappers, or skip the test if a package is missing."""
+        needed = ORIGINALS.get(str(self.kwargs.get("engine")), ())
+        if "games" in self.kwargs:
+            needed = (*needed, "textworld")
+        for package in needed:
+            if importlib.util.find_spec(package) is None:
+                pytest.skip(f"{self} needs the package {package}")
+        made = gymnasium.make(family(self.name).id, **{**self.kwargs, **more}).unwrapped
+        assert isinstance(made, TextEnv)
+        return made
+
+
+CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
+    "alfworld": {
+        "engine": play.ENGINES,
+        "expert": EXPERTS,
+        "reward": (*alfworld.REWARDS, "sparse"),
+        "difficulty": tuple(HOUSEHOLDS),
+        "show_admissible": SWITCH,
+    },
+    "textworld": {
+        "engine": textworld.ENGINES,
+        "reward": (*REWARDS, "sparse"),
+        "setting": tuple(NAMED),
+        "challenge": tuple(CHALLENGES),
+        "description": SWITCH,
+        "inventory": SWITCH,
+        "show_admissible": SWITCH,
+    },
+    "webshop": {
+        "expert": shop.EXPERTS,
+        "observation_mode": shop.OBSERVATION_MODES,
+        "reward": (*webshop_reward.MODES, "sparse"),
+        "difficulty": tuple(SHOPS),
+        "highlights": SWITCH,
+        "show_score": SWITCH,
+    },
+}
+"""Argument -> its values, by family. Every family accepts the reward ``sparse``."""
+TOGETHER = {
+    "alfworld": ("expert", "difficulty"),
+    "webshop": ("expert", "observation_mode"),
+}
+"""Pairs of arguments of which every combination is tried; others are tried one at a time."""
+NEEDS: Mapping[tuple[str, Any], Mapping[str, Any]] = {
+    ("expert", "thinking"): {"observation_mode": "compact"},
+    ("highlights", True): {"observation_mode": "compact"},
+    ("engine", "inform7"): {"games": FEW},
+    ("engine", "alfworld"): {
+        "difficulty": {"task_types": ["place"], "receptacles": 3, "distractors": 0}
+    },
+    **{("setting", name): {"games": FEW} for name in NAMED if name != DEFAULT},
+    **{("challenge", name): {"games": FEW} for name in CHALLENGES},
+}
+"""What else a value asks for: another choice without which it is refused, or a small size."""
+
+
+def _combinations(name: str) -> Iterator[dict[str, Any]]:
+    """Yield the arguments of a family's configurations; some come twice."""
+    choices = CHOICES[name]
+    yield {}
+    for argument, values in choices.items():
+        yield from ({argument: value} for value in values)
+    if name in TOGETHER:
+        first, second = TOGETHER[name]
+        yield from ({first: a, second: b} for a in choices[first] for b in choices[second])
+
+
+def defaults(name: str) -> Mapping[str, Any]:
+    """Return what holds where an argument is left out."""
+    module, _, kind = family(name).entry_point.partition(":")
+    maker = getattr(importlib.import_module(module), kind).__init__
+    plain = {key: item.default for key, item in inspect.signature(maker).parameters.items()}
+    return {**plain, "setting": DEFAULT} if name == "textworld" else plain
+
+
+def _configurations() -> Iterator[Configuration]:
+    seen: list[Configuration] = []
+    for name in CHOICES:
+        usual = defaults(name)
+        for chosen in _combinations(name):
+            kwargs = {key: value for key, value in chosen.items() if value != usual[key]}
+            needed = {
+                key: value
+                for choice in kwargs.items()
+                for key, value in NEEDS.get(choice, {}).items()
+            }
+            if any(kwargs.get(key, value) != value for key, value in needed.items()):
+                continue  # a combination that the family refuses
+            found = Configuration(name, {**needed, **kwargs})
+            if found not in seen:
+                seen.append(found)
+                yield found
+
+
+CONFIGURATIONS = tuple(_configurations())
+EVERY = pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
+"""Runs a test over every configuration."""

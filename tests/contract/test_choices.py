@@ -1,0 +1,161 @@
+"""Every expert, grammar, reward, engine, observation mode and difficulty keeps the promises."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agentgym.actions import GRAMMARS
+from agentgym.core import TextEnv
+from agentgym.registration import FAMILIES
+from tests.contract.choices import CHOICES, CONFIGURATIONS, EVERY, Configuration, defaults
+
+LONG = 100
+"""A turn budget in which every expert succeeds; whether the default one is enough, test_scores
+asks of the default experts."""
+STATES = 3
+ACTIONS = 14
+"""States of an episode, and actions on offer in each, that are tried in every grammar."""
+
+
+def episodes(configuration: Configuration, env: TextEnv) -> Iterator[dict[str, Any]]:
+    """Reset to a few tasks of the test split, spread over it; yields the infos."""
+    size, count = env.tasks.len("test"), configuration.tasks
+    for number in range(count):
+        index = (2 * number + 1) * size // (2 * count)
+        yield env.reset(seed=3, options={"split": "test", "index": index})[1]
+
+
+def test_every_family_and_argument_is_here():
+    assert set(CHOICES) == {entry.name for entry in FAMILIES}
+    for name, choices in CHOICES.items():
+        usual = defaults(name)
+        switches = {key for key, value in usual.items() if isinstance(value, bool)}
+        assert switches - set(choices) <= {"human_goals"}, "which are of official files only"
+        for argument, values in choices.items():
+            mine = [one.kwargs for one in CONFIGURATIONS if one.name == name]
+            tried = [kwargs.get(argument, usual[argument]) for kwargs in mine]
+            assert all(value in tried for value in values), argument
+
+
+@EVERY
+def test_the_expert_wins_in_as_many_turns_as_it_says(configuration):
+    env = configuration.make(max_turns=LONG)
+    for info in episodes(configuration, env):
+        left = env.tasks.oracle_turns(env.task)
+        assert info["oracle_turns"] == left
+        assert left is not None and left >= 1
+        done = False
+        while not done:
+            action = env.oracle_action()
+            assert action is not None, info
+            _, _, terminated, truncated, info = env.step(action)
+            assert info["action_valid"], action
+            left -= 1
+            assert info["oracle_turns"] == left, action
+            done = terminated or truncated
+        assert left == 0 and info["success"] and info["score"] == 1.0
+    env.close()
+
+
+@pytest.mark.parametrize(
+    "configuration", [one for one in CONFIGURATIONS if "reward" not in one.kwargs], ids=str
+)
+def test_sparse_rewards_are_success(configuration):
+    """1 on the turn of success, else 0, whatever else is chosen."""
+    env = configuration.make(reward="sparse", max_turns=LONG)
+    rng = random.Random(1)
+    for info in episodes(configuration, env):
+        done, wandering = False, 3
+        while not done:
+            action = env.oracle_action()
+            if wandering and not configuration.original:
+                action, wandering = rng.choice(info["admissible_actions"]), wandering - 1
+            if action is None:  # lost by wandering about
+                action = rng.choice(info["admissible_actions"])
+            _, reward, terminated, truncated, info = env.step(action)
+            assert reward == sum(info["reward_terms"].values()) == float(info["success"])
+            done = terminated or truncated
+    env.close()
+
+
+@EVERY
+def test_every_reward_pays_a_solved_task_in_full(configuration):
+    env = configuration.make(max_turns=LONG)
+    for info in episodes(configuration, env):
+        total = 0.0
+        while info["stop_reason"] == "":
+            _, reward, _, _, info = env.step(str(env.oracle_action()))
+            total += reward
+        assert info["success"] and total == pytest.approx(1.0)
+    env.close()
+
+
+TYPED = [
+    configuration
+    for configuration in CONFIGURATIONS
+    if "thinking" not in configuration.kwargs.values()  # an expert for the native grammar
+    and not set(configuration.kwargs) & {"reward", "highlights", "show_score", "show_admissible"}
+]
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS)
+@pytest.mark.parametrize("configuration", TYPED, ids=str)
+def test_every_admissible_action_can_be_typed(configuration, grammar):
+    """It is understood as itself, and does what the same action does in the native grammar."""
+    if configuration.original and grammar != "react":
+        pytest.skip("the grammar is read before the engine is asked: one will do where it is slow")
+    env, plain = configuration.make(grammar=grammar), configuration.make()
+    for info in episodes(configuration, env):
+        plain.reset(seed=3, options={"task_id": info["task_id"]})
+        for _ in range(1 if configuration.original else STATES):
+            _all_are_understood(env, plain, info)
+            action = env.oracle_action()
+            plain.step(str(plain.oracle_action()))
+            _, _, terminated, truncated, info = env.step(str(action))
+            if terminated or truncated:
+                break
+    env.close()
+    plain.close()
+
+
+def _all_are_understood(env: TextEnv, plain: TextEnv, info: dict[str, Any]) -> None:
+    """Try the actions on offer, each from this state."""
+    offered = info["admissible_actions"]
+    chosen = random.Random(str(info["state_key"])).sample(offered, min(ACTIONS, len(offered)))
+    here, there = env.snapshot(), plain.snapshot()
+    for action in chosen:
+        env.restore(here)
+        observation, reward, terminated, truncated, info = env.step(action)
+        native = env.last_action
+        assert info["action_valid"] and native is not None, (action, observation)
+        plain.restore(there)
+        expected = plain.step(native)
+        assert expected[:4] == (observation, reward, terminated, truncated)
+        assert expected[4]["action_valid"]
+        assert expected[4]["state_key"] == info["state_key"]
+    env.restore(here)
+    plain.restore(there)
+
+
+@EVERY
+def test_an_episode_can_be_forked(configuration):
+    env, other = configuration.make(), configuration.make()
+    for info in episodes(configuration, env):
+        for _ in range(min(2, info["oracle_turns"] - 1)):
+            env.step(str(env.oracle_action()))
+        fork = pickle.loads(pickle.dumps(env.snapshot()))
+        actions = [env.oracle_action(), "no such action"]
+        expected = [env.step(str(actions[0]))]
+        if not (expected[0][2] or expected[0][3]):
+            expected.append(env.step(actions[1]))
+        for twin in (other, env):
+            twin.restore(fork)
+            assert twin.oracle_action() == actions[0]
+            assert [twin.step(str(action)) for action in actions[: len(expected)]] == expected
+    env.close()
+    other.close()

@@ -1,0 +1,169 @@
+"""Episodes of an expert: played once, as text, and then written in the tokens of a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from agentgym.errors import EnvFailure
+from agentgym.policies.base import Policy
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.runner import Opening, system_opening
+from trainers.rollouts.trajectory import Trajectory, Turn
+
+__all__ = ["Demonstration", "demonstrate", "encode", "play", "watch"]
+
+
+class Shown(NamedTuple):
+    """One turn of a demonstration."""
+
+    action: str
+    """What the player did."""
+    observation: str
+    """What the environment answered."""
+    reward: float
+    """Reward of the turn."""
+    valid: bool
+    """Whether the environment could carry the action out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """One episode as text; nothing in it depends on a tokenizer."""
+
+    observation: str
+    """The first observation."""
+    info: Mapping[str, Any]
+    """The info that came with it."""
+    turns: Sequence[Shown]
+    """The turns, at least one."""
+    last: Mapping[str, Any]
+    """The last info."""
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """Every text of the episode: observations and actions in turn."""
+        yield self.observation
+        for turn in self.turns:
+            yield turn.action
+            yield turn.observation
+
+
+def play(env: Any, options: Mapping[str, Any], player: Policy) -> Demonstration:
+    """Play one episode.
+
+    Args:
+        env: A ``TextEnv``, wrapped or not.
+        options: Reset options.
+        player: The policy that is shown.
+
+    Returns:
+        The episode.
+
+    Raises:
+        EnvFailure: The environment failed.
+    """
+    observation, first = env.reset(options=dict(options))
+    opening, info, done = observation, first, False
+    turns: list[Shown] = []
+    while not done:
+        action = player.act(observation, info)
+        observation, reward, terminated, truncated, info = env.step(action)
+        turns.append(Shown(action, observation, float(reward), bool(info["action_valid"])))
+        done = terminated or truncated
+    return Demonstration(opening, first, turns, info)
+
+
+def watch(env: Any, tasks: Sequence[Mapping[str, Any]], player: Policy) -> Iterator[Demonstration]:
+    """Play tasks one after the other; episodes whose environment fails are left out.
+
+    Args:
+        env: A ``TextEnv`` whose failures are ``EnvFailure``.
+        tasks: Reset options, one per episode.
+        player: The policy that is shown.
+
+    Yields:
+        The episodes, in the order of the tasks.
+
+    Raises:
+        EnvFailure: The environment failed in every one.
+    """
+    count, first = 0, ""
+    for options in tasks:
+        try:
+            shown = play(env, options, player)
+        except EnvFailure as error:
+            first = first or str(error)
+            continue
+        count += 1
+        yield shown
+    if not count:
+        raise EnvFailure(f"expected demonstrations, but all {len(tasks)} failed; first: {first}")
+
+
+def demonstrate(
+    env: Any,
+    tasks: Iterable[Mapping[str, Any]],
+    chat: TurnTokenizer,
+    *,
+    policy: Policy | None = None,
+    opening: Opening | None = None,
+) -> Iterator[Trajectory]:
+    """Let an expert play tasks.
+
+    Args:
+        env: A ``TextEnv``, wrapped or not.
+        tasks: Reset options, one per episode.
+        chat: Turns texts into tokens.
+        policy: The expert; default: the environment's own oracle.
+        opening: Makes the first messages; default: the first observation as a user message.
+
+    Returns:
+        One trajectory per task, with log-probabilities 0.
+    """
+    expert = env.unwrapped.oracle() if policy is None else policy
+    shown = (play(env, options, expert) for options in tasks)
+    return encode(shown, chat, opening or system_opening())
+
+
+def encode(
+    shown: Iterable[Demonstration], chat: TurnTokenizer, opening: Opening
+) -> Iterator[Trajectory]:
+    """Write episodes in a policy's tokens.
+
+    Args:
+        shown: The episodes.
+        chat: Turns texts into tokens.
+        opening: Makes the first messages of an episode.
+
+    Yields:
+        One trajectory per episode, with log-probabilities 0.
+    """
+    for episode in shown:
+        observation = episode.observation
+        trajectory = Trajectory(
+            task_id=episode.info["task_id"],
+            horizon=episode.info["horizon"],
+            stop_reason=episode.last["stop_reason"],
+            success=episode.last["success"],
+            score=float(episode.last["score"]),
+        )
+        context = chat.start(opening(observation, dict(episode.info)))
+        for turn in episode.turns:
+            ids = chat.encode_action(turn.action)
+            trajectory.turns.append(
+                Turn(
+                    context,
+                    ids,
+                    [0.0] * len(ids),
+                    fresh=not trajectory.turns,
+                    text=turn.action,
+                    observation=observation,
+                    reward=turn.reward,
+                    valid=turn.valid,
+                )
+            )
+            observation, context = turn.observation, chat.observe(turn.observation)
+        trajectory.observation = observation
+        yield trajectory
