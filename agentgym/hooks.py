@@ -6,7 +6,7 @@ The hooks themselves are in :mod:`agentgym.rewards`.
 from __future__ import annotations
 
 import copy
-import sys
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -81,9 +81,13 @@ class TurnReward(Protocol):
 
 
 def finite(value: Any) -> bool:
-    """Return whether a value is a number, neither infinite nor NaN."""
-    number = isinstance(value, int | float | np.integer | np.floating)
-    return number and bool(-sys.float_info.max <= value <= sys.float_info.max)
+    """Return whether a value is a number that a float can hold, neither infinite nor NaN."""
+    if not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 class HookRunner:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from agentgym.actions import GRAMMARS, ActionSpec, openai_tools, parse, prompt, render, strip_think
+from agentgym.actions import (
+    GRAMMARS,
+    ActionSpec,
+    openai_tools,
+    parse,
+    prompt,
+    strip_think,
+    translate,
+)
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import bounded, well_formed
 
@@ -66,11 +74,17 @@ class Language:
         return Reading(bounded(parsed.native, ACTION_LENGTH, brackets=False), parsed.trailing)
 
     def write(self, native: str) -> str:
-        """Write a native action in this grammar."""
-        if self.native:
-            return native
-        call = parse(native, self.specs, "native").call
-        return native if call is None else render(call, self.specs, self.grammar)
+        """Write a native action in this grammar.
+
+        Args:
+            native: The action in the family's own text.
+
+        Returns:
+            Text that :meth:`read` understands as exactly this action; ``native`` itself where the
+            grammar cannot hold it (a family declares parameters whose white space counts as
+            ``verbatim``).
+        """
+        return native if self.native else _write(self.specs, self.grammar, native)
 
     def prompt(self) -> str:
         """Return the paragraph that tells a language model how to write actions."""
@@ -80,6 +94,16 @@ class Language:
         """Describe the actions as OpenAI tools; fresh objects."""
         tools: list[dict[str, Any]] = json.loads(_tools_json(self.specs))
         return tools
+
+
+@lru_cache(maxsize=8192)
+def _write(specs: tuple[ActionSpec, ...], grammar: str, native: str) -> str:
+    """Write a native action in a grammar; lists of admissible actions repeat themselves."""
+    try:
+        text = translate(native, specs, grammar)
+    except ConfigurationError:
+        return native
+    return text if parse(text, specs, grammar).native == native else native
 
 
 @cache

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import copy
+import multiprocessing
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from gymnasium import spaces
-from gymnasium.error import CustomSpaceError
-from gymnasium.vector.utils import create_shared_memory
+from gymnasium.vector.utils import (
+    create_shared_memory,
+    read_from_shared_memory,
+    write_to_shared_memory,
+)
 
 from agentgym.errors import ConfigurationError
 
@@ -81,11 +88,55 @@ class UnicodeText(spaces.Text):
         return f"UnicodeText({self.min_length}, {self.max_length})"
 
 
+# -- shared memory ---------------------------------------------------------------------------------
+# Gymnasium's own functions for Text write indices into a character set and read them once, when a
+# vector environment is made. These write code points, and read when the texts are asked for.
+
+
+class SharedTexts(Sequence[str]):
+    """The present texts of several environments in shared memory; a deep copy is a tuple of them.
+
+    Args:
+        memory: Per environment the length of its text and ``max_length`` code points.
+        n: Number of environments.
+    """
+
+    def __init__(self, memory: Any, n: int) -> None:
+        self._rows = _rows(memory, n)
+
+    def __len__(self) -> int:
+        """Number of environments."""
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Read the text of one environment."""
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        row = self._rows[index]
+        return row[1 : 1 + row[0]].tobytes().decode("utf-32-le", "surrogatepass")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
+        """Read all texts."""
+        return tuple(self)
+
+
+def _rows(memory: Any, n: int) -> npt.NDArray[np.int32]:
+    """View shared memory as one row of numbers for each environment."""
+    return np.frombuffer(memory.get_obj(), dtype="<i4").reshape(n, -1)
+
+
 @create_shared_memory.register(UnicodeText)
-def _refuse_shared_memory(space: UnicodeText, n: int = 1, ctx: Any = None) -> Any:
-    """Turn Gymnasium's silent corruption of text in shared memory into an error."""
-    raise CustomSpaceError(
-        f"expected an observation space that fits shared memory, got {space!r}, whose text does "
-        'not; pass vector_kwargs={"shared_memory": False} to gym.make_vec, '
-        "or leave vectorization_mode out to get agentgym.vector.TextVectorEnv"
-    )
+def _create(space: UnicodeText, n: int = 1, ctx: Any = multiprocessing) -> Any:
+    return ctx.Array("i", n * (1 + space.max_length))
+
+
+@read_from_shared_memory.register(UnicodeText)
+def _read(space: UnicodeText, shared_memory: Any, n: int = 1) -> SharedTexts:
+    return SharedTexts(shared_memory, n)
+
+
+@write_to_shared_memory.register(UnicodeText)
+def _write(space: UnicodeText, index: int, value: Any, shared_memory: Any) -> None:
+    codes = np.frombuffer(value.encode("utf-32-le", "surrogatepass"), dtype="<i4")
+    row = _rows(shared_memory, len(shared_memory) // (1 + space.max_length))[index]
+    row[0], row[1 : 1 + len(codes)] = len(codes), codes

@@ -23,6 +23,7 @@ from agentgym.actions import (
     translate,
 )
 from agentgym.errors import ConfigurationError
+from agentgym.language import Language
 
 SHOP = (
     ActionSpec("search", "Search the shop.", (Param("query", description="key words"),)),
@@ -57,6 +58,10 @@ CODE = (
     ),
     ActionSpec("submit", "Hand in.", terminal=True, native="```submit\n```"),
 )
+EXACT = (
+    ActionSpec("search", "Search the shop.", (Param("query"),)),
+    ActionSpec("click", "Click.", (Param("element", verbatim=True),)),
+)
 TYPED = (
     ActionSpec(
         "set",
@@ -70,11 +75,12 @@ TYPED = (
         native="set {level}, {ratio}, {on}, {mode};",
     ),
 )
-SETS = {"shop": SHOP, "house": HOUSE, "bare": BARE, "code": CODE, "typed": TYPED}
+SETS = {"shop": SHOP, "house": HOUSE, "bare": BARE, "code": CODE, "typed": TYPED, "exact": EXACT}
 
 ODDITIES = st.sampled_from(
     ["</search>", "]", "[", "</tool_call>", "<think>", "</think>", "```", "\n```", '"', "\\", "{",
-     "}", "Action:", "\nAction: ", "click[x]", "\ud800", "\ud83d\ude00", "\u2028", "é", "\x00", " "]
+     "}", "Action:", "\nAction: ", "click[x]", "\ud800", "\ud83d\ude00", "\u2028", "é", "\x00", " ",
+     "  ", "\xa0", "\t", "\n", "\n\n", "'", "&", "&amp;", "<", ">", "from", "</click>", "<click>"]
 )  # fmt: skip
 SIGNS = '<>/[]{}`:"\\ \nsearchgotakebashAction'
 TEXT = st.lists(st.one_of(st.text(max_size=8), ODDITIES), max_size=6).map("".join)
@@ -121,6 +127,41 @@ def test_what_renders_parses_back(name, grammar, data):
         assert parse(found.native, specs, "native").call == call
 
 
+UNMARKED = st.text(
+    st.characters(exclude_characters="[]<", exclude_categories=["Cs"]), min_size=1, max_size=12
+)
+MARKS = st.sampled_from(["  ", "\xa0", "\n", "\t", '"', "'", "\\", "&", ">", "{", "}"])
+SPACED = st.lists(st.one_of(UNMARKED, MARKS), min_size=1, max_size=5).map("".join)
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS)
+@settings(max_examples=200, deadline=None)
+@given(value=SPACED)
+def test_verbatim_values_can_be_typed_in_every_grammar(grammar, value):
+    """White space anywhere, quotes, line breaks: all but brackets and tags, which may not pair."""
+    call = ActionCall("click", {"element": value})
+    assert parse(render(call, EXACT, grammar), EXACT, grammar).call == call
+    native = f"click[{value}]"
+    language = Language(EXACT, grammar)
+    assert language.read(language.write(native)).native == native
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS)
+@pytest.mark.parametrize("name", SETS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_native_action_is_written_faithfully_or_left_as_it_is(name, grammar, data):
+    specs = SETS[name]
+    call = data.draw(calls(specs))
+    spec = next(spec for spec in specs if spec.name == call.name)
+    native = spec.templates[0]
+    for key, value in call.arguments.items():
+        native = native.replace(f"{{{key}}}", value)
+    language = Language(specs, grammar)
+    written = language.write(native)
+    assert written == native or parse(written, specs, grammar).native == native
+
+
 @pytest.mark.parametrize("grammar", GRAMMARS)
 @pytest.mark.parametrize("name", SETS)
 @settings(max_examples=30, deadline=None)
@@ -157,7 +198,8 @@ def test_arbitrary_text_never_raises(name, grammar, text):
 HOSTILE = (
     "search[", "[", "]", "<search>", "<search", "<search ", "<tool_call>", "<tool_call>{", "[" * 9,
     "Action:", "\nAction: search[", "<think>", "</think>", "<think></think>", "```bash\n", "`",
-    "take a from ", " ", "\n", "a", '{"name":', '{"a":[', "<edit><path>", "set 1, ", "9",
+    "a\n", "go to x\n", "look\n", "Action:\n", "Action: take a from\n", "take a from ", " ", "\n",
+    "a", '{"name":', '{"a":[', "<edit><path>", "set 1, ", "9",
 )  # fmt: skip
 
 

@@ -234,7 +234,7 @@ def test_supplied_hooks_are_recorded_and_made_again(tmp_path, hooks):
         Progressive(step=OwnCost()),
         Progressive(LinearAlpha(float("nan"))),
         TurnCost(weight=np.float32(0.1)),
-        TurnCost(weight=10**400),
+        Potential(weight=10**400),
     ],
 )
 def test_hooks_that_json_cannot_hold(hook):

@@ -17,6 +17,7 @@ from agentgym.rewards import (
     Progressive,
     Repeat,
     ShapedReward,
+    SuccessBonus,
     TurnContext,
     TurnCost,
     TurnReward,
@@ -187,6 +188,13 @@ def test_names_must_differ():
         lambda: TurnCost(float("nan")),
         lambda: Repeat(float("inf")),
         lambda: Progressive(alpha=1.5),
+        lambda: InvalidAction(weight=-1.0),
+        lambda: SuccessBonus(weight=float("nan")),
+        lambda: TurnCost(weight=10**400),
+        lambda: Repeat(weight="1"),
+        lambda: TurnCost(cost=True),
+        lambda: Progressive(weight=float("inf")),
+        lambda: ShapedReward(ToyEnv(), [Potential(weight=float("nan"))]),
         lambda: Progressive(alpha=lambda step: 2.0)(context()),
         lambda: ShapedReward(gymnasium.make("CartPole-v1"), []),  # type: ignore[arg-type]
         lambda: ShapedReward(ToyEnv(), ["turn_cost"]),  # type: ignore[list-item]

@@ -2,13 +2,20 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import partial
 
 import gymnasium
 import pytest
-from gymnasium.error import CustomSpaceError
-from gymnasium.vector.utils import batch_space, create_shared_memory
+from gymnasium.vector import SyncVectorEnv
+from gymnasium.vector.utils import (
+    batch_space,
+    create_shared_memory,
+    read_from_shared_memory,
+    write_to_shared_memory,
+)
 
 from agentgym.spaces import UnicodeText
+from tests.toy import COLOURS, TOY_ID
 
 TEXTS = ["", "plain", "żółć 🙂\n\t\x00", "\ud800", "\u202e" * 10]
 
@@ -49,5 +56,29 @@ def test_equality_and_copies() -> None:
 def test_it_has_no_array_form() -> None:
     assert not UnicodeText(10).is_np_flattenable
     assert ("a", "é") in batch_space(UnicodeText(10), 2)
-    with pytest.raises(CustomSpaceError, match="shared_memory"):
-        create_shared_memory(UnicodeText(10), n=2)
+
+
+def test_texts_go_through_shared_memory_unchanged() -> None:
+    space = UnicodeText(10)
+    memory = create_shared_memory(space, n=3)
+    shared = read_from_shared_memory(space, memory, n=3)
+    assert copy.deepcopy(shared) == ("", "", "")
+    for text in [*TEXTS, "x" * 10, "short"]:
+        write_to_shared_memory(space, 1, text, memory)
+        assert copy.deepcopy(shared) == ("", text, "") and shared[1] == text
+
+
+@pytest.mark.parametrize("options", [{}, {"shared_memory": False}, {"copy": False}], ids=str)
+def test_gymnasiums_own_vector_environments_show_the_present_text(options: dict[str, bool]) -> None:
+    """With the default arguments of ``make_vec``, too."""
+    kwargs = {"max_turns": 4}
+    envs = gymnasium.make_vec(
+        TOY_ID, num_envs=2, vectorization_mode="async", vector_kwargs=options, **kwargs
+    )
+    reference = SyncVectorEnv([partial(gymnasium.make, TOY_ID, **kwargs)] * 2)
+    assert tuple(envs.reset(seed=3)[0]) == reference.reset(seed=3)[0]
+    for colour in (*COLOURS, *COLOURS, "pink"):
+        actions = (f"press {colour}", "look é")
+        assert tuple(envs.step(actions)[0]) == reference.step(actions)[0]
+    envs.close()
+    reference.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from agentgym.actions.specs import PLACEHOLDER, ActionSpec, check_specs
 
@@ -23,6 +24,14 @@ class Match:
     values: dict[str, str]
 
 
+class Line(NamedTuple):
+    """A line of a text that is not blank: its span without the space before it, and its words."""
+
+    start: int
+    end: int
+    words: list[str]
+
+
 class Page:
     """A text being searched, with the bracket pairs worked out once."""
 
@@ -34,6 +43,26 @@ class Page:
         """
         self.text = text
         self._pairs: dict[int, int] | None = None
+        self._lines: dict[str, list[Line]] | None = None
+
+    def lines(self, word: str) -> list[Line]:
+        """Find the lines that begin with a word.
+
+        Args:
+            word: The word in lower case; empty for all lines that are not blank.
+
+        Returns:
+            The lines, in order.
+        """
+        if self._lines is None:
+            self._lines = {"": []}
+            for found in _LINES.finditer(self.text):
+                words = found[0].split()
+                if words:
+                    line = Line(found.start() + found[0].index(words[0]), found.end(), words)
+                    self._lines[""].append(line)
+                    self._lines.setdefault(words[0].lower(), []).append(line)
+        return self._lines.get(word, [])
 
     def closing(self, opening: int) -> int:
         """Find the bracket that closes one.
@@ -89,6 +118,10 @@ class Template:
         self.delimited = not self.tail and bool(
             last and (self._verbatim & set(self.names) or _MARKED.search(head))
         )
+        # The first word of a line decides, if the template says where that word ends.
+        words = head.lower().split()
+        whole = len(words) > 1 or head[-1:].isspace() or not self.names
+        self._word = words[0] if words and whole else ""
         self._head = re.compile(_head_pattern(head), re.IGNORECASE)
 
     def find(self, page: Page) -> Match | None:
@@ -108,11 +141,10 @@ class Template:
                 if hopeless:
                     return None
             return None
-        for line in _LINES.finditer(page.text):
-            values = self._line(" ".join(line[0].split()))
+        for line in page.lines(self._word):
+            values = self._line(" ".join(line.words))
             if values is not None:
-                start = line.start() + len(line[0]) - len(line[0].lstrip())
-                return Match(start, line.end(), self.spec, values)
+                return Match(line.start, line.end, self.spec, values)
         return None
 
     def _rest(self, page: Page, at: int) -> tuple[dict[str, str] | None, int, bool]:

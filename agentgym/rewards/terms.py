@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agentgym.errors import ConfigurationError
-from agentgym.hooks import TurnContext, TurnState
+from agentgym.hooks import TurnContext, TurnState, finite
 from agentgym.outcome import total
 
 
 def _check(value: float, what: str, low: float, high: float = math.inf) -> None:
-    if not (isinstance(value, int | float) and low <= value <= high and math.isfinite(value)):
+    if isinstance(value, bool) or not finite(value) or not low <= value <= high:
         raise ConfigurationError(
             f"{what} must be a finite number in [{low}, {high}], got {value!r}"
         )
@@ -91,9 +91,10 @@ class InvalidAction(_Memoryless):
         """Validate.
 
         Raises:
-            ConfigurationError: If the penalty is negative or not finite.
+            ConfigurationError: If the penalty or the weight is negative or not finite.
         """
         _check(self.penalty, "penalty (it is subtracted)", 0.0)
+        _check(self.weight, "weight", 0.0)
 
     def __call__(self, context: TurnContext) -> float:
         """Value one turn.
@@ -122,9 +123,10 @@ class SuccessBonus(_Memoryless):
         """Validate.
 
         Raises:
-            ConfigurationError: If the bonus is negative or not finite.
+            ConfigurationError: If the bonus or the weight is negative or not finite.
         """
         _check(self.bonus, "bonus", 0.0)
+        _check(self.weight, "weight", 0.0)
 
     def __call__(self, context: TurnContext) -> float:
         """Value one turn.
@@ -153,9 +155,10 @@ class TurnCost(_Memoryless):
         """Validate.
 
         Raises:
-            ConfigurationError: If the cost is negative or not finite.
+            ConfigurationError: If the cost or the weight is negative or not finite.
         """
         _check(self.cost, "cost (it is subtracted)", 0.0)
+        _check(self.weight, "weight", 0.0)
 
     def __call__(self, context: TurnContext) -> float:
         """Value one turn.
@@ -184,9 +187,10 @@ class Repeat(_Memoryless):
         """Validate.
 
         Raises:
-            ConfigurationError: If the penalty is negative or not finite.
+            ConfigurationError: If the penalty or the weight is negative or not finite.
         """
         _check(self.penalty, "penalty (it is subtracted)", 0.0)
+        _check(self.weight, "weight", 0.0)
 
     def __call__(self, context: TurnContext) -> float:
         """Value one turn.
@@ -263,10 +267,12 @@ class Progressive:
         """Validate.
 
         Raises:
-            ConfigurationError: If alpha is a number outside of [0, 1].
+            ConfigurationError: If alpha is a number outside of [0, 1], or the weight is negative or
+                not finite.
         """
         if not callable(self.alpha):
             _check(self.alpha, "alpha", 0.0, 1.0)
+        _check(self.weight, "weight", 0.0)
 
     def __call__(self, context: TurnContext) -> float:
         """Value one turn.

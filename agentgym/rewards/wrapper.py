@@ -10,6 +10,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from agentgym.errors import ConfigurationError
 from agentgym.hooks import HookRunner, TurnReward, TurnState
+from agentgym.options import check_reset
 
 
 class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
@@ -53,7 +54,7 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
             Observation and info.
         """
         observation, info = self.env.reset(seed=seed, options=options)
-        training_step = int((options or {}).get("training_step", 0))
+        training_step = check_reset(options).get("training_step", 0)
         self._runner.reset(self._state(observation, info), training_step)
         return observation, info
 
