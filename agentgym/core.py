@@ -11,6 +11,7 @@ import hashlib
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import gymnasium
@@ -44,14 +45,23 @@ class Ranks(dict[str, bytes]):
         task_id: Id of the task.
     """
 
+    SIZE = 4096
+    """Most actions that are remembered."""
+
     def __init__(self, task_id: str) -> None:
         self._seed = zlib.crc32(task_id.encode("utf-8", "surrogatepass"))
 
     def __missing__(self, action: str) -> bytes:
         """Hash an action that was not seen before; the text behind the hash breaks ties."""
+        if len(self) >= self.SIZE:
+            self.clear()
         text = action.encode("utf-8", "surrogatepass")
         rank = self[action] = zlib.crc32(text, self._seed).to_bytes(4, "big") + text
         return rank
+
+
+ranks = lru_cache(maxsize=256)(Ranks)
+"""The ranks of a task, shared by all environments that play it."""
 
 
 class TextEnv(gymnasium.Env[str, str], ABC):
@@ -113,7 +123,6 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         self.horizon = self.max_turns
         self._task: Task | None = None
         self._digest: str | None = None
-        self._ranks = Ranks("")
         self._running = False
         self._observation = ""
         self._last_action: str | None = None
@@ -231,7 +240,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         truncated = not terminated and self.turn >= self.horizon
         self._running = not (terminated or truncated)
         state_key = self._state_key()
-        terms = dict(outcome.terms or {TASK_TERM: float(outcome.reward)})
+        terms = dict(outcome.terms) if outcome.terms else {TASK_TERM: float(outcome.reward)}
         if self.hooks:
             after = self._turn_state(state_key)
             terms = self.hooks.terms(
@@ -349,7 +358,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
     def _begin(self, task: Task, digest: str | None = None) -> None:
         """Make ``task`` the task of the episode."""
         if task is not self._task:
-            self._task, self._digest, self._ranks = task, None, Ranks(task.id)
+            self._task, self._digest = task, None
         self._digest = digest or self._digest
 
     def _task_of(self, state: Snapshot) -> tuple[Task, str]:
@@ -385,6 +394,8 @@ class TextEnv(gymnasium.Env[str, str], ABC):
 
     def _text(self, text: str) -> str:
         """Return an observation as policies may see it: well-formed, of bounded length."""
+        if len(text) <= OBSERVATION_LENGTH and text.isascii():
+            return text
         return bounded(well_formed(text), OBSERVATION_LENGTH)
 
     def _shuffled(self, actions: Iterable[str]) -> list[str]:
@@ -392,7 +403,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
 
         A family that also lists actions in its observations lists them in this order.
         """
-        return sorted(actions, key=self._ranks.__getitem__)
+        return sorted(actions, key=ranks(self.task.id).__getitem__)
 
     def _state_key(self) -> str:
         """Hash the engine's state to 16 hexadecimal digits."""
@@ -413,11 +424,11 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         trailing: str,
     ) -> dict[str, Any]:
         """Assemble the info dict: the same keys at every step, fresh objects, JSON-safe."""
-        language = self.language
+        language, task = self.language, self.task
         admissible = self._shuffled(self._admissible()) if self._running else []
         info = {
-            "task_id": self.task.id,
-            "split": self.task.split,
+            "task_id": task.id,
+            "split": task.split,
             "turn": self.turn,
             "horizon": self.horizon,
             "action_valid": outcome.valid,
@@ -430,7 +441,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
             "state_key": state_key,
             "stop_reason": reason.value,
             "oracle_turns": self._oracle_turns(),
-            "details": dict(outcome.details or {}),
+            "details": dict(outcome.details) if outcome.details else {},
             "trailing_text": trailing,
         }
         if self.expose_oracle:

@@ -67,6 +67,8 @@ class Language:
             )
         action = well_formed(action)
         if self.native:
+            if len(action) <= ACTION_LENGTH and "<" not in action:
+                return Reading(action)
             return Reading(bounded(strip_think(action), ACTION_LENGTH, brackets=False))
         parsed = parse(action, self.specs, self.grammar)
         if parsed.error:

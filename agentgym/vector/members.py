@@ -66,8 +66,9 @@ def checked_step(result: Any) -> Step:
             and type(terminated) is bool
             and type(truncated) is bool
             and type(info) is dict
+            and type(result) is tuple
         ):
-            return observation, reward, terminated, truncated, info
+            return result
         if (
             isinstance(observation, str)
             and isinstance(reward, _NUMBERS)

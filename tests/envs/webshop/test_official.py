@@ -44,7 +44,7 @@ VALUES = [
     None, True, 5, 2.5, float("nan"), "", " ", "word", "\ud800 lone", "[", "]", "a\nb", "\u00a0",
     "</click>", "<think>", "$", "$$", "$1e999", "$" + "9" * 400, [], {}, [None], [5], ["x"],
     [["x"]], [{}], {"value": 5}, {"Color": 5}, {"Color": [5]}, {"Color": [{}]},
-    {"Color": [{"value": 5}]},
+    {"Color": [{"value": 5}]}, {"\ud800": [{"value": "x"}]},
     {"Color": [{"value": "b[l]ue"}, {"value": "\ud800"}, {"value": "two  spaces"}, {"value": ""},
                {"value": "buy now"}, {"value": "back"}, {"value": "\u2028x"}]},
     "x" * 40_000, ABSENT,
@@ -82,7 +82,7 @@ def play(folder: Path, **kwargs: Any) -> None:
         observation, info = env.reset(options={"split": "train", "index": index})
         for action in ("search[running shoes thing]", *walk(env)):
             observation.encode()
-            json.dumps(info).encode()
+            json.dumps(info, ensure_ascii=False).encode()
             observation, _, done, _, info = env.step(action)
             assert not done or action.startswith("click[buy")
         env.tasks.oracle_turns(env.task)
