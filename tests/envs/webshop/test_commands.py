@@ -150,7 +150,7 @@ def test_what_does_nothing_is_answered_with_the_reason(mode: str, grammar: str) 
             continue
         answers.append(observation)
         assert observation.startswith("invalid: ")
-        if action == "hello" and grammar != "native":
+        if env.language.read(action).problem:
             continue  # no family sees what is no action of the grammar
         assert observation.startswith(info["details"]["reason"])
         assert mode == "compact" or observation.endswith(f"\n{page}")
