@@ -32,7 +32,6 @@ __all__ = [
     "Row",
     "evaluate",
     "mean_ci95",
-    "no_scale",
     "paired_difference",
     "scaled",
     "wilson_ci95",
@@ -59,10 +58,6 @@ class Row:
     """What failed, if anything."""
     invalid: int | None = None
     """Turns whose action was invalid; None where that was not counted."""
-
-
-EXPERT_SUCCESS = 0.99
-"""Share of the panel that an expert solves at least, if its score is to be called 100."""
 
 
 @dataclass(frozen=True)
@@ -185,31 +180,6 @@ class Report:
         for name, cell in cells.items():
             table.add_row(name, cell.replace("[", r"\["))
         return table
-
-
-def no_scale(random: Report, expert: Report | None) -> str:
-    """Say why there is no scale from 0, the random policy, to 100, the expert.
-
-    Args:
-        random: The random policy on a panel.
-        expert: The expert on the same panel at the same horizon; None if the family has none.
-
-    Returns:
-        A sentence; empty where `scaled` can be used with the scores of the two.
-    """
-    if expert is None:
-        return "there is no scale from 0 to 100, because this family has no expert"
-    if expert.success < EXPERT_SUCCESS:
-        return (
-            f"there is no scale from 0 to 100, because the expert solves only {expert.success:.1%} "
-            "of these tasks within this turn budget; raise the horizon"
-        )
-    if not expert.score_mean > random.score_mean:
-        return (
-            "there is no scale from 0 to 100, because the expert scores no better than the random "
-            "policy on these tasks"
-        )
-    return ""
 
 
 def evaluate(

@@ -14,6 +14,7 @@ BARS: dict[str, tuple[str, float]] = {
     "make_seconds": ("<=", 0.15),
     "gym_steps_per_second": (">=", 3_000),
     "gym_reset_milliseconds": ("<=", 10),
+    "searching_steps_per_second": (">=", 2_000),
     "steps_per_second": (">=", 3_000),
     "generate_and_reset_milliseconds": ("<=", 10),
     "megabytes_of_1000_resets": ("<=", 5),
@@ -47,11 +48,22 @@ def measure_start(options: dict[str, Any]) -> dict[str, float]:
 
 def measure_gym(options: dict[str, Any]) -> dict[str, float]:
     """Time resets to new tasks and random admissible steps through ``gym.make``."""
+    return played(options)
+
+
+def measure_searching(options: dict[str, Any]) -> dict[str, float]:
+    """Do the same beside the searching expert, whose way has to be found anew after most steps."""
+    figures = played(options, expert="searching")
+    return {name.replace("gym_", "searching_"): figure for name, figure in figures.items()}
+
+
+def played(options: dict[str, Any], **kwargs: Any) -> dict[str, float]:
+    """Play at random through ``gym.make`` and time it."""
     import gymnasium
 
     import agentgym  # noqa: F401
 
-    env = gymnasium.make(ENV_ID, difficulty=DIFFICULTY)
+    env = gymnasium.make(ENV_ID, difficulty=DIFFICULTY, **kwargs)
     draw = random.Random(0)
     env.reset(seed=0)
     resets: list[float] = []
@@ -163,8 +175,8 @@ def measure_engines(options: dict[str, Any]) -> dict[str, float]:
     }
 
 
-GROUPS = {"start": measure_start, "gym": measure_gym, "memory": measure_memory,
-          "engines": measure_engines}  # fmt: skip
+GROUPS = {"start": measure_start, "gym": measure_gym, "searching": measure_searching,
+          "memory": measure_memory, "engines": measure_engines}  # fmt: skip
 REPEATS = {"start": 5}
 
 

@@ -15,7 +15,6 @@ from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
 from agentgym.evaluation import (
     evaluate,
     mean_ci95,
-    no_scale,
     paired_difference,
     scaled,
     wilson_ci95,
@@ -164,15 +163,6 @@ def test_invalid_actions_are_counted():
     Console(file=text, width=100).print(report.table())
     assert "50.0% of them with an invalid action" in text.getvalue()
     assert evaluate("oracle", TOY_ID, n=4).invalid_share == 0.0
-
-
-def test_there_is_a_scale_only_where_the_expert_is_one():
-    random, oracle = (evaluate(who, TOY_ID, n=40) for who in ("random", "oracle"))
-    assert no_scale(random, oracle) == ""
-    short = [evaluate(who, TOY_ID, n=40, horizon=3) for who in ("random", "oracle")]
-    assert 0 < short[1].success < 0.99 and "solves only" in no_scale(*short)
-    assert "no better" in no_scale(oracle, oracle)
-    assert "no expert" in no_scale(random, None)
 
 
 def test_report_is_json_and_prints():

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import io
+import json
+import math
+import operator
 import os
+import random
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -58,7 +64,7 @@ HOSTILE = [
     (["play", "webshop", "--set", "size=[1]"], "size"),
     (["eval", "webshop", *ONE, "--set", "goals_per_product=abc"], "goals_per_product"),
     (["eval", "webshop", *ONE, "--set", "size=1e999"], "got inf"),
-    (["eval", "webshop", *ONE, "--set", "data_dir=5"], "items_shuffle"),
+    (["eval", "webshop", *ONE, "--set", "data_dir=5"], "data_dir"),
     (["eval", "webshop", *ONE, "--set", "data_dir=/etc"], "items_shuffle"),
     (["eval", "webshop", *ONE, "--set", "world=1"], "expected world and tasks together"),
     (["eval", "webshop", *ONE, "--set", "reward_hooks=[1]"], "expected reward hooks"),
@@ -71,8 +77,8 @@ HOSTILE = [
     (["eval", "alfworld", *ONE, "--set", 'difficulty={"receptacles": "x"}'], "receptacles"),
     (["eval", "alfworld", *ONE, "--set", "task_types=5"], "task_types"),
     (["eval", "alfworld", *ONE, "--set", "data_dir=/etc"], "expected official games"),
-    (["eval", "textworld", *ONE, "--set", "games=abc"], "games"),
-    (["eval", "textworld", *ONE, "--set", "setting=5"], "expected a TextWorld setting"),
+    (["eval", "textworld", *ONE, "--set", "games=abc"], "abc"),
+    (["eval", "textworld", *ONE, "--set", "setting=5"], "TextWorld setting"),
     (["eval", "textworld", *ONE, "--set", "game_files=5"], "game_files"),
     (["eval", TOY_ID, *ONE, "--set", "="], "expected --set as name=value"),
     (["eval", TOY_ID, *ONE, "--set", "max_turns=1", "--set", "max_turns=2"], "got 1 and 2"),
@@ -126,7 +132,7 @@ TRAIN = [
     (["--env", TOY_ID, "--horizon", "1e5"], "expected turn budgets"),
     (["--env", TOY_ID, "--rl.lr", "nan"], "--rl.lr"),
     (["--env", TOY_ID, "--minutes", "nan"], "--minutes"),
-    (["--env", TOY_ID, "--tiny.head-dim", "-2"], "even width"),
+    (["--env", TOY_ID, "--tiny.head-dim", "-2"], "--tiny.head-dim"),
     (["--env", TOY_ID, "--fit", "maybe"], "maybe"),
     (["--env", TOY_ID, "--model", "/"], "expected --model"),
     (["--env", TOY_ID, "--out", "/proc/self/run"], "/proc/self/run cannot"),
@@ -228,6 +234,36 @@ def test_no_flag_ends_agentgym_train_with_an_unexpected_error(env, pairs, flags,
     argv += [f"{flag}={value}" for flag, value in flags.items()]
     code, said = ended(train, argv, capsys)
     assert code == 2, said
+
+
+def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of everything inside a JSON value."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in pairs:
+        yield (*above, key)
+        if isinstance(item, dict | list):
+            yield from places(item, (*above, key))
+
+
+def test_no_damage_to_a_record_ends_replay_with_an_unexpected_error(tmp_path, capsys):
+    record = tmp_path / "e.jsonl"
+    for env in (TOY_ID, "webshop", "alfworld", "textworld"):
+        main(["eval", env, "--n", "1", "--policy", "oracle", "--record", str(record)])
+    lines = record.read_text().splitlines()
+    rng = random.Random(0)
+    codes = set()
+    for _ in range(120):
+        episode = json.loads(rng.choice(lines))
+        *above, last = rng.choice(list(places(episode)))
+        inner = functools.reduce(operator.getitem, above, episode)
+        inner[last] = rng.choice(
+            [None, -1, 0, 1e308, 10**30, "", "x", "\ud800", [], {}, [[]], True, {"a": 1}, math.nan]
+        )
+        record.write_text(json.dumps(episode) + "\n")
+        code, said = ended(main, ["replay", str(record)], capsys)
+        assert code in (0, 1, 2), (above, last, inner[last], said)
+        codes.add(code)
+    assert codes >= {1, 2}
 
 
 # -- lists add up ----------------------------------------------------------------------------------

@@ -25,12 +25,14 @@ def write_card(path: Path, plan: Plan) -> None:
 def _card(plan: Plan, adapters: bool) -> str:
     """Return the card's text."""
     config = plan.config
+    # Where a folder lies on this machine tells the reader of a card nothing.
+    base = Path(config.model).name if Path(config.model).exists() else config.model
     if config.model == TINY:
         origin = "a small language model trained from scratch for this environment"
     elif adapters:
-        origin = f"LoRA adapters for the language model `{config.model}`"
+        origin = f"LoRA adapters for the language model `{base}`"
     else:
-        origin = f"a fine-tuned version of the language model `{config.model}`"
+        origin = f"a fine-tuned version of the language model `{base}`"
     loader = "peft.AutoPeftModelForCausalLM" if adapters else "transformers.AutoModelForCausalLM"
     system = ""
     if config.model != TINY:

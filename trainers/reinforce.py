@@ -29,6 +29,8 @@ from trainers.rollouts.trajectory import Trajectory, without_terms
 PHASE = "rl"
 FINISHED = "trained"
 TRL_STATE = "trainer_state.json"
+CLIPPED = ("clip_ratio/region_mean", "cispo_clip_ratio")
+"""TRL's names for the share of tokens whose ratio is clipped: of PPO's loss and of CISPO's."""
 
 
 class Recorder(TrainerCallback):
@@ -98,6 +100,10 @@ class Recorder(TrainerCallback):
         for name in ("loss", "grad_norm", "entropy", "learning_rate"):
             if name in logs:
                 self._record[name] = float(logs[name])
+        # At a single update per step the ratio is 1, and there is nothing to clip.
+        for name in CLIPPED if self._plan.updates > 1 else ():
+            if name in logs:
+                self._record["clip_fraction"] = float(logs[name])
         self._record["seconds"] = seconds
         self._folder.log(**self._record)
         self._display.update(

@@ -22,7 +22,7 @@ from trainers.policy import check_model
 from trainers.progress import Display
 from trainers.report import ARMS, scaled_text, write_report
 from trainers.rollouts.engines.vllm_process import check_vllm
-from trainers.verdict import arm_names, gate_remark, verdict, versions
+from trainers.verdict import arm_names, gate_remark, steps_remark, verdict, versions
 
 PACKAGES = (
     "torch", "transformers", "trl", "peft", "accelerate", "datasets", "matplotlib", "yaml",
@@ -152,7 +152,11 @@ class _Run:
         """Assemble ``summary.json``."""
         plan, results = self._plan, arms.summary()
         warm_start = self._folder.state().get("sft")
-        remarks = (gate_remark(warm_start), arms.no_scale)
+        remarks = (
+            gate_remark(warm_start, plan.gate_success),
+            steps_remark(self._steps(), plan.steps),
+            arms.no_scale,
+        )
         return {
             "env": plan.env_id,
             "preset": plan.preset.name,

@@ -51,11 +51,12 @@ def difference(paired: Mapping[str, Any], name: str) -> str:
     return f"{paired[f'{name}_mean']:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
-def gate_remark(warm_start: Mapping[str, Any] | None) -> str:
+def gate_remark(warm_start: Mapping[str, Any] | None, gate: float) -> str:
     """Say how the warm start ended.
 
     Args:
         warm_start: The note that it left; None if there was none.
+        gate: Validation success that it was to reach.
 
     Returns:
         A sentence; empty without a warm start.
@@ -63,7 +64,6 @@ def gate_remark(warm_start: Mapping[str, Any] | None) -> str:
     if warm_start is None:
         return ""
     steps, success = warm_start["steps"], warm_start["success"]
-    gate = warm_start["gate"]
     if warm_start["gated"]:
         return (
             f"The warm start reached its gate after {steps} steps: validation success "
@@ -73,6 +73,16 @@ def gate_remark(warm_start: Mapping[str, Any] | None) -> str:
         f"The warm start missed its gate: validation success {success:.3f} after {steps} steps, "
         f"the gate is {gate}. Reinforcement learning began from a policy that rarely succeeds; "
         "more --sft.max-steps, --sft.demonstrations or --minutes help."
+    )
+
+
+def steps_remark(taken: int, planned: int) -> str:
+    """Say that training ended early; empty if it did not."""
+    if taken >= planned:
+        return ""
+    return (
+        f"Training ended after {taken} of {planned} steps, because its time (--minutes) or its "
+        "turns (--rl.turn-budget) were used up."
     )
 
 

@@ -116,14 +116,7 @@ def _imitate(
         f"warm start: {result.steps} steps, validation success {gate.success:.3f} "
         f"(gate {plan.gate_success} {reached})"
     )
-    folder.note(
-        sft={
-            "steps": result.steps,
-            "gated": gate.reached,
-            "success": gate.success,
-            "gate": plan.gate_success,
-        }
-    )
+    folder.note(sft={"steps": result.steps, "gated": gate.reached, "success": gate.success})
 
 
 def _settings(plan: Plan, steps: int) -> SftSettings:

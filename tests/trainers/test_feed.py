@@ -7,6 +7,7 @@ from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.tasks import Task, TaskList
 from tests.toy import ToyTasks
 from trainers.feed import TaskFeed, knows_oracle_lengths
+from trainers.plan import make_env
 
 TASKS = ToyTasks()
 
@@ -45,6 +46,21 @@ def test_tasks_of_a_step_are_distinct_and_of_the_split(step):
 def test_fit_draws_only_what_the_expert_solves_in_time(horizon):
     needed = [TASKS.oracle_turns(TASKS.find(task_id)) for task_id in ids(horizon=horizon)]
     assert max(needed) <= horizon
+
+
+def test_fit_is_about_the_demonstrator_that_was_chosen():
+    """Who has to search needs more turns than who knows where everything is."""
+    env = make_env("agentgym/ALFWorld-v0", {"difficulty": "easy", "expert": "searching"})
+    drawn = TaskFeed(env.tasks, "train", 0, True).draw(1, 12, 10)
+    for options in drawn:
+        env.reset(seed=0, options={**options, "horizon": 50})
+        done = False
+        while not done:
+            action = env.oracle_action()
+            assert action is not None
+            *_, terminated, truncated, info = env.step(action)
+            done = terminated or truncated
+        assert info["success"] and info["turn"] <= 10
 
 
 def test_without_fit_every_length_is_drawn():

@@ -59,6 +59,9 @@ def test_a_pretrained_model_is_trained_with_adapters(lora_run):
     summary = toy_runs.summary(lora_run)
     assert summary["steps"] == 3
     assert summary["warm_start"] is None, "a pretrained model is not warm-started unless asked to"
+    assert summary["names"]["sft"] == "base model"
+    assert "trained minus base model" in summary["verdict"]
+    assert "warm start" not in (lora_run / "report.html").read_text().split("<h2>Settings")[0]
     result = lora_run / "checkpoints" / "trained"
     adapters = load_file(result / "adapter_model.safetensors")
     assert all("lora_" in name for name in adapters)
@@ -85,6 +88,19 @@ def test_the_trained_adapters_can_be_loaded_on_the_unchanged_base(chat_model, lo
         assert torch.equal(loaded(ids).logits, base(ids).logits)
     with torch.no_grad():
         assert not torch.allclose(loaded(ids).logits, base(ids).logits, atol=1e-4)
+
+
+def test_the_card_of_adapters_says_what_they_are_for_and_how_they_are_spoken_to(
+    chat_model, lora_run
+):
+    card = (lora_run / "checkpoints" / "trained" / "README.md").read_text()
+    for part in (
+        f"LoRA adapters for the language model `{chat_model.name}`",
+        "AutoPeftModel",
+        "press",
+    ):
+        assert part in card
+    assert "None" not in card
 
 
 def test_rank_0_trains_all_weights(chat_model, tmp_path):

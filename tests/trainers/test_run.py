@@ -310,6 +310,7 @@ def test_the_turn_budget_ends_the_training(tmp_path):
     totals = [record["turns_total"] for record in of(out, "rl")]
     assert totals[-1] >= 100 > totals[-2]
     assert summary["steps"] == len(totals)
+    assert any(f"after {len(totals)} of 50 steps" in remark for remark in summary["remarks"])
 
 
 def test_the_gate_ends_the_warm_start(tmp_path):

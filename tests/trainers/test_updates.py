@@ -171,6 +171,7 @@ def test_a_run_that_is_killed_within_a_step_ends_as_if_nothing_had_happened(tmp_
     records = toy_runs.by_phase(whole)
     assert [record["step"] for record in records["rl"]] == [1, 2, 3, 4, 5, 6]
     assert [record["horizon"] for record in records["rl"]] == [3, 3, 4, 4, 5, 5]
+    assert any(record["clip_fraction"] > 0 for record in records["rl"])
     assert [record["step"] for record in records["valid"]] == [0, 2, 4, 6]
     assert toy_runs.summary(whole)["steps"] == 6
 

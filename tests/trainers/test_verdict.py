@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from trainers.verdict import arm_names, gate_remark, verdict
+from trainers.verdict import arm_names, gate_remark, steps_remark, verdict
 
-NOTE = {"steps": 60, "gated": False, "success": 0.0, "gate": 0.45}
+NOTE = {"steps": 60, "gated": False, "success": 0.0}
 
 
 def paired(low: float, high: float) -> dict:
@@ -37,9 +37,14 @@ def test_the_verdict_is_that_of_the_interval(low, high, found):
 
 
 def test_a_gate_that_was_missed_is_said():
-    assert "missed its gate: validation success 0.000 after 60 steps" in gate_remark(NOTE)
-    assert "reached its gate after 60 steps" in gate_remark({**NOTE, "gated": True})
-    assert gate_remark(None) == ""
+    assert "missed its gate: validation success 0.000 after 60 steps" in gate_remark(NOTE, 0.45)
+    assert "reached its gate after 60 steps" in gate_remark({**NOTE, "gated": True}, 0.45)
+    assert gate_remark(None, 0.45) == ""
+
+
+def test_a_training_that_ended_early_is_said():
+    assert "after 1 of 4 steps" in steps_remark(1, 4)
+    assert steps_remark(4, 4) == ""
 
 
 def test_only_what_was_imitated_is_a_warm_start():

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from agentgym.envs.webshop.schema import Entry, Origins, listed
+from agentgym.outcome import well_formed
 
 LONGEST_ASIN = 10
 DEFAULT_PRICE = 100.0
@@ -286,7 +287,8 @@ def _options(entry: Entry, where: str) -> dict[str, tuple[str, ...]]:
         if values is not None:
             place = f"customization_options[{group!r:.40}] of {where}"
             texts = [Entry(value, place).text("value") for value in listed(values, place)]
-            found[group.lower()] = tuple(text.strip().replace("/", " | ").lower() for text in texts)
+            name = well_formed(group).lower()
+            found[name] = tuple(text.strip().replace("/", " | ").lower() for text in texts)
     return found
 
 

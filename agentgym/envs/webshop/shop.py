@@ -29,13 +29,17 @@ from agentgym.envs.webshop.nouns import BUILTIN, NounSource, cache_key, freeze, 
 from agentgym.envs.webshop.oracle import Expert
 from agentgym.envs.webshop.products import Instruction, Product
 from agentgym.envs.webshop.reward import MODES
-from agentgym.envs.webshop.tasks import GOALS_PER_PRODUCT, generated_tasks, listed_tasks
+from agentgym.envs.webshop.tasks import (
+    GOALS_PER_PRODUCT,
+    SPLIT_MODES,
+    generated_tasks,
+    listed_tasks,
+)
 from agentgym.envs.webshop.world import HITS, World, official_goals
 from agentgym.errors import ConfigurationError
 from agentgym.tasks import Task, TaskSet
 
 GOAL_MODES = ("generated", "official")
-SPLIT_MODES = ("product", "official-index")
 EXPERTS = ("target", "careful", "thinking")
 OBSERVATION_MODES = ("text", "text_rich", "compact")
 OFFICIAL_PAGE = 10

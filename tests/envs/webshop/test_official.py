@@ -44,7 +44,7 @@ VALUES = [
     None, True, 5, 2.5, float("nan"), "", " ", "word", "\ud800 lone", "[", "]", "a\nb", "\u00a0",
     "</click>", "<think>", "$", "$$", "$1e999", "$" + "9" * 400, [], {}, [None], [5], ["x"],
     [["x"]], [{}], {"value": 5}, {"Color": 5}, {"Color": [5]}, {"Color": [{}]},
-    {"Color": [{"value": 5}]},
+    {"Color": [{"value": 5}]}, {"\ud800": [{"value": "x"}]},
     {"Color": [{"value": "b[l]ue"}, {"value": "\ud800"}, {"value": "two  spaces"}, {"value": ""},
                {"value": "buy now"}, {"value": "back"}, {"value": "\u2028x"}]},
     "x" * 40_000, ABSENT,
@@ -82,7 +82,7 @@ def play(folder: Path, **kwargs: Any) -> None:
         observation, info = env.reset(options={"split": "train", "index": index})
         for action in ("search[running shoes thing]", *walk(env)):
             observation.encode()
-            json.dumps(info).encode()
+            json.dumps(info, ensure_ascii=False).encode()
             observation, _, done, _, info = env.step(action)
             assert not done or action.startswith("click[buy")
         env.tasks.oracle_turns(env.task)
@@ -220,6 +220,13 @@ def test_what_the_folder_lacks_is_said(tmp_path: Path) -> None:
         locate(tmp_path)
     with pytest.raises(DataError, match="which is no folder"):
         WebShopEnv(data_dir=str(tmp_path / ITEMS_FILE))
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "x\0y", "/dev/null/x", "/proc/1/mem"])
+def test_paths_that_cannot_be_read_are_named(name: str) -> None:
+    for argument in ({"data_dir": name}, {"nouns": f"{name}.json", "size": 60}):
+        with pytest.raises(DataError, match=r"expected .*(data_dir|JSON file)"):
+            WebShopEnv(**argument)  # type: ignore[arg-type]
 
 
 def test_a_folder_in_the_home_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

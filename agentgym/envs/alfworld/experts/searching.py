@@ -97,16 +97,20 @@ def line_of_play(house: Household, state: State, memory: Memory) -> tuple[str, .
 def _believed(memory: Memory, state: State) -> State:
     """Return a state with the objects that have been read of, and no others."""
     known = memory.seen | {state.held}
-    contents = tuple(tuple([x for x in things if x in known]) for things in state.contents)
-    return state._replace(contents=contents)
+    contents = [
+        tuple([x for x in things if x in known]) if things else () for things in state.contents
+    ]
+    return state._replace(contents=tuple(contents))
 
 
 def _needed(house: Household) -> frozenset[int]:
     """Return the entities that a plan may depend on; seeing any other changes no plan."""
-    mentioned = set(house.knives)
+    mentioned = set[int]()
     for query in house.goal.queries:
         mentioned.update(*query.domains)
-        mentioned.update(*(literal.args for literal in query.fluents))
+        for literal in query.fluents:
+            mentioned.update(literal.args)
+            mentioned.update(house.knives if literal.predicate == "issliced" else ())
     return frozenset(mentioned)
 
 

@@ -86,8 +86,8 @@ class Knobs:
         known = [field.name for field in fields(cls)]
         if not isinstance(value, Mapping):
             raise ConfigurationError(
-                f"expected a difficulty: one of {', '.join(DIFFICULTIES)}, or a mapping of "
-                f"{', '.join(known)}; got {value!r:.80}"
+                f"expected knobs: the name of a difficulty ({', '.join(DIFFICULTIES)}), or a "
+                f"mapping of {', '.join(known)}; got {value!r:.80}"
             )
         unknown = sorted(set(map(str, value)) - set(known))
         if unknown:
