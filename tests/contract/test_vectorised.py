@@ -5,7 +5,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.error import CustomSpaceError
 from gymnasium.vector import AutoresetMode
 
 from agentgym.registration import FAMILIES
@@ -82,11 +81,14 @@ def test_disabled_autoreset(env_id: str) -> None:
     envs.close()
 
 
-def test_shared_memory_is_refused_loudly(env_id: str) -> None:
-    with pytest.raises(ValueError, match="shared_memory") as caught:
-        gymnasium.make_vec(env_id, num_envs=2, vectorization_mode="async")
-    cause = caught.value.__cause__
-    assert isinstance(cause, CustomSpaceError) and "shared_memory" in str(cause)
+def test_texts_pass_through_gymnasiums_shared_memory(env_id: str) -> None:
+    ours = TextVectorEnv.make(env_id, 2)
+    peer = gymnasium.make_vec(env_id, num_envs=2, vectorization_mode="async")
+    assert peer.reset(seed=3)[0] == ours.reset(seed=3)[0]
+    for turn in range(2):
+        assert peer.step(actions(turn))[0] == ours.step(actions(turn))[0]
+    peer.close()
+    ours.close()
 
 
 def test_groups_start_alike(env_id: str) -> None:
