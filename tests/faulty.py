@@ -46,6 +46,8 @@ class FaultyEnv(ToyEnv):
             raise SystemExit(3)
         if how == "hang":
             time.sleep(60)
+        if how == "spin":
+            sum(range(10**12))  # never lets go of the interpreter
         if how == "crash":
             os._exit(17)
         if how == "kill":

@@ -1,11 +1,12 @@
-"""The layering is law: the suite never reaches up to the trainer; no imports in a circle."""
+"""The layering is law: arrows point down, on the map of CONTRIBUTING and nowhere else."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,48 @@ def imported(path: Path, everywhere: bool) -> Iterator[str]:
 def test_the_suite_does_not_import_the_trainer_or_its_packages(name: str) -> None:
     found = {module.split(".")[0] for module in imported(modules("agentgym")[name], True)}
     assert not found & ABOVE
+
+
+def floors() -> dict[str, int]:
+    """Read the map: the floor of every room."""
+    rows = re.findall(
+        r"^\| (\d+) \| (.+) \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE
+    )
+    rooms = [(name, int(floor)) for floor, names in rows for name in re.findall("`(.+?)`", names)]
+    assert len(dict(rooms)) == len(rooms), "a room stands on the map twice"
+    return dict(rooms)
+
+
+def room(module: str, known: Iterable[str]) -> str:
+    """Return the room of the map that a module belongs to."""
+    parts = module.split(".")
+    prefixes = (".".join(parts[:size]) for size in range(len(parts), 0, -1))
+    return next(prefix for prefix in prefixes if prefix in known)
+
+
+@pytest.mark.parametrize("package", ["agentgym", "trainers"])
+def test_every_room_is_on_the_map_and_arrows_point_down(package: str) -> None:
+    floor, known = floors(), {**modules("agentgym"), **modules("trainers")}
+    stray, rising = [], []
+    for name, path in modules(package).items():
+        # The two packages themselves are rooms, which must not take in what the map leaves out.
+        own = room(name, floor)
+        if own == package != name:
+            stray.append(name)
+            continue
+        for target in imported(path, True):
+            if target not in known or target in ("agentgym", "trainers"):
+                continue
+            other = room(target, floor)
+            if other != own and floor[other] >= floor[own]:
+                rising.append(f"{name} > {target}")
+    assert not stray, f"not on the map of CONTRIBUTING: {stray}"
+    assert not rising, f"arrows that do not point down: {rising}"
+
+
+def test_the_map_names_no_room_that_is_gone() -> None:
+    known = {**modules("agentgym"), **modules("trainers")}
+    assert [name for name in floors() if name not in known] == []
 
 
 @pytest.mark.parametrize("package", ["agentgym", "trainers"])

@@ -42,7 +42,7 @@ def draw_curve(metrics: Records) -> bytes:
         _draw_training(axes, steps, quantity)
         _draw_validation(axes, metrics, quantity)
         _draw_stages(axes, steps)
-        axes.set(title=quantity, xlabel="RL step", ylim=(-0.03, 1.08))
+        axes.set(title=quantity, xlabel="RL step", ylim=(-0.03, 1.03))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(alpha=0.25)
     panels[0].set_ylabel("mean over episodes")
@@ -101,8 +101,9 @@ def _draw_stages(axes: Any, steps: Records) -> None:
     for record in steps:
         if record["horizon"] != previous:
             axes.axvline(record["step"], color="lightgrey", linewidth=0.8, zorder=0)
+            # Upright, because the first stages may be no wider than their names are high.
             axes.text(
-                record["step"], 1.07, f" {record['horizon']} turns", fontsize=8, va="top",
-                color="dimgrey",
+                record["step"], 0.98, f"{record['horizon']} turns", fontsize=8, va="top",
+                rotation="vertical", color="dimgrey",
             )  # fmt: skip
             previous = record["horizon"]

@@ -60,11 +60,13 @@ class Child:
         self._owner = os.getpid()
         self._killed = False
         self.connection, theirs = Pipe()
-        with theirs, tempfile.TemporaryFile() as file:
+        # Nothing is ever written to it; that this end closes tells the worker that we are gone.
+        lifeline, self._lifeline = Pipe(duplex=False)
+        with theirs, lifeline, tempfile.TemporaryFile() as file:
             file.truncate(Board.SIZE)
             self._board = Board(file.fileno())
             self._board.rest()
-            passed = (theirs.fileno(), file.fileno())
+            passed = (theirs.fileno(), file.fileno(), lifeline.fileno())
             self._process = subprocess.Popen(
                 _command(*passed), pass_fds=passed, stdin=subprocess.DEVNULL, start_new_session=True
             )
@@ -194,6 +196,7 @@ class Child:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self.connection.close()
+        self._lifeline.close()
 
     def abort(self) -> None:
         """Kill the worker without holding an environment to account for it."""
@@ -210,10 +213,10 @@ class Child:
         return WorkerLost(self._board.slot, reason or f"the worker died (status {code})")
 
 
-def _command(pipe: int, board: int) -> list[str]:
+def _command(pipe: int, board: int, lifeline: int) -> list[str]:
     """Return the command line of a worker that finds the same modules as this process."""
     code = (
         f"import sys; sys.path[:] = {sys.path!r}; from agentgym.vector.worker import main; "
-        f"main({pipe}, {board}, {os.getpid()})"
+        f"main({pipe}, {board}, {lifeline}, {os.getpid()})"
     )
     return [sys.executable, "-c", code]

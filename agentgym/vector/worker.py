@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -62,14 +63,16 @@ class Board:
         self._slot[0], self._deadline[0] = -1, float("inf")
 
 
-def main(pipe: int, board: int, parent: int) -> None:
+def main(pipe: int, board: int, lifeline: int, parent: int) -> None:
     """Serve environments until told to stop or until the parent is gone.
 
     Args:
         pipe: File descriptor of the pipe to the parent.
         board: File descriptor of the shared page that tells the parent what is going on.
+        lifeline: File descriptor of a pipe whose other end closes when the parent is gone.
         parent: Process id of the parent.
     """
+    _die_with(lifeline)
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     connection = Connection(pipe)
     try:
@@ -158,6 +161,23 @@ def unreadable(kind: str, problem: BaseException, item: Any = None) -> Failure |
     what = f": {words(item.error)}" if isinstance(item, Mistake) else ""
     text = f"its answer to {kind} cannot be sent between processes ({words(problem)}){what}"
     return Mistake(EnvFailure(text)) if kind == "call" else Failure(text)
+
+
+def _die_with(lifeline: int) -> None:
+    """Let the kernel kill this process group when a pipe closes, where it can (Linux).
+
+    Unlike :func:`_follow` that needs no thread of ours, which an environment that never lets go of
+    the interpreter would not let run.
+    """
+    import fcntl  # Not on every system, and needed by workers only.
+
+    if not hasattr(fcntl, "F_SETSIG"):
+        return
+    with suppress(OSError):
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
+        flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
 
 
 def _follow(parent: int) -> None:

@@ -52,6 +52,17 @@ def test_the_curve_marks_every_stage_at_its_first_step():
         assert marks == [(1, "5 turns"), (3, "8 turns"), (5, "10 turns")]
 
 
+def test_short_stages_of_a_long_run_can_be_told_apart():
+    """Six steps of a hundred are narrower than the words "7 turns"."""
+    panels = drawn(steps(*[5] * 6, *[7] * 6, *[9] * 88))[:2]
+    panels[0].figure.draw_without_rendering()
+    for axes in panels:
+        boxes = [text.get_window_extent() for text in axes.texts]
+        pairs = [(a, b) for i, a in enumerate(boxes) for b in boxes[i + 1 :]]
+        assert len(pairs) == 3
+        assert not any(a.overlaps(b) for a, b in pairs)
+
+
 def test_policies_that_do_not_learn_are_lines_of_reference():
     """An episode whose environment failed counts as little as in the table."""
     random = evaluated("random", 0.25, 0.75)

@@ -29,7 +29,9 @@ class FileTasks(GameSet):
     """Game files as tasks.
 
     A game is a ``.json`` file that TextWorld wrote; a ``.z8`` stands for the ``.json`` beside it,
-    and is what the Inform 7 engine then plays. Ids read ``textworld/files/<name>``.
+    and is what the Inform 7 engine then plays, in a process of its own, as it comes from elsewhere.
+    Ids read ``textworld/files/<name>`` and are seen by policies: names should not tell solutions.
+    All files are read, and what is wrong with one is said, when the set is made.
 
     Args:
         source: A mapping from splits to files; or a folder with subfolders ``train``, ``valid``,

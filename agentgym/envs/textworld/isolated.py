@@ -63,6 +63,7 @@ class StoryProcess:
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
+        self._owner = 0
         self._end: weakref.finalize[Any, Any] | None = None
 
     def ask(self, method: str, *arguments: Any) -> Any:
@@ -101,14 +102,18 @@ class StoryProcess:
         self._child = self._end = None
 
     def _started(self) -> subprocess.Popen[bytes]:
-        if self._child is not None and self._child.poll() is not None:
+        # A child answers the process that started it; one forked from that needs its own.
+        if self._child is not None and (
+            self._owner != os.getpid() or self._child.poll() is not None
+        ):
             self.close()
         if self._child is None:
             self._child = subprocess.Popen(
                 [sys.executable, "-c", _CHILD, json.dumps(sys.path)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             )  # fmt: skip
-            self._end = weakref.finalize(self, _end, self._child)
+            self._owner = os.getpid()
+            self._end = weakref.finalize(self, _end, self._child, self._owner)
             _line(self._child, STARTING)
         return self._child
 
@@ -294,8 +299,10 @@ def _readable(source: int, seconds: float) -> bool:
         return bool(selector.select(seconds))
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+def _end(child: subprocess.Popen[bytes], owner: int) -> None:
     """End a child and wait for it, so that neither it nor its pipes are left."""
+    if os.getpid() != owner:
+        return
     child.kill()
     with child:  # closes the pipes and waits
         pass

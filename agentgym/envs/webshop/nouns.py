@@ -118,9 +118,12 @@ def read_table(path: Path) -> NounTable:
         ConfigurationError: The file holds something else.
         DataError: It cannot be read.
     """
-    path = path.expanduser().resolve()
-    stat = path.stat() if path.is_file() else None
-    return _read_table(path, stat and (stat.st_mtime_ns, stat.st_size))
+    path = Path(os.path.abspath(os.path.expanduser(path)))
+    try:
+        stat = path.stat()
+    except (OSError, ValueError):
+        return _read_table(path, None)  # which says what is wrong
+    return _read_table(path, (stat.st_mtime_ns, stat.st_size))
 
 
 @lru_cache(maxsize=4)

@@ -58,10 +58,13 @@ def locate(folder: str | os.PathLike[str], num_products: int | None = None) -> O
     small = num_products is not None and num_products <= SMALL_SET
     order = -1 if small else 1
     root = Path(folder)
-    found = [
-        next((path for name in names[::order] if (path := _file(root, name))), None)
-        for names in (ITEMS, INSTRUCTIONS, HUMAN)
-    ]
+    try:
+        found = [
+            next((path for name in names[::order] if (path := _file(root, name))), None)
+            for names in (ITEMS, INSTRUCTIONS, HUMAN)
+        ]
+    except OSError as error:
+        raise DataError(f"expected a readable folder as data_dir, got {error}") from error
     if found[0] is None or found[1] is None:
         absent = " and ".join(
             " or ".join(names)
@@ -137,6 +140,9 @@ def _seen(folder: Path) -> str:
         return "which does not exist"
     if not folder.is_dir():
         return "which is no folder"
-    names = sorted(path.name for path in folder.iterdir())
+    try:
+        names = sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        return f"which cannot be listed ({error})"
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     return f"which holds {shown or 'nothing'}"

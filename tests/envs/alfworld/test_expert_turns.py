@@ -12,8 +12,10 @@ import pytest
 
 from agentgym.envs.alfworld.env import ALFWorldEnv
 from agentgym.envs.alfworld.experts.lines import EXPERTS
-from agentgym.envs.alfworld.game import TASK_TYPES
+from agentgym.envs.alfworld.game import TASK_TYPES, Game
+from agentgym.envs.alfworld.play import Play
 from tests.envs.alfworld.data import shared_pack
+from tests.envs.alfworld.houses import PLACE, problem
 from trainers.feed import TaskFeed
 
 LONG = 200
@@ -107,6 +109,41 @@ def test_looking_about_costs_no_expert_a_turn_and_walking_about_does() -> None:
         changed.append(env.step(other)[-1]["oracle_turns"])
         env.restore(fork)
     assert max(changed) > left
+
+
+@pytest.mark.parametrize("expert", EXPERTS)
+def test_a_lamp_that_is_on_already_leaves_only_the_walk_to_it(expert: str) -> None:
+    env = make(difficulty="easy", task_types=["look"], expert=expert)
+    ends = set()
+    for index in range(6):
+        _, info = env.reset(options={"split": "train", "index": index})
+        for place in [a for a in info["admissible_actions"] if a.startswith("go to ")]:
+            info = env.step(place)[-1]
+            for action in info["admissible_actions"]:
+                if action.startswith("use "):
+                    info = env.step(action)[-1]
+        assert follow(env, info["oracle_turns"]) >= 1
+        ends.add(str(env.last_action).split()[0])
+    assert ends == {"go", "take"}  # take, where the thing lies beside the lamp
+
+
+def test_what_is_read_without_moving_counts() -> None:
+    """Of three worktops at one place the apple lies on the one that the expert looks at last."""
+    places = [f"(receptacleAtLocation CounterTop_bar_{n} loc_bar_1)" for n in (1, 2, 3)]
+    facts = ["(inReceptacle Apple_bar_1 CounterTop_bar_3)", "(pickupable Apple_bar_1)",
+             "(receptacleAtLocation Fridge_bar_1 loc_bar_2)", "(canContain FridgeType AppleType)",
+             "(objectAtLocation Apple_bar_1 loc_bar_1)", "(atLocation agent1 loc_bar_0)",
+    ]  # fmt: skip
+    worktops = [f"CounterTop_bar_{n}" for n in (1, 2, 3)]
+    types = "(objectType ?o AppleType) (receptacleType ?r FridgeType)"
+    text = problem([*worktops, "Fridge_bar_1"], ["Apple_bar_1"], [*places, *facts],
+                   PLACE.format("", types))  # fmt: skip
+    play = Play(expert="searching")
+    play.start(Game("worktops", TASK_TYPES[0], "FloorPlan1", "put an apple in fridge.", text))
+    play.step("go to countertop 3")
+    assert (play.turns_left(), play.expert_command()) == (5, "examine countertop 2")
+    play.step("examine countertop 1")
+    assert (play.turns_left(), play.expert_command()) == (3, "take apple 1 from countertop 1")
 
 
 def test_score_potential_and_dense_reward_go_by_the_shortest_plan_whoever_the_expert_is() -> None:

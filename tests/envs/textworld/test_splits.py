@@ -94,6 +94,17 @@ def test_settings_with_too_few_games_are_told() -> None:
         deal(settings("simple"), other, 0, lambda *_: game())
 
 
+def test_a_long_search_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    def make(setting: Settings, seed: int, split: str) -> Any:
+        raise NoSuchGame(f"nothing for {seed}")
+
+    with pytest.raises(ConfigurationError, match="64 seeds"):
+        deal(settings("w2-o1-q50"), "train", 0, make)
+    told = [record.getMessage() for record in caplog.records]
+    assert told[0].startswith("3 of 64 seeds gave no game for train 0 of the setting 'w2-o1-q50'")
+    assert len(told) == 4
+
+
 def test_an_unknown_split_is_refused() -> None:
     with pytest.raises(TaskNotFound, match="dev"):
         seed_of("dev", 0)

@@ -23,7 +23,7 @@ from tests.envs.textworld.conftest import Story
 
 pytest.importorskip("textworld", reason="the real engine needs the package textworld")
 
-DAMAGED, HOSTILE = 90, 4
+DAMAGED, HOSTILE = 60, 4
 
 
 def damaged(good: bytes, seed: int) -> bytes:
@@ -166,6 +166,21 @@ def kill(env: TextWorldEnv) -> None:
     assert env._process is not None and env._process._child is not None
     env._process._child.kill()
     env._process._child.wait()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_environment_has_a_process_of_its_own(story: Story) -> None:
+    env = TextWorldEnv(engine="inform7", game_files={"test": [story("w2-o3-q4")]})
+    first = env.reset(seed=0)
+    pid = os.fork()
+    if not pid:
+        try:
+            os._exit(0 if env.reset(seed=0) == first else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert env.step("look")[0].startswith("-= ")
+    env.close()
 
 
 def test_a_process_that_is_killed_costs_one_episode(

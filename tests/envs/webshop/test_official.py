@@ -222,6 +222,13 @@ def test_what_the_folder_lacks_is_said(tmp_path: Path) -> None:
         WebShopEnv(data_dir=str(tmp_path / ITEMS_FILE))
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "x\0y", "/dev/null/x", "/proc/1/mem"])
+def test_paths_that_cannot_be_read_are_named(name: str) -> None:
+    for argument in ({"data_dir": name}, {"nouns": f"{name}.json", "size": 60}):
+        with pytest.raises(DataError, match=r"expected .*(data_dir|JSON file)"):
+            WebShopEnv(**argument)  # type: ignore[arg-type]
+
+
 def test_a_folder_in_the_home_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "shop", ITEMS, INSTRUCTIONS, PEOPLE)
     monkeypatch.setenv("HOME", str(tmp_path))
