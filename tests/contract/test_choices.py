@@ -43,7 +43,10 @@ def test_every_family_and_argument_is_here():
 
 
 @EVERY
-def test_the_expert_wins_in_as_many_turns_as_it_says(configuration):
+def test_the_expert_wins_in_as_many_turns_as_it_says(configuration, request):
+    if configuration.kwargs.get("setting") == "cooking-hard":
+        reason = "TextWorld's policy of a game with several ingredients may grow shorter on the way"
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
     env = configuration.make(max_turns=LONG)
     for info in episodes(configuration, env):
         left = env.tasks.oracle_turns(env.task)
