@@ -104,48 +104,19 @@ def test_the_trainers_process_group_survives() -> None:
         torch.distributed.barrier()
 
 
-class CountingEnvs:
-    """Two slots that answer each action with how many there were, and end after three."""
-
-    num_envs = 2
-
-    def __init__(self) -> None:
-        self.turns = [0, 0]
-        self.actions: list[str] = []
-
-    def reset_slots(self, slots: Any, seeds: Any, options: Any) -> list[tuple[str, dict[str, Any]]]:
-        for slot in slots:
-            self.turns[slot] = 0
-        return [("count to three", self._info()) for _ in slots]
-
-    def step_slots(self, slots: Any, actions: Any) -> list[Any]:
-        self.actions += actions
-        out = []
-        for slot in slots:
-            self.turns[slot] += 1
-            done = self.turns[slot] == 3
-            out.append((f"turn {self.turns[slot]}", 1.0, done, False, self._info()))
-        return out
-
-    @staticmethod
-    def _info() -> dict[str, Any]:
-        return {"task_id": "count/0", "stop_reason": "", "success": False, "score": 0.0}
-
-
 def test_rollouts_keep_the_sampled_tokens() -> None:
-    from trainers.rollouts.chat import TurnTokenizer
+    from tests.trainers import tiny_policy
     from trainers.rollouts.runner import Limits, RolloutRunner
-    from trainers.tiny import TinyConfig, build_model, build_tokenizer
+    from trainers.tiny import TinyConfig
 
-    texts = ["count to three", "turn 1", "turn 2", "turn 3", "one two three"]
-    chat = TurnTokenizer(build_tokenizer(texts))
-    model = build_model(chat.tokenizer, TinyConfig(hidden=64, heads=2, layers=2, context=CONTEXT))
+    chat = tiny_policy.chat()
+    model = tiny_policy.model(size=TinyConfig(hidden=64, heads=2, layers=2, context=CONTEXT))
     with start(model) as engine:
         engine.sync(policy_weights(model), 0)
-        runner = RolloutRunner(CountingEnvs(), chat, engine, Limits(turn_tokens=6))
-        episodes = runner.run([{"index": 0}], group_size=2, horizon=3, seed=1)
-    assert len(episodes) == 2
+        runner = RolloutRunner(tiny_policy.envs(2), chat, engine, Limits(turn_tokens=6))
+        episodes = runner.run(tiny_policy.tasks(2), group_size=2, horizon=3, seed=1)
+    assert len(episodes) == 4
     for episode in episodes:
-        assert len(episode.turns) == 3
+        assert len(episode.turns) == 3 or episode.success
         for turn in episode.turns:
             assert 1 <= len(turn.ids) == len(turn.logprobs) <= 6
