@@ -218,9 +218,8 @@ def train(trainer: MultiTurnTrainer, recorder: Recorder, plan: Plan, display: Di
         recorder.validate(0)
     display.phase("RL", plan.steps, step)
     if step and (recorder.spent or recorder.late):
-        trainer.args.max_steps = (
-            step * plan.updates
-        )  # Only the weights of the checkpoint are wanted.
+        # Only the weights of the checkpoint are wanted.
+        trainer.args.max_steps = step * plan.updates
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
 
 
