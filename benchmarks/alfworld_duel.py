@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 
 from stopwatch import Stopwatch
 
+from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.experts import oracle
-from agentgym.envs.alfworld.game import TASK_TYPES, Game
 from agentgym.envs.alfworld.original.engine import Engine, LocalEngine
 from agentgym.envs.alfworld.original.process import WorkerEngine
 from agentgym.envs.alfworld.original.session import ReferenceSession

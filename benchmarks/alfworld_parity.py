@@ -43,7 +43,7 @@ from alfworld_duel import POLICIES, Arena
 from rich.console import Console
 from rich.progress import track
 
-from agentgym.envs.alfworld.game import TASK_TYPES, Game
+from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
 from agentgym.envs.alfworld.generator import DIFFICULTIES, Knobs, generate
 from agentgym.errors import AgentGymError
 

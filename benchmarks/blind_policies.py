@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from agentgym.core import TextEnv
 from agentgym.registration import FAMILIES, family
 from agentgym.statistics import wilson_ci95
-from trainers.defaults import defaults_for
+from trainers.config.families import defaults_for
 
 SPLIT = "train"
 """Training tasks: what a policy could exploit while it learns."""

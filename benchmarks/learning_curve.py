@@ -26,8 +26,8 @@ from provenance import to_json
 
 from agentgym.evaluation import mean_ci95
 from agentgym.registration import family
-from trainers.defaults import defaults_for
-from trainers.folder import read_jsonl
+from trainers.config.families import defaults_for
+from trainers.output.run_folder import read_jsonl
 
 ARMS = ("scaling", "short", "long")
 COLOURS = {"scaling": "tab:blue", "short": "tab:orange", "long": "tab:green"}
@@ -102,8 +102,8 @@ def prepare(
 ) -> Path:
     """Make a run's folder that begins with the warm start of another."""
     from trainers.cli import parse_config
-    from trainers.folder import RunFolder
-    from trainers.plan import make_plan
+    from trainers.config.plan import make_plan
+    from trainers.output.run_folder import RunFolder
 
     config = parse_config([*arguments(arm, seed, options), "--out", str(folder)])
     opened = RunFolder.open(folder, config, make_plan(config).resolved())

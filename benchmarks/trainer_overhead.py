@@ -14,11 +14,11 @@ from provenance import to_json
 
 from agentgym.vector import TextVectorEnv
 from trainers.algorithms import Batch, advantage, get_preset
+from trainers.models.tiny import build_tokenizer
 from trainers.rollouts.budget import Limits
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion, Sampling
 from trainers.rollouts.runner import RolloutRunner
-from trainers.tiny import build_tokenizer
 
 EPISODES = 128
 HORIZON = 9

@@ -26,9 +26,10 @@ import gymnasium
 from provenance import to_json
 
 import agentgym  # noqa: F401  (registers the ids)
-from agentgym.envs.webshop import nouns, official
-from agentgym.envs.webshop.goals import Goal
-from agentgym.envs.webshop.world import World, official_goals
+from agentgym.envs.webshop.engine import nouns
+from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.index import World, official_goals
+from agentgym.envs.webshop.official import files as official
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
 from agentgym.retrieval import tokenize
 from agentgym.tasks import Task, TaskSet

@@ -26,11 +26,11 @@ from provenance import to_json
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from agentgym.envs.webshop import engine as e
-from agentgym.envs.webshop.compact import short
+from agentgym.envs.webshop.engine import session as e
+from agentgym.envs.webshop.engine.compact import short
+from agentgym.envs.webshop.engine.index import plain_query
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.shop import OBSERVATION_MODES
-from agentgym.envs.webshop.world import plain_query
 
 BARS = {
     "easy": {"oracle": (0.99, 1.0)},

@@ -148,8 +148,8 @@ def measure_queries(options: dict[str, Any]) -> dict[str, float]:
 
 def measure_build(options: dict[str, Any]) -> dict[str, float]:
     """Time the parts of building a large shop."""
-    from agentgym.envs.webshop.catalogue import generate
-    from agentgym.envs.webshop.products import Instruction, parse_product
+    from agentgym.envs.webshop.engine.products import Instruction, parse_product
+    from agentgym.envs.webshop.generator import generate
     from agentgym.retrieval import BM25Index
 
     shop = generate(options["env"]["size"], seed=options["env"].get("catalogue_seed", 0))

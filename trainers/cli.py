@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trainers.config import TrainConfig
+    from trainers.config.schema import TrainConfig
 
 LISTS = ("--env-args", "--template-args")
 """Flags that take a list and may be repeated."""
@@ -85,7 +85,7 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
     import tyro
 
     from agentgym.cli.pairs import add_up
-    from trainers.config import TrainConfig
+    from trainers.config.schema import TrainConfig
 
     given = add_up(sys.argv[1:] if argv is None else argv, LISTS)
     return tyro.cli(TrainConfig, args=list(_switches(given)), prog="agentgym-train")

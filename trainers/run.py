@@ -13,16 +13,16 @@ from typing import Any
 from rich.table import Table
 
 from agentgym.errors import ConfigurationError, require
-from trainers.arms import GREEDY, Arms
-from trainers.config import TrainConfig
-from trainers.curve import write_curve
-from trainers.folder import COMPLETE, RunFolder, write_atomically
-from trainers.plan import Plan, make_plan
-from trainers.policy import check_model
-from trainers.progress import Display
-from trainers.report import ARMS, scaled_text, write_report
+from trainers.config.plan import Plan, make_plan
+from trainers.config.schema import TrainConfig
+from trainers.models.policy import check_model
+from trainers.output.curve import write_curve
+from trainers.output.display import Display
+from trainers.output.report import ARMS, scaled_text, write_report
+from trainers.output.run_folder import COMPLETE, RunFolder, write_atomically
+from trainers.output.verdict import arm_names, gate_remark, steps_remark, verdict, versions
+from trainers.phases.comparison import GREEDY, Arms
 from trainers.rollouts.engines.vllm_process import check_vllm
-from trainers.verdict import arm_names, gate_remark, steps_remark, verdict, versions
 
 PACKAGES = (
     "torch", "transformers", "trl", "peft", "accelerate", "datasets", "matplotlib", "yaml",
@@ -71,7 +71,7 @@ def _one_process() -> None:
         raise ConfigurationError(
             "expected agentgym-train to run in one process, but WORLD_SIZE is "
             f"{os.environ['WORLD_SIZE']}; for several, launch a script of your own around "
-            "trainers.grpo.MultiTurnTrainer with accelerate"
+            "trainers.grpo.trainer.MultiTurnTrainer with accelerate"
         )
 
 
@@ -79,15 +79,15 @@ class _Run:
     """The phases of one run."""
 
     def __init__(self, plan: Plan, folder: RunFolder, display: Display) -> None:
-        from trainers.policy import TINY
-        from trainers.warmstart import imitation_steps
+        from trainers.models.policy import TINY
+        from trainers.phases.warm_start import imitation_steps
 
         self._plan, self._folder, self._display = plan, folder, display
         self._names = arm_names(plan.config.model != TINY, imitation_steps(plan) > 0)
 
     def execute(self) -> dict[str, Any]:
         """Run all phases that are not done yet and write the summary."""
-        from trainers.policy import one_thread, seed_everything
+        from trainers.models.policy import one_thread, seed_everything
 
         _quiet_libraries()
         one_thread()
@@ -109,9 +109,9 @@ class _Run:
 
     def _learn(self, arms: Arms) -> None:
         """Warm start, then reinforcement learning, each evaluated on the panel."""
-        from trainers import reinforce
-        from trainers.card import write_card
-        from trainers.warmstart import warm_start
+        from trainers.output.card import write_card
+        from trainers.phases import reinforcement as reinforce
+        from trainers.phases.warm_start import warm_start
 
         policy = warm_start(self._plan, self._folder, self._display)
         self._folder.note()
@@ -133,8 +133,8 @@ class _Run:
 
     def _evaluate(self, arm: str, arms: Arms, trainer: Any) -> None:
         """Play the panel with the present policy, sampled and greedy, unless that was done."""
-        from trainers.episode_log import EpisodeLog
-        from trainers.reinforce import play
+        from trainers.output.episode_log import EpisodeLog
+        from trainers.phases.reinforcement import play
 
         plan, chat = self._plan, trainer.runner.chat
         only_greedy = plan.config.eval.greedy

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from agentgym.vector.env_slots import Description, EnvFactory, Failure, Seat, Slots
 from agentgym.vector.limits import CLOSE_SECONDS, Limits, overdue
 from agentgym.vector.members import words
-from agentgym.vector.slots import Description, EnvFactory, Failure, Seat, Slots
 
 THREAD_NAME = "agentgym-slots"
 """Name of the threads of the thread back end."""

@@ -14,8 +14,8 @@ from multiprocessing import Pipe
 from typing import Any, NamedTuple
 
 from agentgym.errors import EnvFailure, NotSupported
+from agentgym.vector.env_slots import Description, Mistake
 from agentgym.vector.limits import Limits, overdue
-from agentgym.vector.slots import Description, Mistake
 from agentgym.vector.worker import PIECEWISE, Board, unreadable
 
 START_SECONDS = 120.0

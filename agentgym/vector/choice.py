@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from agentgym.errors import ConfigurationError
 from agentgym.vector.backends import Backend, InProcess, Threads
+from agentgym.vector.env_slots import EnvFactory
 from agentgym.vector.limits import Limits
 from agentgym.vector.process import Processes
-from agentgym.vector.slots import EnvFactory
 
 BACKENDS = ("inprocess", "thread", "process")
 THREADS = 32

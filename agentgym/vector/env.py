@@ -18,9 +18,9 @@ from agentgym.options import check_seed
 from agentgym.registration import family
 from agentgym.vector import infos as _infos
 from agentgym.vector.choice import make_backend
+from agentgym.vector.env_slots import EnvFactory, Spec
 from agentgym.vector.limits import Limits
-from agentgym.vector.rollout import RolloutFace
-from agentgym.vector.slots import EnvFactory, Spec
+from agentgym.vector.slot_api import RolloutFace
 
 OPTIONS = ("backend", "workers", "step_timeout", "reset_timeout", "autoreset_mode")
 """Keyword arguments of :class:`TextVectorEnv`, told apart from those of its environments."""

@@ -21,9 +21,9 @@ import cloudpickle
 
 from agentgym.errors import EnvFailure
 from agentgym.vector.child import Answer, Child, WorkerLost
+from agentgym.vector.env_slots import Description, EnvFactory, Failure
 from agentgym.vector.history import Called, History
 from agentgym.vector.limits import CLOSE_SECONDS, Limits
-from agentgym.vector.slots import Description, EnvFactory, Failure
 
 logger = logging.getLogger(__name__)
 

@@ -19,10 +19,10 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from agentgym.errors import EnvFailure
+from agentgym.vector.env_slots import Failure, Mistake, Slots
 from agentgym.vector.history import Meter
 from agentgym.vector.limits import Limits
 from agentgym.vector.members import words
-from agentgym.vector.slots import Failure, Mistake, Slots
 
 ORPHAN_SECONDS = 1.0
 PIECEWISE = "piecewise"

@@ -17,16 +17,16 @@ import gymnasium
 import pytest
 
 from agentgym.core import TextEnv
+from agentgym.envs.alfworld import active_game as play
 from agentgym.envs.alfworld import env as alfworld
-from agentgym.envs.alfworld import play
 from agentgym.envs.alfworld.experts.lines import EXPERTS
 from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
 from agentgym.envs.textworld import env as textworld
+from agentgym.envs.textworld.generator.settings import CHALLENGES, DEFAULT, NAMED
 from agentgym.envs.textworld.rewards import REWARDS
-from agentgym.envs.textworld.settings import CHALLENGES, DEFAULT, NAMED
-from agentgym.envs.webshop import reward as webshop_reward
 from agentgym.envs.webshop import shop
-from agentgym.envs.webshop.catalogue import DIFFICULTIES as SHOPS
+from agentgym.envs.webshop.engine import reward as webshop_reward
+from agentgym.envs.webshop.generator import DIFFICULTIES as SHOPS
 from agentgym.registration import family
 
 FEW = {"train": 12, "valid": 4, "test": 6}

@@ -12,7 +12,7 @@ from tests.trainers import toy_runs
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a finished run of ``toy_runs.SETTINGS``; do not change anything in it."""
-    from trainers.progress import Display
+    from trainers.output.display import Display
     from trainers.run import train
 
     folder = tmp_path_factory.mktemp("runs") / "whole"

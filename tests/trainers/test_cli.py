@@ -18,7 +18,7 @@ import pytest
 from tests.toy import ToyEnv, ToyTasks
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config, storage_problem
-from trainers.folder import RunFolder
+from trainers.output.run_folder import RunFolder
 
 QUICK = {"steps": 2, "sft__max_steps": 20, "eval__every": 0, "eval__tasks": 12}
 
@@ -329,14 +329,14 @@ def test_an_environment_that_breaks_in_training_is_one_sentence_and_can_be_mende
     """After the baselines no episode can be played any more; then somebody repairs it."""
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr("trainers.arms.Arms.add_baselines", broken_after(patch, ToyEnv))
+        patch.setattr("trainers.phases.comparison.Arms.add_baselines", broken_after(patch, ToyEnv))
         assert main(toy_runs.arguments(out, **QUICK)) == 2
     assert "failed; first: RuntimeError: cut" in sentence(capsys)
     assert main(toy_runs.arguments(out, "--resume", **QUICK)) == 0
 
 
 def broken_after(patch: pytest.MonkeyPatch, env: type):
-    from trainers.arms import Arms
+    from trainers.phases.comparison import Arms
 
     original = Arms.add_baselines
 

@@ -18,8 +18,8 @@ from agentgym.errors import ConfigurationError
 from agentgym.statistics import paired_difference, scaled
 from tests.toy import TOY_ID, ToyTasks
 from tests.trainers import toy_runs
-from trainers.folder import LOCK, RunFolder
-from trainers.progress import Display
+from trainers.output.display import Display
+from trainers.output.run_folder import LOCK, RunFolder
 from trainers.run import train
 
 ARMS = ("random", "sft", "rl", "oracle")

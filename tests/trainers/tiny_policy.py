@@ -13,9 +13,10 @@ import torch
 
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
-from trainers.demonstrations import demonstrate
+from trainers.config.schema import TinyConfig
+from trainers.models.tiny import build_model, build_tokenizer
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.tiny import TinyConfig, build_model, build_tokenizer
+from trainers.rollouts.demonstrations import demonstrate
 
 torch.set_num_threads(1)
 

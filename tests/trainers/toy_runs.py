@@ -20,7 +20,7 @@ from agentgym.outcome import Outcome
 from agentgym.tasks import Task
 from tests.toy import TOY_ID, ToyEnv
 from trainers.cli import parse_config
-from trainers.config import TrainConfig
+from trainers.config.schema import TrainConfig
 
 ROOT = Path(__file__).parents[2]
 FLAKY_ID = "agentgym-test/Flaky-v0"
@@ -219,7 +219,7 @@ def _die_at(moment: str) -> None:
     """Arrange for SIGKILL right after a record has been written."""
     import signal
 
-    from trainers.folder import RunFolder
+    from trainers.output.run_folder import RunFolder
 
     phase, _, step = moment.partition(":")
     log = RunFolder.log

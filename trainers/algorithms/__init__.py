@@ -5,8 +5,8 @@ The torch trainer consumes three arrays from here: advantages, loss coefficients
 
 from __future__ import annotations
 
+from trainers.algorithms.advantage import Key, Term, Whiten, advantage
 from trainers.algorithms.batch import Batch, EndReason, Level
-from trainers.algorithms.credit import Key, Term, Whiten, advantage
 from trainers.algorithms.filters import (
     Filter,
     FlaggedTurns,

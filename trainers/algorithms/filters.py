@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.batch import Batch, EndReason
-from trainers.algorithms.credit import Term, advantage
 from trainers.algorithms.segments import (
     BoolArray,
     FloatArray,

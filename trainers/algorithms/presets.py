@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
+from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.batch import EndReason
-from trainers.algorithms.credit import Term, Whiten
 from trainers.algorithms.filters import HarnessEndings, TopVariance, ZeroVariance
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.recipe import Preset

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Literal, TypeGuard
 
-from trainers.algorithms.credit import Key, Term, Whiten
+from trainers.algorithms.advantage import Key, Term, Whiten
 from trainers.algorithms.filters import Filter, TopVariance, ZeroVariance
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.sampling import EntropyBrancher, PolicyPool

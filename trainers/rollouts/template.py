@@ -50,7 +50,7 @@ class ChatTemplate:
         if not getattr(tokenizer, "chat_template", None):
             raise ConfigurationError(
                 "expected a tokenizer with a chat_template, got none: use an instruct model or set "
-                "tokenizer.chat_template (trainers.tiny.CHAT_TEMPLATE is an append-only one)."
+                "tokenizer.chat_template (trainers.models.tiny.CHAT_TEMPLATE only appends)."
             )
         self.tokenizer = tokenizer
         self._kwargs = dict(kwargs or {})

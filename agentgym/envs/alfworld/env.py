@@ -9,9 +9,9 @@ import numpy as np
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
+from agentgym.envs.alfworld.active_game import ENGINES, Play
 from agentgym.envs.alfworld.engine.text import BANNER
 from agentgym.envs.alfworld.game_tasks import one_of
-from agentgym.envs.alfworld.play import ENGINES, Play
 from agentgym.envs.alfworld.tasks import open_tasks
 from agentgym.errors import ConfigurationError
 from agentgym.hooks import finite

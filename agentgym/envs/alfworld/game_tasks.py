@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentgym.caching import BoundedCache
+from agentgym.envs.alfworld.engine.game import Game, digest
 from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.experts.expert_turns import by_length, plan_length, plan_lengths
 from agentgym.envs.alfworld.experts.lines import EXPERTS
-from agentgym.envs.alfworld.experts.plans import by_length, plan_length, plan_lengths
-from agentgym.envs.alfworld.game import Game, digest
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.tasks import Task, TaskSet
 

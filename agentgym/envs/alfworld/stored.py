@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import caching
-from agentgym.envs.alfworld.game import digest
+from agentgym.envs.alfworld.engine.game import digest
 
 
 def cache_path(kind: str, name: str) -> Path:

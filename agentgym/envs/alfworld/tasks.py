@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game, digest
 from agentgym.envs.alfworld.experts.lines import EXPERTS
-from agentgym.envs.alfworld.game import TASK_TYPES, Game, digest
 from agentgym.envs.alfworld.game_tasks import ALIASES, ORDERS, GameTasks, one_of
 from agentgym.envs.alfworld.generator import (
     GENERATOR_VERSION,

@@ -7,12 +7,19 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from agentgym.envs.textworld.settings import CHALLENGES, DEFAULT, REFUSED, SHORT, Settings, settings
+from agentgym.envs.textworld.generator.settings import (
+    CHALLENGES,
+    DEFAULT,
+    REFUSED,
+    SHORT,
+    Settings,
+    settings,
+)
 from agentgym.envs.textworld.tasks import GameSet, GameTasks
 from agentgym.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from agentgym.envs.textworld.files import Source
+    from agentgym.envs.textworld.games.files import Source
 
 FILES_HORIZON = 50
 """Turn budget of games from files."""
@@ -98,6 +105,6 @@ def task_set(
             f"expected no knobs with game_files, got {', '.join([*knobs, 'games'][:3])}; the files "
             "are what they are"
         )
-    from agentgym.envs.textworld.files import FileTasks
+    from agentgym.envs.textworld.games.files import FileTasks
 
     return FileTasks(game_files, native=native), FILES_HORIZON

@@ -10,18 +10,18 @@ import numpy as np
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
 from agentgym.envs.textworld.arguments import check_knobs, flag, task_set
-from agentgym.envs.textworld.engine import GameSession
+from agentgym.envs.textworld.engine.protocol import GameSession
+from agentgym.envs.textworld.engine.sanitise import read_command
+from agentgym.envs.textworld.generator.settings import Settings
 from agentgym.envs.textworld.rewards import Status, check_reward, potential, progress, value
-from agentgym.envs.textworld.sanitise import read_command
-from agentgym.envs.textworld.settings import Settings
 from agentgym.errors import ConfigurationError
 from agentgym.options import arguments
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
 
 if TYPE_CHECKING:
-    from agentgym.envs.textworld.files import Source
-    from agentgym.envs.textworld.isolated import StoryProcess
+    from agentgym.envs.textworld.games.files import Source
+    from agentgym.envs.textworld.original.isolated import StoryProcess
 
 ENGINES = ("native", "inform7")
 """Names of the engines."""
@@ -45,11 +45,11 @@ class TextWorldEnv(TextEnv):
     Args:
         setting: A named setting such as ``w2-o3-q4``, a challenge (``custom``, ``coin_collector``,
             ``treasure_hunter``, ``simple``, ``cooking``), or a
-            :class:`~agentgym.envs.textworld.knobs.Settings`.
+            :class:`~agentgym.envs.textworld.generator.config.Settings`.
         challenge: The challenge, where ``setting`` is not given.
         games: Number of games by split, or of the train split; None is what the setting offers.
         game_files: Game files of one's own, in place of a setting; see
-            :class:`~agentgym.envs.textworld.files.FileTasks`.
+            :class:`~agentgym.envs.textworld.games.files.FileTasks`.
         engine: ``native``, the same games in pure Python, or ``inform7``, TextWorld's own story
             files in their interpreter (needs the ``textworld`` package).
         reward: ``sparse`` (1 for a won game), ``score`` (the game's points as they come) or
@@ -58,9 +58,10 @@ class TextWorldEnv(TextEnv):
         inventory: Whether each observation ends with what the player carries.
         show_admissible: Whether each observation ends with the admissible commands.
         max_turns: Turn budget; None is what suits the setting, and 50 for game files.
-        **kwargs: Knobs of the challenge (see :mod:`agentgym.envs.textworld.challenges`), and
-            arguments of :class:`~agentgym.core.TextEnv`; ``split`` is by default the first that
-            there is, which with game files need not be ``train``.
+        **kwargs: Knobs of the challenge (see
+            :mod:`agentgym.envs.textworld.generator.challenges`), and arguments of
+            :class:`~agentgym.core.TextEnv`; ``split`` is by default the first that there is, which
+            with game files need not be ``train``.
 
     Raises:
         ConfigurationError: A value is out of range or contradicts another.
@@ -282,15 +283,15 @@ class TextWorldEnv(TextEnv):
         """Start the engine on a task's game."""
         # Imported here, as making an environment should be quick, and one engine is enough.
         if self.engine == "inform7" and self._games.foreign:
-            from agentgym.envs.textworld.isolated import IsolatedSession, StoryProcess
+            from agentgym.envs.textworld.original.isolated import IsolatedSession, StoryProcess
 
             self._process = self._process or StoryProcess()
             return IsolatedSession(self._games.story(task), self._process)
         if self.engine == "inform7":
-            from agentgym.envs.textworld.inform7 import InformSession
+            from agentgym.envs.textworld.original.inform7 import InformSession
 
             return InformSession(self._games.story(task))
-        from agentgym.envs.textworld.native_session import NativeSession
+        from agentgym.envs.textworld.engine.session import NativeSession
 
         return NativeSession(self._games.game(task))
 

@@ -16,8 +16,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentgym.envs.textworld.generate import Game, NoSuchGame, make_game
-from agentgym.envs.textworld.knobs import Settings
+from agentgym.envs.textworld.generator.config import Settings
+from agentgym.envs.textworld.generator.generate import Game, NoSuchGame, make_game
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.tasks import SPLITS, canonical_json
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from agentgym.envs.textworld.bundled import bundled
-from agentgym.envs.textworld.generate import Game, plan
-from agentgym.envs.textworld.knobs import Settings
-from agentgym.envs.textworld.settings import DEFAULT, settings
+from agentgym.envs.textworld.games.bundled import bundled
+from agentgym.envs.textworld.games.store import GameStore
+from agentgym.envs.textworld.generator.config import Settings
+from agentgym.envs.textworld.generator.generate import Game, plan
+from agentgym.envs.textworld.generator.settings import DEFAULT, settings
 from agentgym.envs.textworld.splits import MOST_GAMES, place_of, seed_of
-from agentgym.envs.textworld.store import GameStore
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.tasks import SPLITS, Task, TaskSet, canonical_json
 

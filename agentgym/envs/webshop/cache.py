@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentgym.caching import cache_folder, check_folder, save_folder
-from agentgym.envs.webshop.world import World
+from agentgym.envs.webshop.engine.index import World
 from agentgym.errors import DataError
 
 VERSION = 2

@@ -10,13 +10,15 @@ import numpy as np
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
-from agentgym.envs.webshop import commands, compact, engine, pages
-from agentgym.envs.webshop.careful import CarefulExpert
-from agentgym.envs.webshop.catalogue import Difficulty
 from agentgym.envs.webshop.checks import choice, flag
-from agentgym.envs.webshop.commands import Command, line
-from agentgym.envs.webshop.engine import Session
-from agentgym.envs.webshop.nouns import NounSource
+from agentgym.envs.webshop.engine import commands, compact, pages
+from agentgym.envs.webshop.engine import session as engine
+from agentgym.envs.webshop.engine.commands import Command, line
+from agentgym.envs.webshop.engine.index import World, plain_query
+from agentgym.envs.webshop.engine.nouns import NounSource
+from agentgym.envs.webshop.engine.session import Session
+from agentgym.envs.webshop.experts.careful import CarefulExpert
+from agentgym.envs.webshop.generator import Difficulty
 from agentgym.envs.webshop.shop import (
     OBSERVATION_MODES,
     Shop,
@@ -26,7 +28,6 @@ from agentgym.envs.webshop.shop import (
     page_size,
 )
 from agentgym.envs.webshop.tasks import GOALS_PER_PRODUCT
-from agentgym.envs.webshop.world import World, plain_query
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task, TaskSet

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from agentgym.envs.webshop.catalogue import Catalogue, Request
-from agentgym.envs.webshop.goals import Goal
+from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.generator import Catalogue, Request
 from agentgym.errors import ConfigurationError
 
 GOALS_PER_PRODUCT = 4

@@ -11,10 +11,16 @@ from functools import partial
 from typing import Any
 
 from agentgym.caching import BoundedCache
-from agentgym.envs.webshop import official
 from agentgym.envs.webshop.cache import cached
-from agentgym.envs.webshop.careful import CarefulExpert
-from agentgym.envs.webshop.catalogue import (
+from agentgym.envs.webshop.checks import choice, flag, whole
+from agentgym.envs.webshop.engine.goals import Goal, generated_goals
+from agentgym.envs.webshop.engine.index import HITS, World, official_goals
+from agentgym.envs.webshop.engine.nouns import BUILTIN, NounSource, cache_key, freeze, of_item
+from agentgym.envs.webshop.engine.products import Instruction, Product
+from agentgym.envs.webshop.engine.reward import MODES
+from agentgym.envs.webshop.experts.careful import CarefulExpert
+from agentgym.envs.webshop.experts.oracle import Expert
+from agentgym.envs.webshop.generator import (
     MAX_SIZE,
     MIN_SIZE,
     Catalogue,
@@ -22,20 +28,14 @@ from agentgym.envs.webshop.catalogue import (
     difficulty,
     generate,
 )
-from agentgym.envs.webshop.catalogue import VERSION as GENERATOR
-from agentgym.envs.webshop.checks import choice, flag, whole
-from agentgym.envs.webshop.goals import Goal, generated_goals
-from agentgym.envs.webshop.nouns import BUILTIN, NounSource, cache_key, freeze, of_item
-from agentgym.envs.webshop.oracle import Expert
-from agentgym.envs.webshop.products import Instruction, Product
-from agentgym.envs.webshop.reward import MODES
+from agentgym.envs.webshop.generator import VERSION as GENERATOR
+from agentgym.envs.webshop.official import files as official
 from agentgym.envs.webshop.tasks import (
     GOALS_PER_PRODUCT,
     SPLIT_MODES,
     generated_tasks,
     listed_tasks,
 )
-from agentgym.envs.webshop.world import HITS, World, official_goals
 from agentgym.errors import ConfigurationError
 from agentgym.tasks import Task, TaskSet
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from agentgym.caching import BoundedCache
-from agentgym.envs.webshop.goals import Goal
-from agentgym.envs.webshop.products import Product
+from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.products import Product
 from agentgym.errors import DataError
 from agentgym.retrieval.postings import read_array
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from agentgym.envs.webshop.catalogue import Catalogue
-from agentgym.envs.webshop.goals import Goal
+from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.generator import Catalogue
 from agentgym.envs.webshop.pools import GOALS_PER_PRODUCT, GeneratedPool, GoalPool, ListedPool
 from agentgym.envs.webshop.splits import Split, official_splits, product_splits
 from agentgym.errors import ConfigurationError, TaskNotFound
@@ -172,7 +172,7 @@ def listed_tasks(
     Args:
         key: Name of the shop in task ids.
         goals: For ``product``, the goals to keep; for ``official-index``, all goals in the
-            original's order (:func:`agentgym.envs.webshop.goals.shuffled`).
+            original's order (:func:`agentgym.envs.webshop.engine.goals.shuffled`).
         split_mode: ``product`` or ``official-index``.
         plan_length: Gives the length of the expert's plan for a goal.
         old_key: Name of the shop in ids of older records; None if it was the same.

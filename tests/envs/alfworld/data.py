@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.alfworld.game import Game
+from agentgym.envs.alfworld.engine.game import Game
 from agentgym.envs.alfworld.generator import Knobs, generate, trial_folder
 from agentgym.envs.alfworld.generator.folders import task_parameters
 

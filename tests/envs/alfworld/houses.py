@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 
 from agentgym.envs.alfworld.engine.actions import Action, local_actions, perform
+from agentgym.envs.alfworld.engine.game import Game
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.state import State
-from agentgym.envs.alfworld.game import Game
 
 RECEPTACLES = ("SinkBasin", "Microwave", "Fridge", "Cabinet", "CounterTop", "Drawer")
 OBJECTS = ("Apple", "Knife", "ButterKnife", "Plate", "Bowl")

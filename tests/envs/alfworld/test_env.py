@@ -11,11 +11,11 @@ import gymnasium
 import pytest
 
 from agentgym.core import TextEnv
+from agentgym.envs.alfworld.active_game import Play
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.env import ALFWorldEnv
 from agentgym.envs.alfworld.generator import Knobs, generate, trial_folder
 from agentgym.envs.alfworld.official.packs import Pack
-from agentgym.envs.alfworld.play import Play
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.outcome import total
 from agentgym.rewards import Potential

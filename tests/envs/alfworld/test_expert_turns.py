@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from agentgym.envs.alfworld.active_game import Play
+from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
 from agentgym.envs.alfworld.env import ALFWorldEnv
 from agentgym.envs.alfworld.experts.lines import EXPERTS
-from agentgym.envs.alfworld.game import TASK_TYPES, Game
-from agentgym.envs.alfworld.play import Play
 from tests.envs.alfworld.data import shared_pack
 from tests.envs.alfworld.houses import PLACE, problem
-from trainers.feed import TaskFeed
+from trainers.rollouts.task_sampler import TaskFeed
 
 LONG = 200
 """Turns that are enough for every expert."""

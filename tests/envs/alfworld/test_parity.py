@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.alfworld.game import TASK_TYPES, Game
+from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
 from agentgym.envs.alfworld.generator import Knobs, generate
 from agentgym.envs.alfworld.official.packs import read_pack
 from tests.envs.alfworld.tiny import IMPOSSIBLE, PLAN, TINY, needs_alfworld

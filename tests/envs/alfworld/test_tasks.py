@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agentgym.envs.alfworld import tasks as tasks_module
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.experts import plans
+from agentgym.envs.alfworld.experts import expert_turns as plans
 from agentgym.envs.alfworld.game_tasks import GameTasks
 from agentgym.envs.alfworld.generator import HELD_OUT, Knobs, generate, trial_folder
 from agentgym.envs.alfworld.tasks import HouseholdTasks, OfficialTasks, open_tasks

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.textworld.settings import settings
+from agentgym.envs.textworld.generator.settings import settings
 from agentgym.envs.textworld.tasks import GameTasks
 
 Story = Callable[..., Path]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.envs.textworld.generate import MOST_SEEDS, NoSuchGame
-from agentgym.envs.textworld.knobs import Settings
-from agentgym.envs.textworld.settings import settings
+from agentgym.envs.textworld.generator.config import Settings
+from agentgym.envs.textworld.generator.generate import MOST_SEEDS, NoSuchGame
+from agentgym.envs.textworld.generator.settings import settings
 from agentgym.envs.textworld.splits import (
     MOST_GAMES,
     SEEDS,

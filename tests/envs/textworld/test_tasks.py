@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.textworld import store, tasks
-from agentgym.envs.textworld.bundled import SIZES
-from agentgym.envs.textworld.files import FileTasks, read_file
-from agentgym.envs.textworld.generate import plan
-from agentgym.envs.textworld.settings import settings
+from agentgym.envs.textworld import tasks
+from agentgym.envs.textworld.games import store
+from agentgym.envs.textworld.games.bundled import SIZES
+from agentgym.envs.textworld.games.files import FileTasks, read_file
+from agentgym.envs.textworld.generator.generate import plan
+from agentgym.envs.textworld.generator.settings import settings
 from agentgym.envs.textworld.splits import SEEDS
 from agentgym.envs.textworld.tasks import GameTasks, digest
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound

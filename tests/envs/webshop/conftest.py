@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.webshop.nouns import builtin
-from agentgym.envs.webshop.world import World, official_goals
+from agentgym.envs.webshop.engine.index import World, official_goals
+from agentgym.envs.webshop.engine.nouns import builtin
 
 
 def make_item(number: int, **changes: Any) -> dict[str, Any]:

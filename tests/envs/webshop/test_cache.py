@@ -17,7 +17,7 @@ import pytest
 
 from agentgym.caching import check_folder
 from agentgym.envs.webshop import cache
-from agentgym.envs.webshop.world import World
+from agentgym.envs.webshop.engine.index import World
 
 NOBODY = 65534
 QUERIES = ("running shoes", "table lamps", "feature 7: breathable navy", "model 3", "zzz")

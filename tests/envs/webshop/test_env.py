@@ -22,14 +22,14 @@ import pytest
 import agentgym  # noqa: F401
 from agentgym.actions import GRAMMARS
 from agentgym.cli import main
-from agentgym.envs.webshop import official
-from agentgym.envs.webshop.catalogue import generate
-from agentgym.envs.webshop.catalogue.write import write
+from agentgym.envs.webshop.engine.index import World, official_goals
+from agentgym.envs.webshop.engine.reward import MODES
 from agentgym.envs.webshop.env import WebShopEnv
-from agentgym.envs.webshop.reward import MODES
+from agentgym.envs.webshop.generator import generate
+from agentgym.envs.webshop.generator.write import write
+from agentgym.envs.webshop.official import files as official
 from agentgym.envs.webshop.shop import EXPERTS
 from agentgym.envs.webshop.tasks import listed_tasks
-from agentgym.envs.webshop.world import World, official_goals
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.tasks import Task, TaskList
 from tests.envs.webshop.conftest import INSTRUCTIONS, ITEMS, make_item

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.webshop.catalogue import generate
-from agentgym.envs.webshop.catalogue.write import write
-from agentgym.envs.webshop.official import locate, read_instructions, read_items
-from agentgym.envs.webshop.world import World, official_goals
+from agentgym.envs.webshop.engine.index import World, official_goals
+from agentgym.envs.webshop.generator import generate
+from agentgym.envs.webshop.generator.write import write
+from agentgym.envs.webshop.official.files import locate, read_instructions, read_items
 from tests.envs.webshop.conftest import shared_data
 
 SCRIPT = Path(__file__).resolve().parents[3] / "benchmarks" / "webshop_parity.py"

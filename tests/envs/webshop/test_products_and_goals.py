@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.envs.webshop.goals import (
+from agentgym.envs.webshop.engine.goals import (
     Goal,
     generated_goals,
     human_goals,
@@ -18,9 +18,15 @@ from agentgym.envs.webshop.goals import (
     shuffled,
     synthetic_goals,
 )
-from agentgym.envs.webshop.nouns import NounTable, builtin, extractor, freeze
-from agentgym.envs.webshop.products import Instruction, Product, parse_prices, parse_product, usable
-from agentgym.envs.webshop.world import World
+from agentgym.envs.webshop.engine.index import World
+from agentgym.envs.webshop.engine.nouns import NounTable, builtin, extractor, freeze
+from agentgym.envs.webshop.engine.products import (
+    Instruction,
+    Product,
+    parse_prices,
+    parse_product,
+    usable,
+)
 from agentgym.errors import ConfigurationError, DataError
 from tests.envs.webshop.conftest import INSTRUCTIONS, ITEMS, make_item
 

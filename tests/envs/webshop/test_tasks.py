@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.envs.webshop.catalogue import DIFFICULTIES, Catalogue, generate
-from agentgym.envs.webshop.catalogue.write import write
+from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.env import WebShopEnv
-from agentgym.envs.webshop.goals import Goal
+from agentgym.envs.webshop.generator import DIFFICULTIES, Catalogue, generate
+from agentgym.envs.webshop.generator.write import write
 from agentgym.envs.webshop.pools import GeneratedPool, ListedPool, to_goal
 from agentgym.envs.webshop.tasks import ShopTasks, generated_tasks, listed_tasks
 from agentgym.errors import ConfigurationError, TaskNotFound
@@ -24,7 +24,7 @@ from agentgym.errors import ConfigurationError, TaskNotFound
 GOLDEN_PANEL = "6d669cd3e777aa037ebfde00eaa39f5ae61f3a87d7b9c4ca3703b818536184b1"
 
 _PANEL = """
-from agentgym.envs.webshop.catalogue import generate
+from agentgym.envs.webshop.generator import generate
 from agentgym.envs.webshop.tasks import generated_tasks
 print(generated_tasks(generate(1000, "medium", 0)).panel("test", 100).sha256)
 """

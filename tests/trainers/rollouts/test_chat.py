@@ -7,9 +7,9 @@ import trl
 
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
+from trainers.models.tiny import CHAT_TEMPLATE
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.template import ChatTemplate
-from trainers.tiny import CHAT_TEMPLATE
 
 REWRITES = CHAT_TEMPLATE.replace("{{ m['content'] }}", "{{ messages|length }}{{ m['content'] }}")
 CHATML = (

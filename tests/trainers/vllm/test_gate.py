@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.trainers import toy_runs
-from trainers.folder import RunFolder
-from trainers.gate import Gate
-from trainers.plan import make_plan
-from trainers.progress import Display
-from trainers.warmstart import warm_start
+from trainers.config.plan import make_plan
+from trainers.output.display import Display
+from trainers.output.run_folder import RunFolder
+from trainers.phases.gate import Gate
+from trainers.phases.warm_start import warm_start
 
 
 def test_the_gate_plays_on_vllm_with_the_weights_of_the_moment(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentgym.envs.alfworld.engine.formulas import Entities, compile_goal
+from agentgym.envs.alfworld.engine.game import Game
 from agentgym.envs.alfworld.engine.goals import Goal
 from agentgym.envs.alfworld.engine.pddl import parse_problem
 from agentgym.envs.alfworld.engine.state import NOBODY, State
-from agentgym.envs.alfworld.game import Game
 from agentgym.errors import DataError
 
 KNIVES = ("knifetype", "butterknifetype")

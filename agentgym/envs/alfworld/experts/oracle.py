@@ -1,6 +1,6 @@
 """The expert: the fewest commands that fulfil the goal, from any state, without a planner.
 
-The goal is read as errands (:mod:`agentgym.envs.alfworld.experts.courier`): what must be where,
+The goal is read as errands (:mod:`agentgym.envs.alfworld.experts.plan_search`): what must be where,
 treated how, what must be in hand, and which lamp must be on next to the agent. This covers all task
 types of ALFWorld and their sliced variants. Plans for goals that say more are checked by carrying
 them out.
@@ -16,9 +16,9 @@ from agentgym.envs.alfworld.engine.goals import FLUENTS, Query
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.engine.state import NOBODY, State
-from agentgym.envs.alfworld.experts.courier import Courier
-from agentgym.envs.alfworld.experts.errands import Errand, Point, Visit
-from agentgym.envs.alfworld.experts.wants import TREATMENTS, Want, domain, read_wants
+from agentgym.envs.alfworld.experts.goal_requirements import TREATMENTS, Want, domain, read_wants
+from agentgym.envs.alfworld.experts.plan_search import Courier
+from agentgym.envs.alfworld.experts.subgoals import Errand, Point, Visit
 
 
 def plan(session: Session) -> tuple[str, ...] | None:

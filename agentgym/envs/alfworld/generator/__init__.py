@@ -1,8 +1,8 @@
 """Seeded households: unlimited ALFWorld games without any data or package of the original."""
 
+from agentgym.envs.alfworld.generator.config import DIFFICULTIES, SHORT_NAMES, Knobs, full_names
 from agentgym.envs.alfworld.generator.folders import trial_folder, write_game
 from agentgym.envs.alfworld.generator.households import GENERATOR_VERSION, generate, set_name
-from agentgym.envs.alfworld.generator.knobs import DIFFICULTIES, SHORT_NAMES, Knobs, full_names
 from agentgym.envs.alfworld.generator.rooms import HELD_OUT, SPLIT_ROOMS
 
 __all__ = [

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.alfworld.game import Game
+from agentgym.envs.alfworld.engine.game import Game
 from agentgym.envs.alfworld.original.package import UNNAMED_TASK, package_texts
 from agentgym.errors import DataError
 

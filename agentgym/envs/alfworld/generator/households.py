@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from agentgym.envs.alfworld.game import Game
+from agentgym.envs.alfworld.engine.game import Game
+from agentgym.envs.alfworld.generator.config import Knobs
 from agentgym.envs.alfworld.generator.draw import Draw
-from agentgym.envs.alfworld.generator.knobs import Knobs
 from agentgym.envs.alfworld.generator.layout import Layout, furnish
 from agentgym.envs.alfworld.generator.problem import problem, sentence
 from agentgym.envs.alfworld.generator.rooms import SPLIT_ROOMS, kind_of, numbers, room

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from agentgym.envs.alfworld.generator.config import Knobs, Span, ends
 from agentgym.envs.alfworld.generator.draw import Draw
-from agentgym.envs.alfworld.generator.knobs import Knobs, Span, ends
 from agentgym.envs.alfworld.generator.rooms import Receptacle, Room
 from agentgym.envs.alfworld.generator.tables import (
     APPLIANCES,

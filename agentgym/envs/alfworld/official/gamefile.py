@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.game import TASK_TYPES, Game
 from agentgym.errors import DataError
 
 LARGEST_GAME = 8 << 20

@@ -17,7 +17,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from agentgym.envs.alfworld import stored
-from agentgym.envs.alfworld.game import TASK_TYPES, digest
+from agentgym.envs.alfworld.engine.game import TASK_TYPES, digest
 from agentgym.envs.alfworld.official.gamefile import (
     check_playable,
     read_game,

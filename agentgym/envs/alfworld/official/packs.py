@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.envs.alfworld import stored
-from agentgym.envs.alfworld.game import TASK_TYPES, Game, digest
+from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game, digest
 from agentgym.envs.alfworld.official.gamefile import (
     check_playable,
     checked_problem,

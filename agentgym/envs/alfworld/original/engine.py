@@ -12,7 +12,7 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agentgym.envs.alfworld.game import Game
+from agentgym.envs.alfworld.engine.game import Game
 from agentgym.envs.alfworld.original.package import (
     UNNAMED_TASK,
     package_texts,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agentgym.envs.alfworld.game import Game
+from agentgym.envs.alfworld.engine.game import Game
 from agentgym.envs.alfworld.original.engine import (
     Engine,
     EngineBusy,

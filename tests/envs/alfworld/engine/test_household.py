@@ -7,9 +7,9 @@ import pickle
 
 import pytest
 
+from agentgym.envs.alfworld.engine.game import Game
 from agentgym.envs.alfworld.engine.household import Household, player_names
 from agentgym.envs.alfworld.engine.session import Session
-from agentgym.envs.alfworld.game import Game
 from agentgym.errors import DataError
 from tests.envs.alfworld.houses import house, problem
 from tests.envs.alfworld.tiny import IMPOSSIBLE, PROBLEM, TINY

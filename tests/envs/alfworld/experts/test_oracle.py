@@ -8,10 +8,10 @@ import random
 
 import pytest
 
+from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.experts.oracle import plan
-from agentgym.envs.alfworld.game import TASK_TYPES, Game
 from agentgym.envs.alfworld.generator import Knobs, generate
 from tests.envs.alfworld.data import shared_pack
 from tests.envs.alfworld.houses import random_house, shortest, wander

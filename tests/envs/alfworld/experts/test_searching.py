@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from agentgym.envs.alfworld.game import Game
+from agentgym.envs.alfworld.active_game import Play
+from agentgym.envs.alfworld.engine.game import Game
 from agentgym.envs.alfworld.generator import Knobs, generate
-from agentgym.envs.alfworld.play import Play
 from tests.envs.alfworld.tiny import IMPOSSIBLE, TINY
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from agentgym.envs.alfworld.engine.game import TASK_TYPES
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.experts.oracle import plan
-from agentgym.envs.alfworld.game import TASK_TYPES
 from agentgym.envs.alfworld.generator import (
     Knobs,
     generate,

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.experts.oracle import plan
-from agentgym.envs.alfworld.game import TASK_TYPES, Game
 from agentgym.envs.alfworld.generator import (
     DIFFICULTIES,
     HELD_OUT,

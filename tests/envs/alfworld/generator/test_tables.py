@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.alfworld.game import TASK_TYPES
+from agentgym.envs.alfworld.engine.game import TASK_TYPES
 from agentgym.envs.alfworld.generator.problem import GOALS, SENTENCES
 from agentgym.envs.alfworld.generator.rooms import kind_of, numbers, place, room, symbol
 from agentgym.envs.alfworld.generator.tables import (

@@ -1,0 +1,165 @@
+"""How large and how hard generated households are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from agentgym.envs.alfworld.engine.game import TASK_TYPES
+from agentgym.envs.alfworld.generator.tables import ROOM_KINDS, TASK_ROOMS
+from agentgym.errors import ConfigurationError
+from agentgym.tasks import canonical_json
+
+SHORT_NAMES = dict(zip(("place", "look", "clean", "heat", "cool", "two"), TASK_TYPES, strict=True))
+"""Short names of the task types."""
+
+SMALLEST_HOUSEHOLD = 3
+"""Receptacles that every task can do with: a start, an appliance and a destination."""
+
+MOST = 1000
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """Settings of the household generator.
+
+    Raises:
+        ConfigurationError: A value is out of range; the message names it.
+    """
+
+    task_types: Sequence[str] = TASK_TYPES
+    """Task types, by their full names or as ``place``, ``look``, ``clean``, ``heat``, ``cool`` and
+    ``two``. Game number ``i`` of a split is of type ``i % len(task_types)``."""
+    rooms: Sequence[str] = ROOM_KINDS
+    """Kinds of rooms: ``Kitchen``, ``LivingRoom``, ``Bedroom``, ``Bathroom``."""
+    receptacles: int | Span | None = None
+    """How many receptacles the room keeps: a number, a range with both ends, or None for all. At
+    least 3; those that the task needs are always kept, and a room may have fewer than asked."""
+    distractors: int | Span | None = None
+    """How many objects there are besides those of the task: a number, a range, or None for zero to
+    two of every type that occurs in the room. At most three of a type, so small rooms may hold
+    fewer than asked."""
+    hidden: bool | None = None
+    """True: what is to be taken starts inside closed receptacles; False: in the open; None:
+    either."""
+
+    def __post_init__(self) -> None:
+        """Check the values and bring them into one form."""
+        types = full_names(self.task_types)
+        kinds = _names("rooms", self.rooms, _same(ROOM_KINDS))
+        object.__setattr__(self, "task_types", types)
+        object.__setattr__(self, "rooms", kinds)
+        for name, least in (("receptacles", SMALLEST_HOUSEHOLD), ("distractors", 0)):
+            object.__setattr__(self, name, _span(name, getattr(self, name), least))
+        if self.hidden is not None and type(self.hidden) is not bool:
+            raise ConfigurationError(
+                f"expected hidden to be True, False or None, got {self.hidden!r}"
+            )
+        homeless = [name for name in types if TASK_ROOMS[name].isdisjoint(kinds)]
+        if homeless:
+            raise ConfigurationError(
+                f"expected rooms in which every task type is set, but {homeless[0]!r} is only set "
+                f"in {', '.join(sorted(TASK_ROOMS[homeless[0]]))}; got rooms={list(kinds)}: add "
+                "one of those, or leave the task type out"
+            )
+
+    @classmethod
+    def of(cls, value: Knobs | str | Mapping[str, Any]) -> Knobs:
+        """Return knobs from a difficulty's name, a mapping of their values, or knobs.
+
+        Raises:
+            ConfigurationError: There is no such difficulty or knob.
+        """
+        if isinstance(value, Knobs):
+            return value
+        if isinstance(value, str):
+            if value not in DIFFICULTIES:
+                raise ConfigurationError(
+                    f"expected a difficulty: one of {', '.join(DIFFICULTIES)}, or Knobs; "
+                    f"got {value!r}"
+                )
+            return DIFFICULTIES[value]
+        known = [field.name for field in fields(cls)]
+        if not isinstance(value, Mapping):
+            raise ConfigurationError(
+                f"expected knobs: the name of a difficulty ({', '.join(DIFFICULTIES)}), or a "
+                f"mapping of {', '.join(known)}; got {value!r:.80}"
+            )
+        unknown = sorted(set(map(str, value)) - set(known))
+        if unknown:
+            raise ConfigurationError(f"expected knobs among {', '.join(known)}; got {unknown[0]!r}")
+        return cls(**value)
+
+    def text(self) -> str:
+        """Return all values as one canonical line; equal knobs have equal lines."""
+        return canonical_json(asdict(self))
+
+    @property
+    def key(self) -> str:
+        """Name for task ids: that of the difficulty, or one made of a hash of the values."""
+        for name, knobs in DIFFICULTIES.items():
+            if knobs == self:
+                return name
+        return f"custom-{hashlib.sha256(self.text().encode()).hexdigest()[:8]}"
+
+
+def ends(value: int | Span | None) -> Span | None:
+    """Return both ends of a number or range; None stays None."""
+    return (value, value) if isinstance(value, int) else value
+
+
+def full_names(task_types: Sequence[str]) -> tuple[str, ...]:
+    """Return the full names of task types, in the order given.
+
+    Args:
+        task_types: Full or short names.
+
+    Raises:
+        ConfigurationError: One of them is not the name of a task type, or there are none.
+    """
+    return _names("task_types", task_types, {**SHORT_NAMES, **_same(TASK_TYPES)})
+
+
+def _same(names: Sequence[str]) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+def _names(field: str, value: Any, known: Mapping[str, str]) -> tuple[str, ...]:
+    """Check a sequence of names and return them in full, in the order given."""
+    given = [value] if isinstance(value, str) else value
+    listed = isinstance(given, Sequence) and all(isinstance(name, str) for name in given)
+    if not listed or not given or any(name not in known for name in given):
+        raise ConfigurationError(
+            f"expected {field} to be a sequence of {', '.join(known)}; got {value!r}"
+        )
+    names = tuple(known[name] for name in given)
+    if len(set(names)) != len(names):
+        raise ConfigurationError(f"expected each of {field} once, got {value!r}")
+    return names
+
+
+def _span(field: str, value: Any, least: int) -> Span | None:
+    """Check a number or range and return it as a range."""
+    pair: Any = ends(value)
+    if pair is None:
+        return None
+    whole = isinstance(pair, Sequence) and len(pair) == 2 and all(type(n) is int for n in pair)
+    if not whole or not least <= pair[0] <= pair[1] <= MOST:
+        raise ConfigurationError(
+            f"expected {field} to be a whole number from {least} to {MOST}, a range (low, high) of "
+            f"such, or None for as many as the room has; got {value!r}"
+        )
+    return (pair[0], pair[1])
+
+
+DIFFICULTIES: dict[str, Knobs] = {
+    "easy": Knobs(receptacles=(4, 6), distractors=(2, 4), hidden=False),
+    "medium": Knobs(receptacles=(8, 14), distractors=(6, 12)),
+    "hard": Knobs(),
+}
+"""Named settings: a corner of a room with little in it and nothing hidden, half a room, and whole
+rooms of about the size of the official games."""

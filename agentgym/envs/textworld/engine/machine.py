@@ -1,0 +1,244 @@
+"""The state machine of a TextWorld game: the engine without its words.
+
+It equals TextWorld 1.7's own machine over the ``.json`` of a game (``TextWorldEnv``) at every step:
+facts, admissible commands, score, end, and the plan that wins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentgym.envs.textworld.engine.commands import Action
+from agentgym.envs.textworld.engine.facts import Fact
+from agentgym.envs.textworld.engine.outcome import Verdict, judge
+from agentgym.envs.textworld.engine.quests import QuestProgress, advance, visible
+from agentgym.envs.textworld.engine.snapshots import Snapshot, pack, unpack
+from agentgym.envs.textworld.engine.tree_cache import Plan
+from agentgym.envs.textworld.engine.world import World
+from agentgym.errors import ConfigurationError
+
+
+class Machine:
+    """One playthrough of a world.
+
+    Args:
+        world: The game. Any number of machines can share it.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._known: tuple[int, frozenset[Fact]] = (0, frozenset())
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to the start of the game."""
+        self._mask = self.world.initial
+        self._quests = self.world.beginning
+        self._before: tuple[QuestProgress, ...] | None = None
+        self._reward = 0
+        self.verdict = Verdict()
+        """What the compiled game would say about score and end."""
+        self.moves = 0
+        """Number of actions applied."""
+        self.last_action: Action | None = None
+        """The action applied last; None at the start."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle as world and snapshot: the rest means nothing in another process."""
+        return _machine, (self.world, self.snapshot())
+
+    # Acting
+
+    @property
+    def facts(self) -> frozenset[Fact]:
+        """What is true now."""
+        mask, facts = self._known
+        if mask != self._mask:
+            table = self.world.table
+            gone, new = table.facts(mask & ~self._mask), table.facts(self._mask & ~mask)
+            facts = facts.difference(gone).union(new)
+            self._known = (self._mask, facts)
+        return facts
+
+    def admissible(self) -> tuple[str, ...]:
+        """Give the commands that mean an action now, sorted."""
+        return self.world.view(self._mask).commands
+
+    def command(self, text: str) -> Action | None:
+        """Find the action of a command.
+
+        Args:
+            text: A command; blanks around it do not count.
+
+        Returns:
+            The action, or None where the command is not admissible.
+        """
+        ground = self.world.view(self._mask).choices.get(text.strip())
+        return None if ground is None else ground.action
+
+    def apply(self, action: Action) -> None:
+        """Carry out an action.
+
+        Args:
+            action: What ``command`` gave in this state.
+
+        Raises:
+            ConfigurationError: The action is not admissible now.
+        """
+        ground = self.world.view(self._mask).choices.get(action.command)
+        if ground is None or (ground.action is not action and ground.action != action):
+            raise ConfigurationError(
+                f"expected an action that is admissible now, got {action.command!r}; "
+                "take it from command() and apply it before any other"
+            )
+        step, forest = ground.step, self.world.forest
+        self._mask = facts = self._mask & ~step.removed | step.added
+        self._before = self._quests
+        self._quests = tuple([advance(quest, facts, step, forest) for quest in self._quests])
+        self.moves += 1
+        self.last_action = ground.action
+        self.wait()
+
+    def wait(self) -> None:
+        """Let a turn pass in which nothing is done: only the ``verdict`` can change."""
+        self.verdict = judge(self.verdict, self.world.quests, self._mask)
+
+    # Progress
+
+    @property
+    def score(self) -> float:
+        """Points so far."""
+        score: float = 0
+        for progress in self._quests:
+            score += progress.quest.reward * progress.completions
+        return score
+
+    @property
+    def max_score(self) -> float:
+        """Points for everything; infinite where a quest pays again and again."""
+        return self.world.max_score
+
+    @property
+    def won(self) -> bool:
+        """Whether every quest that is not optional is complete."""
+        return bool(self._quests) and all(
+            progress.completed
+            for progress in self._quests
+            if progress.quest.wins and not progress.quest.optional
+        )
+
+    @property
+    def failed(self) -> bool:
+        """Whether a failing event of a quest that is not optional has happened."""
+        return any(quest.failed for quest in self._quests if not quest.quest.optional)
+
+    @property
+    def lost(self) -> bool:
+        """Whether a quest that is not optional has failed or can no longer be finished."""
+        return any(
+            progress.failed or progress.unfinishable
+            for progress in self._quests
+            if not progress.quest.optional
+        )
+
+    @property
+    def done(self) -> bool:
+        """Whether the game is won or lost. Actions are still taken then, as in TextWorld."""
+        return self.won or self.lost
+
+    def policy(self) -> tuple[str, ...]:
+        """Give the commands that win the game from here.
+
+        Returns:
+            The plan that TextWorld calls the winning policy; empty once the game is over and where
+            no plan is known.
+        """
+        commands = [step.commands[0] for step in _plan(self._quests, self.world) or ()]
+        named = tuple([command for command in commands if command is not None])
+        # A plan with a step that no command names stops TextWorld; here it is no plan.
+        return named if len(named) == len(commands) else ()
+
+    @property
+    def intermediate_reward(self) -> int:
+        """1, 0 or -1: whether the last action shortened the plan, kept or lengthened it.
+
+        A won game always gives 1, a lost one -1.
+        """
+        if self.won or self.lost:
+            return 1 if self.won else -1
+        if self._before is None:
+            return self._reward
+        before, now = _plan(self._before, self.world), _plan(self._quests, self.world)
+        if before is None or now is None:
+            return 0
+        return (len(before) > len(now)) - (len(before) < len(now))
+
+    # Forking
+
+    def snapshot(self) -> Snapshot:
+        """Keep this moment. Equal histories of equal games give equal snapshots."""
+        table, initial = self.world.table, self.world.initial
+        return Snapshot(
+            added=tuple(sorted(table.facts(self._mask & ~initial))),
+            removed=tuple(sorted(table.facts(initial & ~self._mask))),
+            quests=tuple([pack(progress, self.world.forest) for progress in self._quests]),
+            moves=self.moves,
+            last=None if self.last_action is None else self.last_action.key,
+            reward=self.intermediate_reward,
+            verdict=self.verdict,
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go to a moment kept by this or another machine of the same game.
+
+        Args:
+            snapshot: What ``snapshot`` gave.
+        """
+        world = self.world
+        table = world.table
+        self._mask = world.initial & ~table.mask(snapshot.removed) | table.mask(snapshot.added)
+        self._quests = tuple(
+            [
+                unpack(packed, quest, world.forest)
+                for packed, quest in zip(snapshot.quests, world.quests, strict=True)
+            ]
+        )
+        self._before = None
+        self._reward = snapshot.reward
+        self.verdict = snapshot.verdict
+        self.moves = snapshot.moves
+        self.last_action = None if snapshot.last is None else world.action(snapshot.last)
+
+    def state_text(self) -> str:
+        """Describe the state in words that are equal for equal states, whatever led there."""
+        table, initial = self.world.table, self.world.initial
+        lines = [f"+ {' '.join(fact)}" for fact in table.facts(self._mask & ~initial)]
+        lines += [f"- {' '.join(fact)}" for fact in table.facts(initial & ~self._mask)]
+        quests = [
+            f"{quest.completions}{'f' if quest.failed else ''}{'u' if quest.unfinishable else ''}"
+            for quest in self._quests
+        ]
+        return "\n".join([*sorted(lines), f"quests {' '.join(quests)}"])
+
+
+def _machine(world: World, snapshot: Snapshot) -> Machine:
+    """Make a machine in a given moment."""
+    machine = Machine(world)
+    machine.restore(snapshot)
+    return machine
+
+
+def _plan(quests: tuple[QuestProgress, ...], world: World) -> Plan | None:
+    """Give the plan that wins, or None where the game is over or no plan is known."""
+    trees = []
+    for progress in quests:
+        if progress.quest.optional:
+            continue
+        if progress.failed or progress.unfinishable:
+            return None
+        if progress.wins and not progress.completed:
+            tree = progress.tree()
+            if tree is None:
+                return None
+            trees.append(tree)
+    return visible(world.forest.plan(tuple(trees))) if trees else None

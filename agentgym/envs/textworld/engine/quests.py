@@ -1,0 +1,210 @@
+"""Quests: what completes or fails them, what they pay, and the plan that remains.
+
+The progress of a quest is a value: ``advance`` makes a new one. So a machine can be forked by
+keeping a reference, and what was computed for a progress stays true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentgym.envs.textworld.engine.steps import Step
+from agentgym.envs.textworld.engine.tree_cache import Forest, Plan, Tree, tails
+
+TRIGGER = "trigger"
+"""Name of the step at the root of every tree: the event itself. No plan shows it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """Something that happens when its conditions hold together."""
+
+    condition: int
+    """Bits of the conditions."""
+    plan: Plan
+    """Known actions that lead to it, the trigger last; empty where none are known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quest:
+    """A goal of a game."""
+
+    wins: tuple[Event, ...]
+    """Any of these completes it."""
+    fails: tuple[Event, ...]
+    """Any of these fails it."""
+    reward: float
+    """Points for one completion."""
+    optional: bool
+    """Whether the game can be won without it."""
+    repeatable: bool
+    """Whether it pays every time; such a quest is never complete."""
+
+
+class EventProgress:
+    """How far an event is; never changed.
+
+    Args:
+        event: The event.
+        triggered: Whether it has happened.
+        lost: Whether an action that nothing undoes spoilt its plan.
+        plan: What remains to be done, the trigger last.
+        tree: The same as a dependency tree; not always in step with ``plan``, as in TextWorld.
+    """
+
+    __slots__ = ("event", "lost", "plan", "remaining", "tree", "triggered")
+
+    def __init__(self, event: Event, triggered: bool, lost: bool, plan: Plan, tree: Tree) -> None:
+        self.event = event
+        self.triggered = triggered
+        self.lost = lost
+        self.plan = plan
+        self.tree = tree
+        self.remaining = 0 if triggered or lost else len(visible(plan))
+        """Number of actions before it happens; 0 where that is unknown or over."""
+
+
+class QuestProgress:
+    """How far a quest is; never changed.
+
+    Args:
+        quest: The quest.
+        completions: How many times it was completed.
+        wins: Progress of the winning events.
+        fails: Progress of the failing events.
+    """
+
+    __slots__ = (
+        "completed",
+        "completions",
+        "done",
+        "failed",
+        "fails",
+        "quest",
+        "unfinishable",
+        "wins",
+    )
+
+    def __init__(
+        self,
+        quest: Quest,
+        completions: int,
+        wins: tuple[EventProgress, ...],
+        fails: tuple[EventProgress, ...],
+    ) -> None:
+        self.quest = quest
+        self.completions = completions
+        self.wins = wins
+        self.fails = fails
+        self.completed = any([event.triggered for event in wins])
+        """Whether a winning event has happened."""
+        self.failed = any([event.triggered for event in fails])
+        """Whether a failing event has happened."""
+        self.unfinishable = any([event.lost for event in wins])
+        """Whether a winning event was spoilt for good."""
+        self.done = self.completed or self.failed or self.unfinishable
+        """Whether the quest is not followed any more."""
+
+    def tree(self) -> Tree | None:
+        """Give the tree of the winning event that is nearest, or None where no plan is known."""
+        nearest: EventProgress | None = None
+        for event in self.wins:
+            if event.remaining and (nearest is None or event.remaining < nearest.remaining):
+                nearest = event
+        return None if nearest is None else nearest.tree
+
+
+def visible(plan: Plan) -> Plan:
+    """Drop the triggers from a plan."""
+    return tuple(step for step in plan if step.name != TRIGGER)
+
+
+def begin(quest: Quest, facts: int, forest: Forest) -> QuestProgress:
+    """Start a quest in the first state of a game.
+
+    Args:
+        quest: The quest.
+        facts: Bits of the facts.
+        forest: Trees of the world.
+    """
+    wins, fails = (
+        tuple(
+            EventProgress(event, False, False, event.plan, forest.of(event.plan))
+            for event in events
+        )
+        for events in (quest.wins, quest.fails)
+    )
+    return advance(QuestProgress(quest, 0, wins, fails), facts, None, forest)
+
+
+def advance(
+    progress: QuestProgress, facts: int, step: Step | None, forest: Forest
+) -> QuestProgress:
+    """Follow one action.
+
+    Args:
+        progress: Progress before it.
+        facts: Bits of the facts after it.
+        step: The action; None at the start of the game.
+        forest: Trees of the world.
+
+    Returns:
+        Progress after it; the same object where nothing changed.
+    """
+    if progress.done:
+        return progress
+    wins = tuple([_advance(state, facts, step, forest) for state in progress.wins])
+    fails = tuple([_advance(state, facts, step, forest) for state in progress.fails])
+    completions = progress.completions
+    if any([state.triggered for state in wins]):
+        completions += 1
+        if progress.quest.repeatable:
+            wins = tuple([EventProgress(s.event, False, s.lost, s.plan, s.tree) for s in wins])
+    elif wins == progress.wins and fails == progress.fails:
+        return progress
+    return QuestProgress(progress.quest, completions, wins, fails)
+
+
+def _advance(state: EventProgress, facts: int, step: Step | None, forest: Forest) -> EventProgress:
+    event, tree = state.event, state.tree
+    if state.triggered or state.lost:
+        return state
+    triggered = facts & event.condition == event.condition
+    if tree.roots:
+        shorter = _compress(tree.plan, tree.tails, facts)
+        if shorter is not None:
+            return EventProgress(event, triggered, False, shorter, forest.of(shorter))
+        if step is not None:
+            tree, changed = forest.after(state.tree, step)
+            if changed and forest.steps.undoable(step):
+                return EventProgress(event, triggered, False, tree.plan, tree)
+            if changed or tree is not state.tree:
+                return EventProgress(event, triggered, changed, state.plan, tree)
+    return EventProgress(event, True, False, state.plan, tree) if triggered else state
+
+
+def _compress(plan: Plan, needs: Sequence[int | None], facts: int) -> Plan | None:
+    """Cut stretches out of a plan as long as what remains can be carried out from ``facts``."""
+    found = None
+    shorter = _shorter(plan, needs, facts)
+    while shorter is not None:
+        found = shorter
+        shorter = _shorter(found, tails(found), facts)
+    return found
+
+
+def _shorter(plan: Plan, needs: Sequence[int | None], facts: int) -> Plan | None:
+    """Find the first cut, early starts before late ones and long before short ones."""
+    last = len(plan) - 1
+    for start, step in enumerate(plan):
+        for end in range(last, start, -1):
+            need = needs[end]
+            if need is None:
+                break  # Longer tails hold the same contradiction.
+            if facts & need == need:
+                return plan[:start] + plan[end:]
+        if not step.proper[0] or facts & step.before != step.before:
+            return None
+        facts = facts & ~step.before | step.after
+    return None

@@ -1,0 +1,136 @@
+"""Actions as the plans see them: conditions, effects, and what undoes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+
+from agentgym.envs.textworld.engine.facts import Fact, FactTable
+
+Commands = tuple[str | None, str | None]
+"""Command of an action, and of the one that undoes it; None where there is none."""
+PackedStep = tuple[str, tuple[Fact, ...], tuple[Fact, ...], Commands, str | None, tuple[bool, bool]]
+"""A step as plain data: the arguments of ``Steps.make`` with sorted facts."""
+
+
+class Step:
+    """One action in a plan. Equal ones of one world are one object.
+
+    Args:
+        name: Name of the rule.
+        before: Bits of the conditions.
+        after: Bits of what holds in place of them afterwards.
+        commands: Its command, and the one that undoes it.
+        undone_by: Name of the rule that undoes it, as the action itself says.
+        proper: Whether the conditions before, and those after, are free of repetitions. TextWorld
+            counts a repeated condition twice, and so never applies such an action in a sequence.
+        key: Number of what makes TextWorld take two actions for the same: name and conditions.
+    """
+
+    __slots__ = (
+        "added",
+        "after",
+        "before",
+        "commands",
+        "key",
+        "name",
+        "packed",
+        "proper",
+        "removed",
+        "reverse",
+        "undone_by",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        before: int,
+        after: int,
+        commands: Commands,
+        undone_by: str | None,
+        proper: tuple[bool, bool],
+        key: int,
+    ) -> None:
+        self.name = name
+        self.before = before
+        self.after = after
+        self.added = after & ~before
+        self.removed = before & ~after
+        self.commands = commands
+        self.undone_by = undone_by
+        self.proper = proper
+        self.key = key
+        self.reverse: Step | None = None
+        """The step that undoes this one, once it was asked for."""
+        self.packed: PackedStep | None = None
+        """The step as plain data, once it was asked for."""
+
+
+class Steps:
+    """Makes the steps of one world.
+
+    Args:
+        table: Facts of the world.
+        reverses: Rule to the rule that undoes it.
+    """
+
+    def __init__(self, table: FactTable, reverses: Mapping[str, str]) -> None:
+        self._table = table
+        self._reverses = reverses
+        self._keys: dict[tuple[str, int, int], int] = {}
+        self._next = count()
+        self._made: dict[tuple[object, ...], Step] = {}
+
+    def make(
+        self,
+        name: str,
+        before: int,
+        after: int,
+        commands: Commands = (None, None),
+        undone_by: str | None = None,
+        proper: tuple[bool, bool] = (True, True),
+    ) -> Step:
+        """Make a step, or find the equal one; see ``Step`` for the arguments."""
+        if name in self._reverses:
+            undone_by = None  # What the rules declare goes before what an action says.
+        content = (name, before, after, commands, undone_by, proper)
+        step = self._made.get(content)
+        if step is None:
+            key = self._keys.setdefault((name, before, after), next(self._next))
+            step = self._made.setdefault(content, Step(*content, key))
+        return step
+
+    def undoable(self, step: Step) -> bool:
+        """Whether the rules name a rule that undoes the step's."""
+        return step.name in self._reverses
+
+    def reverse(self, step: Step) -> Step:
+        """Make the step that undoes another: conditions and outcome change places.
+
+        A step without a declared reverse gets one in name only. TextWorld plans with it too: it
+        finds in this way that a fact was spoilt for good.
+        """
+        if step.reverse is None:
+            step.reverse = self.make(
+                self._reverses.get(step.name) or step.undone_by or f"r_{step.name}",
+                step.after,
+                step.before,
+                (step.commands[1], step.commands[0]),
+                proper=(step.proper[1], step.proper[0]),
+            )
+        return step.reverse
+
+    def pack(self, step: Step) -> PackedStep:
+        """Turn a step into plain data, the same in every process."""
+        if step.packed is None:
+            before, after = (
+                tuple(sorted(self._table.facts(mask))) for mask in (step.before, step.after)
+            )
+            step.packed = step.name, before, after, step.commands, step.undone_by, step.proper
+        return step.packed
+
+    def unpack(self, packed: PackedStep) -> Step:
+        """Undo ``pack``."""
+        name, before, after, commands, undone_by, proper = packed
+        before_bits, after_bits = self._table.mask(before), self._table.mask(after)
+        return self.make(name, before_bits, after_bits, commands, undone_by, proper)

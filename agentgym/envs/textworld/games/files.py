@@ -1,0 +1,268 @@
+"""Game files of one's own, made by ``tw-make`` or by hand, as tasks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from agentgym.envs.textworld.engine import Machine, World
+from agentgym.envs.textworld.engine.sanitise import typable
+from agentgym.envs.textworld.games.shape import check_game
+from agentgym.envs.textworld.games.store import root, story
+from agentgym.envs.textworld.generator.generate import Game
+from agentgym.envs.textworld.inform.story import Book
+from agentgym.envs.textworld.splits import fingerprint
+from agentgym.envs.textworld.tasks import GameSet, PlanLength, digest, stored_plan_length
+from agentgym.errors import ConfigurationError, DataError, TaskNotFound
+from agentgym.tasks import SPLITS, Task
+
+Source = str | Path | Sequence[str | Path]
+
+_HELD_OUT = 8
+"""One game of so many is for ``test``, and one for ``valid``."""
+
+
+class FileTasks(GameSet):
+    """Game files as tasks.
+
+    A game is a ``.json`` file that TextWorld wrote; a ``.z8`` stands for the ``.json`` beside it,
+    and is what the Inform 7 engine then plays, in a process of its own, as it comes from elsewhere.
+    Ids read ``textworld/files/<name>`` and are seen by policies: names should not tell solutions.
+    All files are read, and what is wrong with one is said, when the set is made.
+
+    Args:
+        source: A mapping from splits to files; or a folder with subfolders ``train``, ``valid``,
+            ``test``; or a folder or list of files, which are then split by a hash of their content
+            (an eighth each for valid and test; equal games stay together).
+        native: Whether the native engine is to play them, so that it must understand their texts
+            and rules; Inform 7 understands more.
+        folder: Folder of the cache, for story files compiled here.
+        plan_length: Gives the length of the expert's plan for a game.
+
+    Raises:
+        ConfigurationError: A split is unknown or empty, two files have the same name, or there
+            are too few to split.
+        DataError: A file is missing or holds no game.
+    """
+
+    name = "textworld/files"
+    foreign = True
+
+    def __init__(
+        self,
+        source: Source | Mapping[str, Source],
+        *,
+        native: bool = False,
+        folder: Path | None = None,
+        plan_length: PlanLength | None = None,
+    ) -> None:
+        super().__init__(plan_length or planned_length)
+        self._root = folder
+        self._files = _by_split(source)
+        for files in self._files.values():
+            for file in files:
+                examine(file, native=native)
+        self.splits = tuple(split for split in SPLITS if split in self._files)
+        self._places: dict[str, tuple[str, int]] = {}
+        for split in self.splits:
+            for index, file in enumerate(self._files[split]):
+                if file.stem in self._places:
+                    raise ConfigurationError(
+                        f"expected game files of different names, got {file.stem!r} twice; "
+                        "rename one"
+                    )
+                self._places[file.stem] = (split, index)
+
+    def len(self, split: str) -> int:
+        """Return the number of tasks in ``split``."""
+        self.check(split)
+        return len(self._files[split])
+
+    def find(self, task_id: str) -> Task:
+        """Return the task with this id."""
+        head, _, stem = str(task_id).rpartition("/")
+        if head != self.name or stem not in self._places:
+            raise TaskNotFound(
+                f"expected the id of a game file, {self.name}/<file name without ending>; got "
+                f"{task_id!r}"
+            )
+        return self.task(*self._places[stem])
+
+    def story(self, task: Task) -> Path:
+        """Return the ``.z8`` file beside the game, or one compiled when it is first asked for."""
+        own = self._files[task.split][task.index].with_suffix(".z8")
+        if own.is_file():
+            return own
+        game = self.game(task)
+        return story(root(self._root) / "files" / digest(game), game)
+
+    def _id(self, place: tuple[str, int]) -> str:
+        return f"{self.name}/{self._file(place).stem}"
+
+    def _content(self, place: tuple[str, int]) -> dict[str, Any]:
+        return {"file": self._file(place).stem}
+
+    def _load(self, place: tuple[str, int]) -> Game:
+        return read_file(self._file(place))
+
+    def _file(self, place: tuple[str, int]) -> Path:
+        return self._files[place[0]][place[1]]
+
+
+def planned_length(game: Game) -> int | None:
+    """Return how many commands the expert types from the start of a game.
+
+    The walkthrough of a game file may have commands to spare; the plan that the rules of the game
+    lead to has none, and is what the expert follows where there is one.
+    """
+    try:
+        commands = Machine(World.of(game)).policy()
+    except DataError:  # rules of its own, which only TextWorld's tracker understands
+        commands = ()
+    return len(commands) or stored_plan_length(game)
+
+
+def read_file(file: Path) -> Game:
+    """Read a game that TextWorld wrote.
+
+    Args:
+        file: Path of the ``.json`` file.
+
+    Returns:
+        The game, without the path of the installation that made it.
+
+    Raises:
+        DataError: The file is missing or holds no game.
+    """
+    try:
+        data = file.read_bytes()
+        if b"\\ud" in data.lower():  # half of a character pair is no text that can be printed
+            data = json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace")
+        game = json.loads(data)
+        if isinstance(game, dict) and game.get("version", 1) != 1:
+            raise DataError(f"expected version 1, got {game['version']!r:.40}")
+        check_game(game)
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(
+            f"expected a game that TextWorld wrote (.json of version 1) in {file}, but it cannot "
+            f"be read ({error}); make it with tw-make"
+        ) from error
+    game["KB"]["text_grammars_path"] = ""
+    game["objective"] = game.get("objective") or ""
+    return dict(game)
+
+
+def examine(file: Path, *, native: bool = False) -> str:
+    """Read a game as far as its engine does, so that what is wrong with it is said at once.
+
+    Args:
+        file: Path of the ``.json`` file.
+        native: Whether the native engine must understand its texts and rules.
+
+    Returns:
+        The fingerprint of the game.
+
+    Raises:
+        DataError: The file is missing, or holds no game that can be played.
+    """
+    try:
+        found = file.stat()
+    except OSError as error:
+        raise DataError(f"expected a game file in {file}, but it cannot be read: {error}") from (
+            error
+        )
+    return _examined(file, native, (found.st_mtime_ns, found.st_size))
+
+
+@lru_cache(maxsize=1 << 16)
+def _examined(file: Path, native: bool, version: tuple[int, int]) -> str:
+    """Examine a version of a file once, however many environments a process makes of it."""
+    game = read_file(file)
+    try:
+        for key, info in game["infos"]:
+            if info["type"] != "r" and info.get("name") and not typable(info["name"]):
+                raise DataError(
+                    f"expected a name for {key!r} that can be typed in a command, got "
+                    f"{info['name']!r:.80}; leave out stops, commas, quotation marks, the word "
+                    "'then', and signs and blanks at the ends"
+                )
+        if native:
+            Book.of(game)
+            World.of(game)
+        return fingerprint(game)
+    except DataError as error:
+        raise DataError(f"in the game file {file}: {error}") from error
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DataError(
+            f"expected a game whose facts fit each other in {file}, but reading it stopped with "
+            f"{type(error).__name__}: {error}; make it again with tw-make"
+        ) from error
+
+
+def _by_split(source: Source | Mapping[str, Source]) -> dict[str, list[Path]]:
+    """Find the files of each split."""
+    if isinstance(source, Mapping):
+        unknown = [split for split in source if split not in SPLITS]
+        if unknown or not source:
+            raise ConfigurationError(
+                f"expected game files by split, one or more of {', '.join(SPLITS)}; got "
+                f"{', '.join(map(repr, unknown)) or 'none'}"
+            )
+        return {split: _listed(files) for split, files in source.items()}
+    if isinstance(source, (str, Path)):
+        parts = {split: Path(source) / split for split in SPLITS}
+        found = {split: part for split, part in parts.items() if part.is_dir()}
+        if found:
+            return {split: _listed(part) for split, part in found.items()}
+    return _divide(_listed(source))
+
+
+def _listed(source: Source) -> list[Path]:
+    """Return the ``.json`` files of a folder in order of their names, or those of a list."""
+    if isinstance(source, (str, Path)):
+        place = Path(source).expanduser()
+        entries: Iterable[Path] = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    elif isinstance(source, Iterable):
+        entries = [_path(entry).expanduser() for entry in source]
+    else:
+        raise _no_path(source)
+    files = [entry.with_suffix(".json") for entry in entries]
+    missing = [file for file in files if not file.is_file()]
+    if missing or not files:
+        raise DataError(
+            f"expected game files (.json, or .z8 with a .json beside it), but "
+            f"{missing[0] if missing else source} has none; make some with tw-make"
+        )
+    return files
+
+
+def _path(entry: Any) -> Path:
+    if not isinstance(entry, str | Path):
+        raise _no_path(entry)
+    return Path(entry)
+
+
+def _no_path(given: Any) -> ConfigurationError:
+    return ConfigurationError(
+        f"expected game_files to be a path, a list of paths, or a dict from splits to either; got "
+        f"{given!r:.80}"
+    )
+
+
+def _divide(files: list[Path]) -> dict[str, list[Path]]:
+    """Split files by content, so that equal games are on the same side."""
+    prints = {file: examine(file) for file in files}
+    order = sorted(set(prints.values()))
+    share = max(1, len(order) // _HELD_OUT)
+    if len(order) < 3:
+        raise ConfigurationError(
+            f"expected three or more different games to split, got {len(order)}; name the splits: "
+            'game_files={"test": [...]}'
+        )
+    sides = {"test": order[:share], "valid": order[share : 2 * share], "train": order[2 * share :]}
+    return {
+        split: [file for file in files if prints[file] in set(sides[split])] for split in SPLITS
+    }

@@ -1,0 +1,1 @@
+"""Seeded games from TextWorld's own generator, and the settings of its challenges."""

@@ -1,0 +1,167 @@
+"""Making games with TextWorld's own generator, the same in every process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from types import ModuleType
+from typing import Any
+
+from agentgym.envs.textworld.engine.session import NativeSession
+from agentgym.envs.textworld.generator import upstream
+from agentgym.envs.textworld.generator.challenges import Cooking, Custom, Simple
+from agentgym.envs.textworld.generator.config import Settings
+from agentgym.errors import ConfigurationError, DataError
+
+MOST_SEEDS = 2**32
+"""Seeds are below this: TextWorld seeds numpy's MT19937 with them."""
+
+Game = dict[str, Any]
+"""A game as JSON, as ``textworld.Game.serialize`` writes it."""
+
+_GRAMMAR = {"entity_numbering": "allowed_variables_numbering"}
+
+
+class NoSuchGame(DataError):
+    """The generator finds no game for this setting and seed."""
+
+
+def make_game(settings: Settings, seed: int, split: str = "") -> Game:
+    """Generate a game.
+
+    It is the game that ``tw-make`` makes of the same knobs and seed. The result does not depend
+    on the process, on a hash seed or on the state of a global generator, and leaves the global
+    generators of ``random``, ``numpy`` and ``textworld`` as they were. Games whose
+    plan does not win are refused, be it by the rules or because Inform does not understand it:
+    where a "safe" and an "old safe" are near, it asks back which is meant, whatever is answered.
+
+    Args:
+        settings: The setting.
+        seed: Seed, from 0 to 2**32 - 1.
+        split: ``train``, ``valid`` or ``test``; read only by the knob ``held_out_foods``.
+
+    Returns:
+        The game as JSON; ``textworld.Game.deserialize`` accepts it.
+
+    Raises:
+        ConfigurationError: The seed is out of range.
+        NoSuchGame: The generator finds no game for this seed; another one may do.
+        DependencyNotInstalled: The package ``textworld`` is missing.
+    """
+    if not 0 <= seed < MOST_SEEDS:
+        raise ConfigurationError(f"expected a seed from 0 to {MOST_SEEDS - 1}, got {seed}")
+    textworld = upstream.load_textworld()
+    with upstream.lock, upstream.undisturbed(textworld, int(seed)):
+        try:
+            game = _make(textworld, settings, int(seed), split)
+            commands = _plan(game)
+            if not commands:
+                raise ValueError("its plan does not win")
+        except _failures() as error:
+            raise NoSuchGame(
+                f"expected a game for the setting {settings.key()!r} and seed {seed}, but the "
+                f"generator found none ({_first_line(error)}); use another seed or relax the knobs"
+            ) from error
+        data = json.loads(json.dumps(game.serialize()))
+    data["metadata"]["agentgym"] = {
+        "settings": settings.key(), "seed": int(seed), "split": split, "plan": commands
+    }  # fmt: skip
+    data = upstream.canonical(data, game.kb)
+    if not _understood(data, commands):
+        raise NoSuchGame(
+            f"expected a game for the setting {settings.key()!r} and seed {seed} whose plan can be "
+            "typed, but two things in it go by the same words; use another seed"
+        )
+    return data
+
+
+def version() -> str:
+    """Return the version of the installed ``textworld``, without importing it; "" if missing."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("textworld")
+    except PackageNotFoundError:
+        return ""
+
+
+def plan(game: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return commands that win a game from its start, or None where the game holds none.
+
+    Of a generated game they are TextWorld's ``policy_commands`` at the start. A game file of other
+    origin has its walkthrough instead, which in ``cooking`` has commands to spare.
+    """
+    metadata = game["metadata"]
+    commands = metadata.get("agentgym", {}).get("plan") or metadata.get("walkthrough")
+    return tuple(commands) if commands else None
+
+
+def _make(textworld: ModuleType, settings: Settings, seed: int, split: str) -> Any:
+    """Run the generator on an options object of its own."""
+    options = textworld.GameOptions()
+    options.seeds = seed
+    if isinstance(settings, Custom):
+        _fill(options, settings)
+        options.kb = upstream.knowledge()
+        return textworld.generator.make_game(options)
+    knobs = asdict(settings)
+    if isinstance(settings, Simple):
+        knobs["test"] = knobs.pop("held_out_foods") and split in ("valid", "test")
+    elif isinstance(settings, Cooking):
+        knobs["split"] = (split or None) if knobs.pop("held_out_foods") else None
+        knobs["recipe_seed"] = 0
+    make = textworld.challenges.CHALLENGES[f"tw-{settings.challenge}"][1]
+    with upstream.quick(textworld, make):
+        return make(settings=knobs, options=options)
+
+
+def _fill(options: Any, knobs: Custom) -> None:
+    """Set what ``tw-make custom`` sets."""
+    options.nb_rooms, options.nb_objects = knobs.world_size, knobs.nb_objects
+    options.nb_parallel_quests = knobs.nb_parallel_quests
+    for name in ("length", "breadth", "depth"):
+        for bound in ("min", "max"):
+            setattr(options.chaining, f"{bound}_{name}", getattr(knobs, f"quest_{bound}_{name}"))
+    for name in ("theme", "include_adj", "entity_numbering", "blend_instructions",
+                 "blend_descriptions", "only_last_action"):  # fmt: skip
+        setattr(options.grammar, _GRAMMAR.get(name, name), getattr(knobs, name))
+
+
+def _plan(game: Any) -> list[str]:
+    """Return the commands of TextWorld's plan at the start; none where they do not win.
+
+    With ``drop`` it has no plan; there the walkthrough is taken, and what the rules do not allow
+    (opening an open door) or what changes nothing is left out.
+    """
+    walk = upstream.Walk(game)
+    policy = walk.policy()
+    played = []
+    for command in policy or game.metadata.get("walkthrough") or ():
+        action = walk.find(command)
+        if action is not None and (policy or action.added or action.removed):
+            walk.progress.update(action)
+            played.append(command)
+    wins = walk.progress.completed and not walk.progress.failed and len(played) >= len(policy)
+    return played if wins else []
+
+
+def _understood(game: Game, commands: list[str]) -> bool:
+    """Return whether the plan wins when it is typed."""
+    session = NativeSession(game)
+    session.start()
+    return any([session.act(command).won for command in commands])
+
+
+def _failures() -> tuple[type[BaseException], ...]:
+    """Return what TextWorld raises where a seed leads to no game."""
+    from textworld.generator import QuestGenerationError
+    from textworld.generator.world import NoFreeExitError
+
+    return QuestGenerationError, NoFreeExitError, AssertionError, ValueError, IndexError, KeyError
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

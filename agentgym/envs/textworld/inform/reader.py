@@ -1,0 +1,142 @@
+"""Reading a command: which action it means, with which things.
+
+A port of the decisions of Inform's parser to Python: a verb has several lines of grammar, which are
+tried in order; of those that fail, the one that came furthest says what was wrong. Where a noun is
+missing or may mean several things, the answer is a question, and the next line may answer it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agentgym.envs.textworld.inform.errors import Error
+from agentgym.envs.textworld.inform.grammar import REFUSED, Line, verbs
+from agentgym.envs.textworld.inform.line_parser import Attempt
+from agentgym.envs.textworld.inform.noun_phrases import SEVERAL, Question, Stuck
+from agentgym.envs.textworld.inform.nouns import COMPASS, DIRECTION_WORDS, Vocabulary
+from agentgym.envs.textworld.inform.story import PLAYER
+from agentgym.envs.textworld.inform.words import ALL, Words, split
+from agentgym.envs.textworld.inform.world_view import Scene
+
+
+@dataclass(frozen=True)
+class Request:
+    """An action that was asked for.
+
+    Attributes:
+        action: Name of the action in `grammar`.
+        nouns: What it is done to; several for ``drop the key and the lamp``, one after another.
+        second: The other thing, if there is one.
+        several: Whether the nouns are a list, so that each is announced by its name.
+        note: What the parser says it assumed, such as ``(the old key)``.
+        words: The command.
+    """
+
+    action: str
+    nouns: tuple[str, ...] = ()
+    second: str = ""
+    several: bool = False
+    note: str = ""
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A question that the parser asked.
+
+    Attributes:
+        words: The command that was not clear.
+        at: Where an answer belongs: words that name a thing more closely go in front of the
+            words at this index; at the end where a noun was missing.
+        glue: Words that were assumed and go between the command and the answer.
+        only_one: Whether the answer must not be ``all``.
+    """
+
+    words: tuple[str, ...]
+    at: int
+    glue: tuple[str, ...] = ()
+    only_one: bool = False
+
+
+@dataclass
+class Reader:
+    """Reads the commands of an episode.
+
+    Attributes:
+        vocabulary: Names of the game.
+        it: What the word ``it`` stands for; empty at first.
+        pending: The question of the line before, if it asked one.
+        tail: What followed the verb in the last command of which only the beginning was understood;
+            Inform repeats it after a direction that is followed by other words.
+    """
+
+    vocabulary: Vocabulary
+    it: str = ""
+    pending: Pending | None = field(default=None)
+    tail: str = ""
+
+    def read(self, line: str, scene: Scene) -> Request | str:
+        """Read a line.
+
+        Args:
+            line: What the player typed.
+            scene: The state, which decides what may be meant.
+
+        Returns:
+            The action asked for, or what the parser answers instead; that takes no turn.
+        """
+        words = split(line)
+        if not words:
+            return "I beg your pardon?"
+        table = verbs(bool(scene.book.kitchen))
+        pending, self.pending = self.pending, None
+        if words[0] in REFUSED:
+            return Error.VERB.text()
+        if pending is not None and pending.only_one and words[0] in ALL:
+            self.pending = pending
+            return "Sorry, you can only have one item here. Which exactly?"
+        if pending is not None and words[0] not in table:
+            before, after = pending.words[: pending.at], pending.words[pending.at :]
+            words = Words([*before, *pending.glue, *words.typed, *after])
+        if words[0] not in table:
+            return self._direction(words)
+        return self._lines(words, table[words[0]], scene)
+
+    def _direction(self, words: Words) -> Request | str:
+        """Read a command that does not begin with a verb."""
+        direction = DIRECTION_WORDS.get(words[0])
+        if words[0] == "it" and self.it in COMPASS:
+            direction = self.it
+        if direction is None:
+            return Error.VERB.text()
+        if len(words) > 1:
+            understood = f"{words[0]} {self.tail}".rstrip()
+            return f"I only understood you as far as wanting to (go) {understood}."
+        return Request("Go", (direction,), words=tuple(words.typed))
+
+    def _lines(self, words: Words, lines: tuple[Line, ...], scene: Scene) -> Request | str:
+        """Try the lines of a verb in order."""
+        attempt = Attempt(scene, self.vocabulary, words, self.it)
+        for line in lines:
+            try:
+                nouns = attempt.line(line)
+            except Stuck:
+                self.tail = self.tail if attempt.tail is None else attempt.tail
+                continue
+            except Question as question:
+                if question.notice:
+                    self.it = question.notice
+                self.pending = Pending(tuple(words.typed), question.at, question.glue,
+                                       question.only_one)  # fmt: skip
+                return question.text
+            first, second = [*nouns, "", ""][:2]
+            if line.swapped:
+                first, second = second, first
+            if first == SEVERAL:
+                return Request(line.action, tuple(attempt.several), second, True, attempt.note(),
+                               tuple(words.typed))  # fmt: skip
+            if first and first != PLAYER:
+                self.it = first
+            return Request(line.action, (first,) if first else (), second, False, attempt.note(),
+                           tuple(words.typed))  # fmt: skip
+        return attempt.complaint()

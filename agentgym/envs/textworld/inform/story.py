@@ -1,0 +1,234 @@
+"""What never changes in a TextWorld game, compiled once: names, kinds, articles, texts, the map.
+
+A `Book` is made from the game's JSON (``game.serialize()``). It knows nothing of the state, so
+every episode of a game shares one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentgym.envs.textworld.inform.brackets import Parts, compile_text, paragraphs, plain
+from agentgym.errors import DataError
+
+PLAYER, INVENTORY = "P", "I"
+DIRECTIONS = ("north", "south", "east", "west")
+_TYPE = re.compile(r"^\s*type\s+(\w+)\s*(?::\s*(\w+))?\s*\{", re.MULTILINE)
+_BACK = {"north": "south", "south": "north", "east": "west", "west": "east"}
+_PLACES = ("at", "in", "on")
+COOKED = ("fried", "roasted", "grilled")
+CUT = ("sliced", "diced", "chopped")
+_SLICE = 200  # TextWorld cuts the objective into pieces of so many characters
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A room or thing.
+
+    Attributes:
+        id: Id in the facts, such as ``c_0``.
+        kind: Type of the game, such as ``oven``.
+        kinds: The type and all that it descends from.
+        name: Printed name.
+        article: Indefinite article, empty where ``a`` or ``an`` is right.
+        definite: Definite article; empty for a door, which Inform takes for a proper name.
+        phrases: Names by which a command may call it.
+        text: Compiled description.
+        rank: Place in Inform's order of creation.
+    """
+
+    id: str
+    kind: str
+    kinds: frozenset[str]
+    name: str
+    article: str
+    definite: str
+    phrases: tuple[str, ...]
+    text: Parts
+    rank: int
+
+
+@dataclass(frozen=True)
+class Book:
+    """The constant part of a game.
+
+    Attributes:
+        entities: Every room and thing by id.
+        exits: Room -> direction -> (room, door or empty).
+        doors: Room -> its doors in the order of their creation.
+        homes: Door -> the room that it is in before the player has been near it.
+        keys: Container or door -> the key that fits.
+        facts: The facts at the start.
+        objective: What the introduction says there is to do.
+        kitchen: Room where the meal is prepared; empty in other games.
+        meal: The meal; empty in other games.
+        slots: How many things can be carried; 0 for any number.
+        recipe: What goes into the meal, in the game's order: food, cooking, cutting.
+    """
+
+    entities: dict[str, Entity]
+    exits: dict[str, dict[str, tuple[str, str]]]
+    doors: dict[str, tuple[str, ...]]
+    homes: dict[str, str]
+    keys: dict[str, str]
+    facts: frozenset[tuple[str, ...]]
+    objective: str
+    kitchen: str = ""
+    meal: str = ""
+    slots: int = 0
+    recipe: tuple[tuple[str, str, str], ...] = ()
+
+    @classmethod
+    def of(cls, game: Mapping[str, Any]) -> Book:
+        """Compile a game.
+
+        Args:
+            game: The game's JSON: ``world``, ``infos``, ``KB`` and ``objective``.
+
+        Returns:
+            The book of the game.
+
+        Raises:
+            DataError: If a part is missing or a text holds brackets that are not TextWorld's.
+        """
+        try:
+            types = {found[0]: found[1] for found in _TYPE.findall(game["KB"]["logic"])}
+            facts = [(fact["name"], *((a["name"], a["type"]) for a in fact["arguments"]))
+                     for fact in game["world"]]  # fmt: skip
+            infos = dict(game["infos"])
+            objective = game["objective"] or ""
+        except (KeyError, TypeError) as error:
+            raise DataError("expected the JSON of a TextWorld game with 'world', 'infos', 'KB' "
+                            f"and 'objective', got one without {error}") from error  # fmt: skip
+        order, homes = _creation(facts)
+        entities = {}
+        for rank, (entity, kind) in enumerate(order.items()):
+            kinds = frozenset(_ancestors(kind, types))
+            entities[entity] = _entity(entity, kind, kinds, infos.get(entity, {}), rank)
+        flat = [(fact[0], *(argument[0] for argument in fact[1:])) for fact in facts]
+        if not any(fact[:2] == ("at", PLAYER) and set(fact[2:]) & set(entities) for fact in flat):
+            raise DataError("expected a fact that says in which room the player is, got none; "
+                            "generate the damaged game again")  # fmt: skip
+        exits, doors = _map(flat, entities)
+        keys = {f[2]: f[1] for f in flat if f[0] == "match"}
+        kitchen = next((f[1] for f in flat if f[0] == "cooking_location"), "")
+        meal = next((f[1] for f in flat if f[0] == "out"), "")
+        slots = sum(kind == "slot" for kind in order.values())
+        return cls(entities, exits, doors, homes, keys, frozenset(flat), _objective(objective),
+                   kitchen, meal, slots, _recipe(flat, entities))  # fmt: skip
+
+    def is_a(self, entity: str, kind: str) -> bool:
+        """Tell whether an entity is of a kind, such as ``c`` for containers."""
+        found = self.entities.get(entity)
+        return found is not None and kind in found.kinds
+
+
+def _creation(facts: list[Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """Order entities as Inform creates them: rooms, doors, then the others type by type.
+
+    Within a type TextWorld lists entities as it meets them in the sorted facts: those of rooms
+    first, then links, then the rest. Doors are created with the first room that they lead from.
+    """
+    met: dict[str, str] = {}
+    homes: dict[str, str] = {}
+    rooms = [fact for fact in facts if fact[1][1] == "r"]
+    for fact in rooms:
+        met.setdefault(*fact[1])
+        if fact[0].endswith("_of"):
+            met.setdefault(*fact[2])
+    for fact in facts:
+        if fact[0] == "link":
+            for argument in (fact[1], fact[3]):
+                met.setdefault(*argument)
+    between = {(fact[1][0], fact[3][0]): fact[2] for fact in facts if fact[0] == "link"}
+    for room in [entity for entity, kind in met.items() if kind == "r"]:
+        for fact in rooms:
+            door = between.get((fact[1][0], fact[2][0])) if fact[0].endswith("_of") else None
+            if door and fact[1][0] == room:
+                met.setdefault(*door)
+                homes.setdefault(door[0], room)
+    for fact in facts:
+        if fact[1][1] != "r":
+            met.setdefault(*fact[1])
+            if fact[0] == "match" or fact[0] in _PLACES:
+                met.setdefault(*fact[2])
+    first = {"r": 0, "d": 1}
+    ranked = sorted(met.items(), key=lambda pair: (first.get(pair[1], 2), pair[1]))
+    order = {entity: kind for entity, kind in ranked if entity not in (PLAYER, INVENTORY)}
+    return order, homes
+
+
+def _ancestors(kind: str, types: Mapping[str, str]) -> list[str]:
+    """Return a type and the types above it."""
+    found = [kind]
+    while types.get(found[-1]):
+        found.append(types[found[-1]])
+    return found
+
+
+def _entity(
+    entity: str, kind: str, kinds: frozenset[str], info: Mapping[str, Any], rank: int
+) -> Entity:
+    """Compile one entity."""
+    name = info.get("name") or ""
+    source = info.get("desc") or ""
+    if kind == "r":
+        pieces = re.split(r"(?<=\[end if\])", source)
+        text = tuple(part for piece in pieces for part in compile_text(paragraphs(piece)))
+    else:
+        text = compile_text(source)
+    phrases = tuple(filter(None, (name, *(info.get("synonyms") or ()))))
+    definite = info.get("definite") or ("" if kind == "d" else "the")
+    return Entity(entity, kind, kinds, name, info.get("indefinite") or "", definite, phrases, text,
+                  rank)  # fmt: skip
+
+
+def _map(
+    facts: list[tuple[str, ...]], entities: Mapping[str, Entity]
+) -> tuple[dict[str, dict[str, tuple[str, str]]], dict[str, tuple[str, ...]]]:
+    """Read exits and doors from the facts."""
+    between = {(f[1], f[3]): f[2] for f in facts if f[0] == "link"}
+    exits: dict[str, dict[str, tuple[str, str]]] = {}
+    for fact in facts:
+        direction = fact[0].removesuffix("_of")
+        if direction in _BACK and fact[0].endswith("_of"):
+            there, here = fact[1], fact[2]
+            door = between.get((here, there), "")
+            exits.setdefault(here, {})[direction] = (there, door)
+            exits.setdefault(there, {}).setdefault(_BACK[direction], (here, door))
+    doors: dict[str, tuple[str, ...]] = {}
+    for (room, _), door in sorted(between.items()):
+        doors[room] = (*doors.get(room, ()), door)
+    ordered = {room: tuple(sorted(found, key=lambda d: entities[d].rank))
+               for room, found in doors.items()}  # fmt: skip
+    return exits, ordered
+
+
+def _recipe(
+    facts: list[tuple[str, ...]], entities: Mapping[str, Entity]
+) -> tuple[tuple[str, str, str], ...]:
+    """Read the recipe; its ingredients stand in the order in which Inform creates them."""
+    bases = {f[2]: f[1] for f in facts if f[0] == "base"}
+    states = {(f[1], f[0]) for f in facts if len(f) == 2}
+    wanted = [fact[1] for fact in facts if fact[0] == "in" and fact[1] in bases]
+    found = []
+    for ingredient in sorted(wanted, key=lambda name: entities[name].rank):
+        cooking = next((s for s in COOKED if (ingredient, s) in states), "raw")
+        cutting = next((s for s in CUT if (ingredient, s) in states), "uncut")
+        found.append((bases[ingredient], cooking, cutting))
+    return tuple(found)
+
+
+def _objective(text: str) -> str:
+    """Return the objective as the game prints it.
+
+    TextWorld hands it to Inform in pieces of 200 characters, each a literal of its own.
+    """
+    said = []
+    for line in text.split("\n"):
+        cut = range(0, max(len(line), 1), _SLICE)
+        said.append("".join(plain(line[at : at + _SLICE]) for at in cut))
+    return "\n".join(said)

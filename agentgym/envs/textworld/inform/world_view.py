@@ -1,0 +1,190 @@
+"""The state as Inform sees it: the object tree with its order, and what is open, locked or cooked.
+
+Facts have no order, but Inform lists things in the order of its object tree, where what was moved
+last comes first. A `Scene` follows the facts of an episode and keeps that order.
+"""
+
+from __future__ import annotations
+
+from agentgym.envs.textworld.inform.story import COOKED, CUT, INVENTORY, PLAYER, Book
+
+Fact = tuple[str, ...]
+Snapshot = tuple[frozenset[Fact], tuple[tuple[str, tuple[str, ...]], ...]]
+
+_PLACES = frozenset(("at", "in", "on"))
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+            "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen",
+            "eighteen", "nineteen")  # fmt: skip
+_TENS = ("zero", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty",
+         "ninety")  # fmt: skip
+
+
+class Scene:
+    """The state of an episode.
+
+    Args:
+        book: The game.
+        facts: Its facts; by default those at the start.
+    """
+
+    __slots__ = ("book", "children", "facts", "noticed", "parent", "prefixed", "room", "states")
+
+    def __init__(self, book: Book, facts: frozenset[Fact] | None = None) -> None:
+        self.book = book
+        self.facts: frozenset[Fact] = frozenset()
+        self.children: dict[str, list[str]] = {}
+        self.parent: dict[str, str] = {}
+        self.states: dict[str, set[str]] = {}
+        self.room = ""
+        self.prefixed = False
+        self.noticed = ""
+        self.follow(book.facts)
+        if facts is not None:
+            self.follow(facts)
+
+    def follow(self, facts: frozenset[Fact]) -> None:
+        """Take over the facts after an action.
+
+        Args:
+            facts: Every fact that holds now.
+        """
+        gone, new = self.facts - facts, facts - self.facts
+        self.facts = facts
+        for fact in gone:
+            if len(fact) == 2:
+                self.states[fact[1]].discard(fact[0])
+            elif fact[0] in _PLACES and fact[1] != PLAYER:
+                self.children[fact[2]].remove(fact[1])
+                del self.parent[fact[1]]
+        moved, room = [], self.room
+        for fact in new:
+            if len(fact) == 2:
+                self.states.setdefault(fact[1], set()).add(fact[0])
+            elif fact[0] in _PLACES:
+                if fact[1] == PLAYER:
+                    self.room = fact[2]
+                elif fact[1] in self.book.entities:
+                    moved.append(fact)
+        # Several things move together only at the start, where the last created goes first.
+        for fact in sorted(moved, key=lambda f: -self.book.entities[f[1]].rank):
+            self._put(fact[1], fact[2])
+        if self.room != room:
+            self._arrive(room)
+
+    def _arrive(self, before: str) -> None:
+        """Move the player to the front of a room, and then each of its doors that is elsewhere.
+
+        Inform keeps one object for both sides of a door and brings it along.
+        """
+        if before:
+            self.children[before].remove(PLAYER)
+        else:
+            for door, home in self.book.homes.items():
+                self._put(door, home)
+        self.children.setdefault(self.room, []).insert(0, PLAYER)
+        for door in self.book.doors.get(self.room, ()):
+            if self.parent[door] != self.room or not before:
+                self.children[self.parent[door]].remove(door)
+                self._put(door, self.room)
+
+    def _put(self, thing: str, holder: str) -> None:
+        """Make a thing the first child of a holder."""
+        self.children.setdefault(holder, []).insert(0, thing)
+        self.parent[thing] = holder
+
+    def snapshot(self) -> Snapshot:
+        """Return the state as a value that can be pickled."""
+        return self.facts, tuple((holder, tuple(self.children[holder]))
+                                 for holder in sorted(self.children))  # fmt: skip
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a snapshot of this game."""
+        facts, children = snapshot
+        self.follow(facts)
+        self.children = {holder: list(things) for holder, things in children}
+        self.parent = {thing: holder for holder, things in children for thing in things}
+        self.parent.pop(PLAYER, None)
+
+    # What `brackets.say` asks of a stage.
+
+    def state_of(self, entity: str, state: str) -> bool:
+        """Tell whether an entity is open, closed, locked or unlocked; locked things are closed."""
+        states = self.states.get(entity, ())
+        if state == "closed":
+            return "open" not in states
+        if state == "unlocked":
+            return "locked" not in states
+        return state in states
+
+    def has(self, entity: str, state: str) -> bool:
+        """Tell whether a fact with one argument holds of an entity."""
+        return state in self.states.get(entity, ())
+
+    def contents(self, holder: str) -> list[str]:
+        """Return the children of an object, first child first."""
+        return self.children.get(holder, [])
+
+    def held(self, thing: str) -> bool:
+        """Tell whether the player carries a thing."""
+        return self.parent.get(thing) == INVENTORY
+
+    def done_to(self, food: str) -> tuple[str, str]:
+        """Return how a food was cooked, or ``raw``, and how it was cut, or ``uncut``."""
+        states = self.states.get(food, ())
+        cooking = next((state for state in COOKED if state in states), "raw")
+        return cooking, next((state for state in CUT if state in states), "uncut")
+
+    def shows(self, thing: str) -> bool:
+        """Tell whether what is in or on a thing can be seen."""
+        entity = self.book.entities.get(thing)
+        if entity is None:
+            return False
+        return "s" in entity.kinds or ("c" in entity.kinds and self.has(thing, "open"))
+
+    def printed_name(self, entity: str) -> str:
+        """Return the name of a thing; with what was done to food while it is being described."""
+        found = self.book.entities[entity]
+        if not self.prefixed or "f" not in found.kinds or not self.book.kitchen:
+            return found.name
+        cooking, cutting = self.done_to(entity)
+        if self.has(entity, "needs_cooking"):
+            cooking = "raw "
+        elif self.has(entity, "burned"):
+            cooking = "burned "
+        else:
+            cooking = "" if cooking == "raw" else f"{cooking} "
+        return f"{'' if cutting == 'uncut' else cutting + ' '}{cooking}{found.name}"
+
+    def a(self, entity: str) -> str:
+        """Return a name with its indefinite article."""
+        found, name = self.book.entities[entity], self.printed_name(entity)
+        if not found.definite:
+            return name
+        article = found.article or ("an" if name[:1] in "aeiouAEIOU" and name else "a")
+        return f"{article} {name}"
+
+    def the(self, entity: str) -> str:
+        """Return a name with its definite article."""
+        found, name = self.book.entities[entity], self.printed_name(entity)
+        return f"{found.definite} {name}" if found.definite else name
+
+    def capital_the(self, entity: str) -> str:
+        """Return `the` as the beginning of a sentence; a door's name is left as it is."""
+        text = self.the(entity)
+        return text[:1].upper() + text[1:] if self.book.entities[entity].definite else text
+
+    def listing(self, things: list[str], article: str = "a") -> str:
+        """Return things as a sentence: ``a key, an apple and some milk``."""
+        name = self.a if article == "a" else self.the if article == "the" else self.printed_name
+        names = [name(thing) for thing in things]
+        if len(names) < 2:
+            return names[0] if names else "nothing"
+        return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def number_words(number: int) -> str:
+    """Return a number below a hundred in words, as Inform spells it."""
+    if number < 20:
+        return _NUMBERS[number]
+    tens, units = divmod(number, 10)
+    return _TENS[tens % 10] + (f"-{_NUMBERS[units]}" if units else "")

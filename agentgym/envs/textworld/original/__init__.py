@@ -1,0 +1,1 @@
+"""The original engine, kept to be compared with: story files, compiled and interpreted."""

@@ -1,0 +1,155 @@
+"""The compact mode: short pages for small language models, and short names for what to click.
+
+Nothing is said twice but the instruction, which comes first alone and again at the end of each
+item page; a label stands behind what it names, so that a causal model reads the facts before the
+sign that it may copy.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agentgym.envs.webshop.engine import session as e
+from agentgym.envs.webshop.engine.commands import line, spelled
+from agentgym.envs.webshop.engine.products import Product
+from agentgym.envs.webshop.engine.session import Session
+
+_LABEL = re.compile(r"#?([0-9]{1,3})")
+_ALIASES = {"back": e.PREVIOUS, "prev": e.PREVIOUS, "next": e.NEXT, "buy": e.BUY}
+LONGEST_HIGHLIGHT = 3
+"""Most words of a bullet that can stand in a results line."""
+MOST_HIGHLIGHTS = 2
+_SHORT = {e.PREVIOUS: "back", e.NEXT: "next"}
+
+
+def resolve(session: Session, name: str) -> str | None:
+    """Turn a short name into the one that the shop knows, such as ``2`` into an asin.
+
+    Args:
+        session: The shopper.
+        name: Lower-case name out of ``click[...]``.
+
+    Returns:
+        The name for :meth:`Session.click`, which may not know it; None for what this page does not
+        show, such as an asin.
+    """
+    word = line(name)
+    if session.state.page == e.RESULTS:
+        label = _LABEL.fullmatch(word)
+        hits = session.hits()
+        if label and 1 <= int(label[1]) <= len(hits):
+            return hits[int(label[1]) - 1].lower()
+        full = _ALIASES.get(word, word)
+        return full if full in (e.BACK, e.PREVIOUS, e.NEXT) else None
+    if word in _ALIASES and word not in session.clickables():
+        return _ALIASES[word]
+    return spelled(session, name)
+
+
+def short(session: Session, name: str) -> str:
+    """Return the short form of a clickable name: the inverse of :func:`resolve`."""
+    if session.state.page == e.RESULTS:
+        if name == e.PREVIOUS:
+            return "prev"
+        for place, asin in enumerate(session.hits(), 1):
+            if asin.lower() == name:
+                return str(place)
+    brief = _SHORT.get(name, name)
+    taken = session.state.page == e.ITEM and brief in session.product.group_of
+    return name if taken else brief
+
+
+def clickables(session: Session) -> list[str]:
+    """List the short names that do something on the open page."""
+    page = session.state.page
+    if page == e.RESULTS:
+        names = [str(place) for place in range(1, len(session.hits()) + 1)]
+        names += ["next"] * more(session) + ["prev"] * (session.state.number > 1)
+        return [*names, e.BACK]
+    if page == e.ITEM:
+        back = short(session, e.PREVIOUS)
+        return [back, "description", e.BUY, *session.product.choosable]
+    return ["back", e.BACK] if page == e.SUB else []
+
+
+def more(session: Session) -> bool:
+    """Tell whether there is another page of results."""
+    return session.state.number * session.page_size < session.total()
+
+
+def highlights(item: Product) -> list[str]:
+    """List a product's short features that its title does not say: what a listing would boast."""
+    title = set(line(item.title).lower().split())
+    bullets = (line(bullet).lower() for bullet in item.bullets)
+    short_ones = (b for b in bullets if 0 < len(b.split()) <= LONGEST_HIGHLIGHT)
+    return [b for b in short_ones if not title.issuperset(b.split())][:MOST_HIGHLIGHTS]
+
+
+def page(session: Session, boast: bool = False) -> str:
+    """Render the open page.
+
+    Args:
+        session: The shopper.
+        boast: Whether a results line shows the product's highlights.
+    """
+    kind = session.state.page
+    if kind == e.RESULTS:
+        return _results(session, boast)
+    if kind == e.ITEM:
+        return _item(session)
+    if kind == e.SUB:
+        return _sub_page(session)
+    return "bought" if kind == e.DONE else session.goal.instruction_text
+
+
+def answer(session: Session, before: str, name: str, boast: bool = False) -> str:
+    """Render what a click led to.
+
+    Args:
+        session: The shopper, after the click.
+        before: Kind of the page on which the click was made.
+        name: The full name that was clicked.
+        boast: Whether a results line shows the product's highlights.
+
+    Returns:
+        The page, or one word where the policy has seen the page already.
+    """
+    after = session.state.page
+    if before == e.ITEM and after == e.RESULTS:
+        return "results"
+    if before == e.SUB and after == e.ITEM:
+        return "item"
+    if before == after == e.ITEM:
+        return f"chosen {name}"
+    return page(session, boast)
+
+
+def _results(session: Session, boast: bool) -> str:
+    products = session.world.products
+    lines = []
+    for place, asin in enumerate(session.hits(), 1):
+        item = products[asin]
+        shown = [line(item.title).lower(), *(highlights(item) if boast else ())]
+        lines.append(f"{', '.join(shown)} {_price(item)} #{place}")
+    if more(session):
+        lines.append("next")
+    return "\n".join(lines) if lines else "no results"
+
+
+def _item(session: Session) -> str:
+    item = session.product
+    features = ", ".join(filter(None, (line(bullet).lower() for bullet in item.bullets)))
+    lines = [features] if features else []
+    lines += [f"{name}: {' | '.join(values)}" for name, values in item.options.items()]
+    return "\n".join([*lines, session.goal.instruction_text])
+
+
+def _sub_page(session: Session) -> str:
+    item, sub = session.product, session.state.sub
+    shown = {"description": item.description, "features": ", ".join(item.bullets)}
+    return line(shown.get(sub or "", "")).lower() or f"no {sub}"
+
+
+def _price(item: Product) -> str:
+    """Write the price without trailing zeros: ``$45``, or ``$45 to $50``."""
+    return " to ".join(f"${price:.2f}".removesuffix(".00") for price in item.prices)

@@ -1,0 +1,242 @@
+"""Goals: what a shopper asks for, derived from products and instructions.
+
+Three ways to make them: :func:`synthetic_goals` and :func:`human_goals` follow the original, with
+:func:`shuffled` for its order; :func:`generated_goals` caps the goals per product and keeps only
+goals that can be solved.
+
+The original draws price bounds from an unseeded generator, so they differ in every process. Here
+each bound depends only on its goal; a ``random.Random`` passed as ``legacy`` reproduces a process
+of the original that was seeded with the same number before it started.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product as cross
+from typing import Any
+
+from agentgym.envs.webshop.engine.products import Instruction, Product, unit_interval
+from agentgym.envs.webshop.official.schema import Entry, Origins, listed
+from agentgym.outcome import total
+
+PRICE_STEPS = range(10, 1000, 10)
+CANDIDATE_BOUNDS = 4
+NO_BOUND = 1_000_000.0
+SHUFFLE_SEED = 233
+
+Options = Mapping[str, str] | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One goal: the instruction, and what the reward compares a purchase with."""
+
+    asin: str
+    """The product that the instruction describes."""
+    name: str
+    """Its title."""
+    category: str
+    """Its department."""
+    query: str
+    """Search term under which it is filed."""
+    product_category: str
+    """Its category path."""
+    instruction_text: str
+    """The instruction, with the price bound."""
+    attributes: tuple[str, ...]
+    """Attributes asked for."""
+    goal_options: Options
+    """Options asked for: a mapping group to value (synthetic), or values alone (human)."""
+    price_upper: float
+    """Highest price that still counts, in dollars."""
+    weight: float = 1.0
+    """Relative frequency in the original's draw."""
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the goal as a JSON object, for :meth:`from_content`."""
+        options = self.goal_options
+        return {
+            "asin": self.asin,
+            "name": self.name,
+            "category": self.category,
+            "query": self.query,
+            "product_category": self.product_category,
+            "instruction_text": self.instruction_text,
+            "attributes": list(self.attributes),
+            "goal_options": dict(options) if isinstance(options, Mapping) else list(options),
+            "price_upper": self.price_upper,
+            "weight": self.weight,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Goal:
+        """Rebuild a goal from :meth:`to_content` or from the original's goal dict."""
+        options = content["goal_options"]
+        return cls(
+            content["asin"], content["name"], content["category"], content["query"],
+            content["product_category"], content["instruction_text"],
+            tuple(content["attributes"]),
+            dict(options) if isinstance(options, Mapping) else tuple(options),
+            float(content["price_upper"]), float(content.get("weight", 1.0)),
+        )  # fmt: skip
+
+
+def price_bound(price: float, key: Sequence[object], legacy: random.Random | None) -> float | None:
+    """Draw the price bound of a goal.
+
+    Args:
+        price: Price of the product.
+        key: What the draw depends on.
+        legacy: The original's generator, if its draws are to be reproduced.
+
+    Returns:
+        The larger of two of the first four multiples of ten above the price; None if fewer than
+        two are left below 1,000.
+    """
+    bounds = [step for step in PRICE_STEPS if step > price][:CANDIDATE_BOUNDS]
+    if len(bounds) < 2:
+        return None
+    if legacy is not None:
+        return float(max(legacy.sample(bounds, 2)))
+    larger = [high for i, high in enumerate(bounds) for _ in range(i)]
+    return float(larger[int(unit_interval("bound", *key) * len(larger))])
+
+
+def synthetic_goals(
+    products: Sequence[Product],
+    instructions: Mapping[str, Instruction],
+    legacy: random.Random | None = None,
+) -> list[Goal]:
+    """Make the original's synthetic goals: one per combination of a product's options.
+
+    Args:
+        products: The catalogue, in file order.
+        instructions: Entries by asin.
+        legacy: The original's generator, if its draws are to be reproduced.
+
+    Returns:
+        The goals before the shuffle, weighted by the rarity of their attributes.
+    """
+    goals: list[Goal] = []
+    for item in products:
+        instruction = instructions.get(item.asin, Instruction())
+        if instruction.text is None or not instruction.wanted:
+            continue
+        bound = price_bound(item.price, (item.asin,), legacy)
+        names = sorted(item.options)
+        for values in cross(*(item.options[name] for name in names)):
+            options = dict(zip(names, values, strict=True))
+            goals.append(_goal(item, instruction.text, instruction.wanted, options, bound))
+    counts = Counter(attribute for goal in goals for attribute in goal.attributes)
+    return [
+        replace(goal, weight=total(1.0 / counts[a] for a in goal.attributes) / len(goal.attributes))
+        for goal in goals
+    ]
+
+
+def human_goals(
+    products: Sequence[Product],
+    human: Mapping[str, Any],
+    legacy: random.Random | None = None,
+    origin: str = Origins().human,
+) -> list[Goal]:
+    """Make the original's goals from instructions that people wrote.
+
+    Args:
+        products: The catalogue, in file order.
+        human: The official ``items_human_ins`` file.
+        legacy: The original's generator, if its draws are to be reproduced.
+        origin: Name of the file, for error messages.
+
+    Returns:
+        The goals before the shuffle, all of weight 1.
+
+    Raises:
+        DataError: A field is missing or of the wrong type.
+    """
+    goals = []
+    for item in products:
+        place = f"{item.asin!r} in {origin}"
+        for number, value in enumerate(listed(human.get(item.asin, ()), place)):
+            entry = Entry(value, f"entry {number} of {place}")
+            wanted = entry.texts("instruction_attributes")
+            if wanted:
+                bound = price_bound(item.price, (item.asin, number), legacy)
+                options = entry.texts("instruction_options")
+                text = entry.text("instruction").strip(".")
+                goals.append(_goal(item, text, wanted, options, bound))
+    return goals
+
+
+def generated_goals(
+    item: Product,
+    instruction: Instruction,
+    *,
+    seed: int,
+    limit: int,
+    solvable: Callable[[Product, Goal], bool],
+) -> Iterator[Goal]:
+    """Make a few goals for one product, independent of every other product.
+
+    Args:
+        item: The product.
+        instruction: Its entry of the instructions file.
+        seed: Seed of the catalogue.
+        limit: Most goals to make.
+        solvable: Whether buying the product with the asked options scores 1.
+
+    Yields:
+        Distinct, solvable goals with weight 1.
+    """
+    if instruction.text is None or not instruction.wanted:
+        return
+    names = sorted(item.options)
+    total = 1
+    for name in names:
+        total *= len(item.options[name])
+    for k, number in enumerate(_distinct(total, limit, ("goal", seed, item.asin))):
+        options = {}
+        for name in reversed(names):
+            number, place = divmod(number, len(item.options[name]))
+            options[name] = item.options[name][place]
+        ordered = {name: options[name] for name in names}
+        bound = price_bound(item.price, (seed, item.asin, k), None)
+        goal = _goal(item, instruction.text, instruction.wanted, ordered, bound)
+        if solvable(item, goal):
+            yield goal
+
+
+def shuffled(goals: Sequence[Goal]) -> list[Goal]:
+    """Put goals in the original's order: a shuffle with Python's generator, seed 233."""
+    order = list(goals)
+    random.Random(SHUFFLE_SEED).shuffle(order)
+    return order
+
+
+def _distinct(total: int, limit: int, key: Sequence[object]) -> list[int]:
+    """Choose at most ``limit`` distinct numbers below ``total`` by key."""
+    if total <= limit:
+        return list(range(total))
+    chosen: dict[int, None] = {}
+    draw = 0
+    while len(chosen) < limit:
+        chosen[int(unit_interval(*key, draw) * total)] = None
+        draw += 1
+    return list(chosen)
+
+
+def _goal(
+    item: Product, text: str, wanted: tuple[str, ...], options: Options, bound: float | None
+) -> Goal:
+    """Put the clauses of an instruction together."""
+    if isinstance(options, Mapping) and options:
+        text += " with " + ", and ".join(f"{name}: {value}" for name, value in options.items())
+    if bound is not None:
+        text += f", and price lower than {bound:.2f} dollars"
+    return Goal(
+        item.asin, item.title, item.category, item.query, item.product_category, text, wanted,
+        options, NO_BOUND if bound is None else bound,
+    )  # fmt: skip

@@ -1,0 +1,193 @@
+"""The reward of a purchase: the original's, to the bit, and a strict variant.
+
+With A the asked attributes and O the asked options::
+
+    reward = r_type * (attributes met + options met + [price <= bound]) / (|A| + |O| + 1)
+
+Quirks of the original that :func:`score` keeps in mode ``"official"``: the first colour word inside
+an option value replaces the whole value ("rectangular" becomes "tan"); a synthetic goal's option is
+a (group, value) pair, whose colour is replaced only on equality and whose group name takes part in
+the fuzzy match. Mode ``"strict"`` wants each asked value, in its group where the goal names one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from rapidfuzz.fuzz import token_set_ratio
+
+from agentgym.envs.webshop.engine.colours import COLOURS
+from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.products import Product, category_levels
+
+MODES = ("official", "strict", "sparse")
+MATCH = 85
+"""A fuzzy match must score above this, out of 100."""
+_SYMBOL = re.compile(r"\W")
+_LATIN_1 = dict.fromkeys(range(128, 256))
+
+
+@dataclass(frozen=True, slots=True)
+class RewardDetails:
+    """The reward of a purchase and its parts."""
+
+    reward: float
+    """The reward, in [0, 1]."""
+    r_type: float
+    """Factor for the kind of product."""
+    title_score: float
+    """Share of the goal's title nouns in the bought title."""
+    query_match: bool
+    """Whether both are filed under the same search term."""
+    category_match: bool
+    """Whether they share two category levels."""
+    attributes: tuple[bool, ...]
+    """For each asked attribute, whether it was met."""
+    options: tuple[bool, ...]
+    """For each asked option, whether it was met."""
+    price: bool
+    """Whether the price is within the bound."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-safe values under the names of the original's log.
+
+        ``r_att``, ``r_option`` and ``r_price`` are the met shares, and the ``w_`` entries their
+        weights; ``r_option`` is None if no option was asked for.
+        """
+        asked = len(self.attributes) + len(self.options) + 1
+        return {
+            "reward": self.reward,
+            "r_type": self.r_type,
+            "r_att": sum(self.attributes) / max(len(self.attributes), 1),
+            "w_att": len(self.attributes) / asked,
+            "r_option": sum(self.options) / len(self.options) if self.options else None,
+            "w_option": len(self.options) / asked,
+            "r_price": self.price,
+            "w_price": 1 / asked,
+            "query_match": self.query_match,
+            "category_match": self.category_match,
+            "title_score": self.title_score,
+            "attributes_met": list(self.attributes),
+            "options_met": list(self.options),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The parts of a reward that do not depend on the chosen options."""
+
+    r_type: float
+    """Factor for the kind of product."""
+    title_score: float
+    """Share of the goal's title nouns in the bought title."""
+    query_match: bool
+    """Whether both are filed under the same search term."""
+    category_match: bool
+    """Whether they share two category levels."""
+    attributes: tuple[bool, ...]
+    """For each asked attribute, whether it was met."""
+
+
+def match(item: Product, goal: Goal, nouns: tuple[str, ...]) -> Match:
+    """Compare a product with a goal, options aside.
+
+    Args:
+        item: The bought product.
+        goal: What was asked for.
+        nouns: Nouns of the title of the goal's product, repetitions included.
+
+    Returns:
+        The parts of the reward.
+    """
+    title = sum(noun in item.noun_set for noun in set(nouns)) / len(nouns) if nouns else 0.2
+    query = item.query == goal.query
+    category = len(item.levels & category_levels(goal.product_category)) >= 2
+    kind = 1.0 if query or category or title > 0.2 else 0.5
+    if title < 0.1:
+        kind = 0.1 if title else 0.0
+    met = tuple(_has_attribute(item, wanted) for wanted in goal.attributes)
+    return Match(kind, title, query, category, met)
+
+
+def score(
+    parts: Match, item: Product, goal: Goal, chosen: Mapping[str, str], mode: str = "official"
+) -> RewardDetails:
+    """Compute the reward of buying ``item``.
+
+    Args:
+        parts: :func:`match` of the product and the goal.
+        item: The bought product.
+        goal: What was asked for.
+        chosen: Chosen value of each option group.
+        mode: ``"official"`` or ``"strict"``; ``"sparse"`` compares as ``"official"`` does.
+
+    Returns:
+        The reward and its parts.
+    """
+    options = (_strict_options if mode == "strict" else _official_options)(goal, chosen)
+    price = item.price <= goal.price_upper
+    met = sum(parts.attributes) + sum(options) + price
+    reward = met / (len(goal.attributes) + len(options) + 1) * parts.r_type
+    return RewardDetails(
+        reward, parts.r_type, parts.title_score, parts.query_match, parts.category_match,
+        parts.attributes, options, price,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=16384)
+def fuzzy(text: str, wanted: str) -> bool:
+    """Tell whether two texts match as the original's ``token_set_ratio(...) > 85``.
+
+    The original drops Latin-1 characters beyond ASCII and takes other symbols for spaces.
+    """
+    left, right = _processed(text), _processed(wanted)
+    if not left or not right:
+        return False
+    return round(token_set_ratio(left, right)) > MATCH
+
+
+def plain_colour(value: str | tuple[str, str]) -> str | tuple[str, str]:
+    """Replace a value by the first colour word in it; a pair only if a part equals one."""
+    return next((colour for colour in COLOURS if colour in value), value)
+
+
+@lru_cache(maxsize=16384)
+def _processed(text: str) -> str:
+    """Prepare a text for matching as thefuzz 0.19 does; underscores stay."""
+    if not text.isascii():
+        text = text.translate(_LATIN_1)
+    return _SYMBOL.sub(" ", text).lower().strip()
+
+
+def _has_attribute(item: Product, wanted: str) -> bool:
+    """Tell whether a product has an attribute: fuzzily listed, or literally in its texts."""
+    if any(fuzzy(attribute, wanted) for attribute in item.attributes):
+        return True
+    return any(wanted in text for text in item.haystacks)
+
+
+def _official_options(goal: Goal, chosen: Mapping[str, str]) -> tuple[bool, ...]:
+    """Tell for each asked option whether any chosen value matches it, as the original does."""
+    values = [str(plain_colour(value)) for value in chosen.values()]
+    asked: Iterable[str | tuple[str, str]] = (
+        goal.goal_options.items() if isinstance(goal.goal_options, Mapping) else goal.goal_options
+    )
+    wanted = [str(plain_colour(option)) for option in asked]
+    return tuple(any(fuzzy(value, text) for value in values) for text in wanted)
+
+
+def _strict_options(goal: Goal, chosen: Mapping[str, str]) -> tuple[bool, ...]:
+    """Tell for each asked option whether exactly it was chosen."""
+    if isinstance(goal.goal_options, Mapping):
+        return tuple(chosen.get(group) == value for group, value in goal.goal_options.items())
+    values = {_canonical(value) for value in chosen.values()}
+    return tuple(_canonical(option) in values for option in goal.goal_options)
+
+
+def _canonical(value: str) -> str:
+    """Fold case and white space of a value."""
+    return " ".join(value.lower().replace("/", " | ").split())

@@ -1,0 +1,175 @@
+"""The shop as a state machine: which page is open, what can be clicked, and where a click leads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.index import World
+from agentgym.envs.webshop.engine.products import Product
+from agentgym.envs.webshop.engine.reward import RewardDetails
+
+INDEX, RESULTS, ITEM, SUB, DONE = "index", "results", "item", "sub", "done"
+SUB_PAGES = ("description", "features", "reviews")
+BACK, PREVIOUS, NEXT, BUY, SEARCH = "back to search", "< prev", "next >", "buy now", "search"
+
+
+class State(NamedTuple):
+    """Everything about a session that can change; cheap to keep, compare and restore."""
+
+    page: str = INDEX
+    """Kind of the open page."""
+    query: str | None = None
+    """Words of the last search."""
+    number: int = 1
+    """Number of the results page, from 1."""
+    asin: str | None = None
+    """The open, or bought, product."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Chosen (group, value) pairs in the order in which the groups were first chosen."""
+    visited: tuple[str, ...] = ()
+    """Products opened since the last return to the search page."""
+    sub: str | None = None
+    """Name of the open sub-page."""
+
+
+class Session:
+    """One shopper in a world that all sessions share.
+
+    Args:
+        world: The shop.
+        goal: What the shopper looks for.
+        page_size: Products on a results page.
+        reward: Reward mode, ``"official"`` or ``"strict"``.
+    """
+
+    __slots__ = ("_reward", "details", "goal", "page_size", "state", "world")
+
+    def __init__(
+        self, world: World, goal: Goal, page_size: int = 10, reward: str = "official"
+    ) -> None:
+        self.world = world
+        self.goal = goal
+        self.page_size = page_size
+        self._reward = reward
+        self.state = State()
+        self.details: RewardDetails | None = None
+
+    @property
+    def product(self) -> Product:
+        """The open product; only on item, sub and done pages."""
+        asin = self.state.asin
+        assert asin is not None, "no product is open"
+        return self.world.products[asin]
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Chosen value of each option group."""
+        return dict(self.state.options)
+
+    def found(self) -> Sequence[str]:
+        """Return the asins that the present search finds, best first."""
+        return self.world.search(self.state.query or "")
+
+    def hits(self) -> Sequence[str]:
+        """Return the asins on the present results page."""
+        last = self.state.number * self.page_size
+        return self.found()[last - self.page_size : last]
+
+    def total(self) -> int:
+        """Return the number of hits of the present search."""
+        return len(self.found())
+
+    def clickables(self) -> list[str]:
+        """Return the names that can be clicked, in the original's order.
+
+        On the index page this is ``["search"]``, which announces the search bar and cannot be
+        clicked.
+        """
+        page = self.state.page
+        if page == RESULTS:
+            head = [BACK, PREVIOUS, NEXT] if self.state.number > 1 else [BACK, NEXT]
+            return head + [asin.lower() for asin in self.hits()]
+        if page == ITEM:
+            return list(self.product.clickables)
+        if page == SUB:
+            return [BACK, PREVIOUS]
+        return [SEARCH] if page == INDEX else []
+
+    def search(self, query: str) -> None:
+        """Search for a lower-case query; possible on every page, also after the purchase."""
+        self.state = State(RESULTS, query, visited=self.state.visited)
+
+    def click(self, name: str) -> bool:
+        """Click what a lower-case name stands for.
+
+        Args:
+            name: A name out of :meth:`clickables`.
+
+        Returns:
+            Whether there was such a thing; if not, nothing changed.
+        """
+        state = self.state
+        if state.page in (INDEX, DONE):
+            return False
+        if name == BACK:
+            self.state = State()
+            return True
+        if state.page == RESULTS:
+            return self._click_results(name)
+        if state.page == SUB:
+            if name == PREVIOUS:
+                self.state = state._replace(page=ITEM, sub=None)
+            return name == PREVIOUS
+        return self._click_item(name)
+
+    def value(self) -> RewardDetails | None:
+        """Return the reward that buying the open product now would give; None if none is open."""
+        if self.state.asin is None:
+            return None
+        return self.world.reward(self.product, self.goal, self.options, self._reward)
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """Return the state as a plain tuple."""
+        return (*self.state, self.goal.to_content())
+
+    def restore(self, snapshot: Sequence[Any]) -> None:
+        """Return to a state of :meth:`snapshot`, its goal included."""
+        *state, goal = snapshot
+        self.state = State(*state)
+        self.goal = Goal.from_content(goal)
+        self.details = self.value() if self.state.page == DONE else None
+
+    def _click_results(self, name: str) -> bool:
+        state = self.state
+        if name == NEXT:
+            self.state = State(RESULTS, state.query, state.number + 1, visited=state.visited)
+            return True
+        if name == PREVIOUS and state.number > 1:
+            self.state = State(RESULTS, state.query, state.number - 1, visited=state.visited)
+            return True
+        asin = next((asin for asin in self.hits() if asin.lower() == name), None)
+        if asin is None:
+            return False
+        visited = state.visited if asin in state.visited else (*state.visited, asin)
+        self.state = state._replace(page=ITEM, asin=asin, visited=visited)
+        return True
+
+    def _click_item(self, name: str) -> bool:
+        state = self.state
+        if name == BUY:
+            self.details = self.value()
+            self.state = state._replace(page=DONE)
+        elif name == PREVIOUS:
+            self.state = State(RESULTS, state.query, state.number, visited=state.visited)
+        elif name in SUB_PAGES:
+            self.state = state._replace(page=SUB, sub=name)
+        else:
+            group = self.product.group_of.get(name)
+            if group is None:
+                return False
+            options = dict(state.options)
+            options[group] = name
+            self.state = state._replace(options=tuple(options.items()))
+        return True

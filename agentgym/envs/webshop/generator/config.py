@@ -1,0 +1,193 @@
+"""How hard a generated shop is: three presets of the same knobs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES
+from agentgym.errors import ConfigurationError
+
+_SHARES = (
+    "buried",
+    "visible_asked",
+    "hidden_asked",
+    "option_asked",
+    "paraphrased",
+    "type_paraphrased",
+    "price_decoys",
+    "option_decoys",
+)
+
+
+def _in_range(name: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise ConfigurationError(
+            f"expected {name} of a difficulty to be from {low} to {high}, got {value}"
+        )
+
+
+def _one_of(name: str, value: str, choices: Collection[str]) -> None:
+    if value not in choices:
+        raise ConfigurationError(
+            f"expected {name} of a difficulty among {', '.join(choices)}; got {value!r}"
+        )
+
+
+@dataclass(frozen=True)
+class Difficulty:
+    """The knobs of the generator. Shares are percentages, drawn as integers.
+
+    A variant of a preset should get a name of its own: the name is part of task ids.
+
+    Raises:
+        ConfigurationError: A value is out of range; the message names it.
+    """
+
+    name: str
+    """Name of the preset; part of the catalogue's key."""
+    vocabulary: str
+    """``tiny`` (single words, closed) or ``full``."""
+    family_size: int
+    """Products of one family: they share type and visible attributes."""
+    visible: int
+    """Attributes in the title, shared by the family."""
+    shared_hidden: int
+    """Attributes outside the title that the whole family has."""
+    own_hidden: int
+    """Attributes outside the title whose set differs between the leads of a family."""
+    buried: int
+    """Share of products whose hidden attributes stand only in later bullets, out of search."""
+    visible_asked: int
+    """Share of visible attributes that a goal names (at least one)."""
+    hidden_asked: int
+    """Share of hidden attributes that a goal names."""
+    option_asked: int
+    """Share of option groups for which a goal names a value."""
+    offered: tuple[int, int]
+    """Least and most values that a product offers per option group."""
+    same_values: bool
+    """Whether all products of a family offer the same values, each in an order of its own."""
+    paraphrased: int
+    """Share of attributes that an instruction puts in other words."""
+    type_paraphrased: int
+    """Share of instructions that put the product's type in other words."""
+    price_decoys: int
+    """Share of siblings that equal a lead but cost a little more than its bound."""
+    option_decoys: int
+    """Share of siblings that equal a lead but lack some values, with look-alikes instead."""
+    noise: tuple[int, int]
+    """Least and most meaningless words in a title."""
+    price_step: int
+    """Prices are multiples of this many cents."""
+    slack: tuple[int, ...]
+    """Tens of dollars added to the least bound above the price, drawn uniformly."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        _one_of("vocabulary", self.vocabulary, VOCABULARIES)
+        for name in _SHARES:
+            _in_range(name, getattr(self, name), 0, 100)
+        departments = VOCABULARIES[self.vocabulary].departments
+        _in_range("visible", self.visible, 1, min(len(d.visible) for d in departments) // 2)
+        _in_range("shared_hidden", self.shared_hidden, 0, 4)
+        _in_range("own_hidden", self.own_hidden, 1, 3)
+        left = min(len(d.hidden) for d in departments) - self.shared_hidden
+        if departments[0].hidden is departments[0].visible:
+            left -= self.visible
+        _in_range("family_size", self.family_size, 1, math.comb(left, self.own_hidden))
+        _in_range("price_step", self.price_step, 1, 500)
+        for name in ("offered", "noise"):
+            low, high = getattr(self, name)
+            _in_range(name, low, 0 if name == "noise" else 1, high)
+        _in_range("noise", self.noise[1], 0, len(VOCABULARIES[self.vocabulary].noise))
+        if not self.slack or min(self.slack) < 0:
+            raise ConfigurationError(
+                f"expected slack to hold numbers from 0 up, got {self.slack}; use (0, 0, 1)"
+            )
+
+
+EASY = Difficulty(
+    name="easy",
+    vocabulary="tiny",
+    family_size=3,
+    visible=2,
+    shared_hidden=0,
+    own_hidden=1,
+    buried=100,
+    visible_asked=100,
+    hidden_asked=100,
+    option_asked=60,
+    offered=(3, 3),
+    same_values=True,
+    paraphrased=0,
+    type_paraphrased=0,
+    price_decoys=0,
+    option_decoys=0,
+    noise=(0, 0),
+    price_step=500,
+    slack=(0, 0, 1, 2),
+)
+
+MEDIUM = Difficulty(
+    name="medium",
+    vocabulary="full",
+    family_size=4,
+    visible=2,
+    shared_hidden=1,
+    own_hidden=2,
+    buried=70,
+    visible_asked=80,
+    hidden_asked=75,
+    option_asked=90,
+    offered=(2, 5),
+    same_values=False,
+    paraphrased=40,
+    type_paraphrased=20,
+    price_decoys=30,
+    option_decoys=30,
+    noise=(0, 3),
+    price_step=1,
+    slack=(0, 0, 0, 1),
+)
+
+HARD = Difficulty(
+    name="hard",
+    vocabulary="full",
+    family_size=6,
+    visible=2,
+    shared_hidden=2,
+    own_hidden=2,
+    buried=90,
+    visible_asked=70,
+    hidden_asked=80,
+    option_asked=95,
+    offered=(3, 6),
+    same_values=False,
+    paraphrased=70,
+    type_paraphrased=75,
+    price_decoys=30,
+    option_decoys=35,
+    noise=(2, 5),
+    price_step=1,
+    slack=(0, 0, 0, 1),
+)
+
+DIFFICULTIES = {preset.name: preset for preset in (EASY, MEDIUM, HARD)}
+
+
+def difficulty(name: str | Difficulty) -> Difficulty:
+    """Return a preset by name; a :class:`Difficulty` is returned as it is.
+
+    Raises:
+        ConfigurationError: There is no such preset.
+    """
+    if isinstance(name, Difficulty):
+        return name
+    if not isinstance(name, str) or name not in DIFFICULTIES:
+        raise ConfigurationError(
+            f"expected a difficulty among {', '.join(DIFFICULTIES)}, got {name!r:.80}; pass one of "
+            "them, or a Difficulty object of your own"
+        )
+    return DIFFICULTIES[name]

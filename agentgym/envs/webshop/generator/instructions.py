@@ -1,0 +1,172 @@
+"""Goals: what a shopper wants, and the words in which it is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from agentgym.envs.webshop.generator.config import Difficulty
+from agentgym.envs.webshop.generator.families import VERSION, Draft
+from agentgym.envs.webshop.generator.stream import Stream
+from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES, Attribute
+
+
+@dataclass(frozen=True)
+class Request:
+    """One goal of a generated product; exactly its own product is sure to satisfy it."""
+
+    asin: str
+    """Product number of the target."""
+    k: int
+    """Number of the goal among those of its product."""
+    name: str
+    """Title of the target."""
+    instruction: str
+    """The full text, price clause included."""
+    attributes: tuple[str, ...]
+    """Canonical names of the attributes asked for; the text may paraphrase them."""
+    options: tuple[tuple[str, str], ...]
+    """Pairs of group name and value asked for."""
+    price_upper: float
+    """Highest price in dollars that still satisfies the goal."""
+    query: str
+    """Type of the target."""
+    category: str
+    """Official category of the target."""
+    product_category: str
+    """Category path of the target."""
+
+
+_PLAIN = (
+    "find {row} {type}{is hidden}{comma options}",
+    "need {type} , {list}{must hidden}{with options}",
+    "{options first}buy {type} , {list back}{comma hidden}",
+    "want {hidden first}{first} {type}{comma rest}{comma options}",
+)
+_FULL = (
+    "i am looking for {type}, {attributes}{options}{price}",
+    "please find {attributes} {type}{options}{price}",
+    "i would like {type}: {attributes}{options}{price}",
+    "show me {type} for a friend, {attributes}{options}{price}",
+    "we ran out of {type}; get some that match: {attributes}{options}{price}",
+    "searching for {attributes} {type}{options}{price}",
+    "can you get me {type}? wanted: {attributes}{options}{price}",
+    "my old {type} wore out, so buy new ones, {attributes}{options}{price}",
+)
+_OPTION = ("{name} {value}", "{name}: {value}", "{name} should be {value}", "{value} as {name}")
+_PRICE = (
+    ", under {price} dollars",
+    ", for less than ${price}",
+    ", and price lower than {price} dollars",
+    ", my limit is ${price}",
+    ", not above {price} dollars",
+)
+
+
+def request(
+    draft: Draft, item: dict[str, Any], k: int, difficulty: Difficulty, seed: int
+) -> Request:
+    """Make goal ``k`` of a product.
+
+    The draws depend on catalogue seed, product and ``k`` only, so a goal is the same whatever the
+    size of the catalogue and the number of goals per product.
+
+    Args:
+        draft: The target's facts.
+        item: The target in the official schema.
+        k: Number of the goal.
+        difficulty: The knobs.
+        seed: Seed of the catalogue.
+
+    Returns:
+        The goal.
+    """
+    stream = Stream(VERSION, difficulty.name, seed, "goal", draft.index, k)
+    visible = [a for a in draft.visible if stream.percent(difficulty.visible_asked)]
+    visible = stream.shuffled(visible or draft.visible[:1])
+    hidden = [a for a in draft.hidden if stream.percent(difficulty.hidden_asked)]
+    options = tuple(
+        (name, stream.choice(values))
+        for name, values in draft.options
+        if stream.percent(difficulty.option_asked)
+    )
+    price = (draft.cents // 1000 + 1) * 10 + 10 * stream.choice(difficulty.slack)
+    if VOCABULARIES[difficulty.vocabulary].brands:
+        text = _full_text(draft, visible + hidden, options, price, difficulty, stream)
+    else:
+        text = _plain_text(draft.type.name, visible, hidden, options, price, stream)
+    return Request(
+        asin=item["asin"],
+        k=k,
+        name=item["name"],
+        instruction=text,
+        attributes=tuple(a.name for a in visible + hidden),
+        options=options,
+        price_upper=float(price),
+        query=item["query"],
+        category=item["category"],
+        product_category=item["product_category"],
+    )
+
+
+def summary(draft: Draft) -> str:
+    """Return an instruction without options and price, for the official ``ins`` file."""
+    return f"Find me {', '.join(a.name for a in draft.attributes)} {draft.type.name}"
+
+
+def _plain_text(
+    name: str,
+    visible: list[Attribute],
+    hidden: list[Attribute],
+    options: tuple[tuple[str, str], ...],
+    price: int,
+    stream: Stream,
+) -> str:
+    """Say a goal in the closed vocabulary; each wanted word stands once."""
+    asked = " and ".join(f"{group} {value}" for group, value in stream.shuffled(options))
+    features = " and ".join(a.name for a in hidden)
+    shown = [a.name for a in visible]
+    slots = {
+        "type": name,
+        "row": " ".join(shown),
+        "list": " and ".join(shown),
+        "list back": " and ".join(reversed(shown)),
+        "first": shown[0],
+        "comma rest": "".join(f" , {word}" for word in shown[1:]),
+        "is hidden": features and f" that is {features}",
+        "must hidden": features and f" , must be {features}",
+        "comma hidden": features and f" , {features}",
+        "hidden first": features and f"{features} ",
+        "comma options": asked and f" , {asked}",
+        "with options": asked and f" , with {asked}",
+        "options first": asked and f"with {asked} , ",
+    }
+    return stream.choice(_PLAIN).format_map(slots) + f" , at most ${price}"
+
+
+def _full_text(
+    draft: Draft,
+    wanted: list[Attribute],
+    options: tuple[tuple[str, str], ...],
+    price: int,
+    difficulty: Difficulty,
+    stream: Stream,
+) -> str:
+    """Say a goal in free words, some of them paraphrased."""
+    said = []
+    for attribute in stream.shuffled(wanted):
+        other = attribute.paraphrases and stream.percent(difficulty.paraphrased)
+        said.append(stream.choice(attribute.paraphrases) if other else attribute.name)
+    name = draft.type.name
+    if draft.type.paraphrases and stream.percent(difficulty.type_paraphrased):
+        name = stream.choice(draft.type.paraphrases)
+    asked = [
+        stream.choice(_OPTION).format(name=group, value=value)
+        for group, value in stream.shuffled(options)
+    ]
+    return stream.choice(_FULL).format(
+        type=name,
+        attributes=", ".join(said),
+        options="".join(f", {text}" for text in asked),
+        price=stream.choice(_PRICE).format(price=price),
+    )

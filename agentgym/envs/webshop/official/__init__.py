@@ -1,0 +1,1 @@
+"""The official data files, read and checked."""

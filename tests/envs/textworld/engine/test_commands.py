@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentgym.envs.textworld.engine import Machine, World
+from agentgym.envs.textworld.engine.commands import fill
+from tests.envs.textworld.engine import games
+
+BOXES = [f"c_{number}" for number in (10, 2)]
+
+
+def test_a_template_is_filled_with_names() -> None:
+    assert fill("take {o} from {c}", {"o": "o_1", "c": "c_0"}, {"o_1": "{r}", "c_0": "box"}) == (
+        "take {r} from box"
+    )
+
+
+def _boxes(state: str) -> World:
+    """Two more boxes in the yard, both called "crate"."""
+    game = games.game()
+    for box in BOXES:
+        types = [{"name": box, "type": "c"}]
+        game["world"] += [
+            {"name": "at", "arguments": [*types, {"name": "r_0", "type": "r"}]},
+            {"name": state, "arguments": types},
+        ]
+        game["infos"].append([box, {"id": box, "type": "c", "name": "crate"}])
+    return World.of(game)
+
+
+def test_of_two_actions_with_one_command_the_first_fact_decides() -> None:
+    # Facts are compared as texts: c_10 stands before c_2.
+    machine = Machine(_boxes("closed"))
+    assert machine.admissible().count("open crate") == 1
+    assert ("open", "c_10") in games.play(machine, "open crate").facts
+    games.play(machine, "open crate")
+    assert {("open", box) for box in BOXES} <= machine.facts
+
+
+def test_of_two_rules_with_one_command_the_first_rule_decides() -> None:
+    game = games.game()
+    game["KB"]["logic"] = games.LOGIC.replace('look :: "look"', 'look :: "go east"')
+    action = Machine(World.of(game)).command("go east")
+    assert action is not None and action.name == "go/east"
+
+
+def test_a_rule_without_a_command_is_never_used() -> None:
+    game = games.game()
+    game["KB"]["logic"] = games.LOGIC.replace('look :: "look" :: "looking";', "")
+    assert "look" not in Machine(World.of(game)).admissible()
+
+
+def test_what_no_condition_mentions_is_any_entity_in_order() -> None:
+    game = games.game()
+    game["KB"]["logic"] = games.LOGIC.replace(
+        "look :: at(P, r) -> at(P, r);", "look :: $at(P, r) -> seen(o);"
+    )
+    action = Machine(World.of(game)).command("look")
+    assert action is not None and action.bindings["o"] == "f_0"
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 99), max_size=15))
+def test_a_search_finds_what_trying_everything_finds(choices: list[int]) -> None:
+    world = _boxes("open")
+    machine = Machine(world)
+    for choice in choices:
+        games.play(machine, machine.admissible()[choice % len(machine.admissible())])
+    kinds = games.TYPES | dict.fromkeys(BOXES, "c")
+    subtypes = world.logic.subtypes
+    expected = set()
+    for rule in world.logic.rules:
+        pools = [
+            [entity for entity, kind in kinds.items() if kind in subtypes[wanted]]
+            for wanted in rule.types.values()
+        ]
+        for entities in itertools.product(*pools):
+            bindings = dict(zip(rule.types, entities, strict=True))
+            facts = {(a.name, *(bindings[arg] for arg in a.args)) for a in rule.preconditions}
+            if len(set(entities)) == len(entities) and facts <= machine.facts:
+                names = {key: entity.name for key, entity in world.entities.items()}
+                expected.add(fill(world.logic.commands[rule.name], bindings, names))
+    assert machine.admissible() == tuple(sorted(expected))

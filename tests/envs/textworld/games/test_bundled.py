@@ -1,0 +1,107 @@
+"""The bundled games: present, whole, small, and what the generator makes."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import pytest
+
+from agentgym.envs.textworld.games.bundled import SIZES, bundled
+from agentgym.envs.textworld.games.packs import Pack, pack
+from agentgym.envs.textworld.generator.generate import plan, version
+from agentgym.envs.textworld.generator.settings import DEFAULT, settings
+from agentgym.envs.textworld.splits import belongs, deal, fingerprint
+from agentgym.errors import DataError
+
+
+@pytest.fixture(scope="module")
+def games() -> Pack:
+    found = bundled(DEFAULT)
+    assert found is not None
+    return found
+
+
+def test_they_are_small_and_of_the_default_setting(games: Pack) -> None:
+    assert games.sizes == SIZES
+    assert games.settings == DEFAULT
+    data = files("agentgym.envs.textworld") / "data" / f"{DEFAULT}.games"
+    assert len(data.read_bytes()) < 1_500_000
+    assert bundled("simple") is None
+    assert bundled("w2-o3-q5") is None
+
+
+def test_every_game_is_whole_and_in_the_right_split(games: Pack) -> None:
+    setting = settings(DEFAULT)
+    prints: dict[str, set[str]] = {split: set() for split in SIZES}
+    for split, size in SIZES.items():
+        for index in range(size):
+            game = games.game(split, index)
+            assert belongs(setting, game) == split
+            assert game["metadata"]["agentgym"]["split"] == split
+            assert 1 <= len(plan(game) or ()) <= 8
+            assert game["objective"]
+            prints[split].add(fingerprint(game))
+    assert prints["train"].isdisjoint(prints["valid"] | prints["test"])
+    assert prints["valid"].isdisjoint(prints["test"])
+    # One training game of the 2,000 repeats another in other words.
+    assert sum(map(len, prints.values())) >= sum(SIZES.values()) - 1
+
+
+@pytest.mark.parametrize(("split", "index"), [("train", 0), ("train", 1999), ("test", 57)])
+def test_they_are_what_the_generator_makes(games: Pack, split: str, index: int) -> None:
+    pytest.importorskip("textworld", reason="needs the package textworld")
+    if version() != games.made_with:
+        pytest.skip(f"bundled with textworld {games.made_with}, {version()} is installed")
+    assert games.game(split, index) == deal(settings(DEFAULT), split, index)
+
+
+def test_a_game_can_be_changed_without_harm(games: Pack) -> None:
+    games.game("valid", 1)["objective"] = ""
+    assert games.game("valid", 1)["objective"]
+
+
+def small_pack() -> tuple[bytes, dict[str, list[dict[str, object]]]]:
+    made = {
+        split: [{"KB": {"logic": "rules é"}, "n": [split, row, "\u2014" * row]} for row in range(3)]
+        for split in ("train", "test")
+    }
+    return pack("key", "1.7.0", made), made
+
+
+def test_packs_give_back_what_went_in() -> None:
+    data, made = small_pack()
+    opened = Pack(data)
+    assert (opened.settings, opened.made_with) == ("key", "1.7.0")
+    assert opened.sizes == {"train": 3, "test": 3}
+    for split, entries in made.items():
+        assert [opened.game(split, row) for row in range(3)] == entries
+    with pytest.raises(IndexError):
+        opened.game("train", 3)
+    with pytest.raises(KeyError):
+        opened.game("valid", 0)
+
+
+def test_packs_need_one_knowledge_base() -> None:
+    with pytest.raises(DataError, match="same knowledge base"):
+        pack("key", "1", {"train": [{"KB": {"logic": "a"}}, {"KB": {"logic": "b"}}]})
+    with pytest.raises(DataError, match="one or more games"):
+        pack("key", "1", {"train": []})
+
+
+def test_damaged_packs_are_told() -> None:
+    data, _ = small_pack()
+    for wrong in (b"", b"00000010", b"xyz", data[:30], b"00000000" + data[8:]):
+        with pytest.raises(DataError, match="install the package again"):
+            Pack(wrong)
+    cut = Pack(data[:-20])
+    with pytest.raises(DataError, match=r"game 2 of split 'test'.*damaged"):
+        cut.game("test", 2)
+
+
+def test_packs_of_another_format_are_refused() -> None:
+    import zlib
+
+    head = zlib.compress(json.dumps({"format": 2}).encode())
+    with pytest.raises(DataError, match="its format is 2"):
+        Pack(b"%08x" % len(head) + head)

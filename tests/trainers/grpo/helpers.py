@@ -1,0 +1,180 @@
+"""Trainers of the smallest policy, for the tests of ``MultiTurnTrainer``."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.state import AcceleratorState, GradientState
+
+from agentgym.vector import TextVectorEnv
+from tests.toy import ToyEnv
+from tests.trainers import tiny_policy
+from trainers.algorithms import Preset, get_preset
+from trainers.config.schema import TinyConfig
+from trainers.grpo.arguments import grpo_arguments
+from trainers.grpo.trainer import MultiTurnTrainer
+from trainers.models.sft import Sft, SftSettings
+from trainers.rollouts.budget import Limits
+from trainers.rollouts.trajectory import to_rows
+
+LIMITS = Limits(turn_tokens=4, episode_tokens=120, context=160)
+WARM = TinyConfig(hidden=32, layers=2, heads=2, intermediate=64, context=256)
+
+
+def short_tasks() -> list[int]:
+    """Indices of the training tasks that three presses solve."""
+    from tests.toy import ToyTasks
+
+    tasks = ToyTasks()
+    return [i for i in range(600) if (tasks.oracle_turns(tasks.task("train", i)) or 9) <= 3][:32]
+
+
+EASY = short_tasks()
+
+
+class Feed:
+    """Tasks in turn; remembers what it was asked and counts as stateful."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, int, int]] = []
+
+    def __call__(self, step: int, count: int, horizon: int) -> list[dict[str, Any]]:
+        self.asked.append((step, count, horizon))
+        return [
+            {"split": "train", "index": EASY[(step * count + i) % len(EASY)]} for i in range(count)
+        ]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"asked": self.asked}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.asked = [(a, b, c) for a, b, c in state["asked"]]
+
+
+def warm_model(steps: int = 100) -> Any:
+    """A model that solves some of the easy tasks."""
+    model = tiny_policy.model(size=WARM)
+    rows = to_rows(tiny_policy.demonstrations(200))
+    Sft(model, rows, 0, SftSettings(steps=steps, batch_size=16, lr=5e-3)).run()
+    return model
+
+
+def trainer(folder: Any, model: Any = None, *, args: Any = None, **changes: Any) -> Any:
+    """A trainer of 4 tasks x 4 episodes on the toy."""
+    preset: Preset | str = changes.pop("preset", "rloo")
+    preset = get_preset(preset) if isinstance(preset, str) else preset
+    settings: dict[str, Any] = {
+        "groups": 4,
+        "group_size": 4,
+        "steps": 3,
+        "lr": 1e-3,
+        "limits": LIMITS,
+    }
+    settings |= args or {}
+    options = {
+        "envs": tiny_policy.envs(16),
+        "chat": tiny_policy.chat(),
+        "tasks": Feed(),
+        "horizon": 3,
+        "preset": preset,
+        "limits": LIMITS,
+        "full_horizon": 4,
+        **changes,
+    }
+    return MultiTurnTrainer(
+        tiny_policy.model() if model is None else model,
+        grpo_arguments(folder, preset, **settings),
+        **options,
+    )
+
+
+def reloaded_model(folder: Any) -> Any:
+    """A fresh model that came from a folder, whence TRL loads the reference policy."""
+    model = tiny_policy.model()
+    model.save_pretrained(folder)
+    return type(model).from_pretrained(folder)
+
+
+class Uneven(ToyEnv):
+    """Pays by the action's length in the first process; ends unpaid after a turn in others."""
+
+    def _act(self, action: str) -> Any:
+        outcome = super()._act(action)
+        first = os.environ["RANK"] == "0"
+        outcome.reward = float(len(action) % 5) if first else 0.0
+        outcome.terminated, outcome.terms = not first, None
+        return outcome
+
+
+def train_on_two_processes(folder: Path) -> list[dict[str, Any]]:
+    """Train two steps on two processes of this machine; what each of them ended with.
+
+    They are forks, which saves minutes of imports on a busy machine, but wants one without a GPU.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    context = torch.multiprocessing.start_processes(
+        _rank, (port, folder), nprocs=2, join=False, start_method="fork"
+    )
+    try:
+        # A deadlock must fail the test; join returns whenever a process ends.
+        done = context.join(timeout=90) or context.join(timeout=30)
+        assert done, "a process waits for the other"
+    finally:
+        for process in context.processes:
+            process.kill()
+    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in (0, 1)]
+
+
+def _rank(rank: int, port: int, folder: Path) -> None:
+    """One of the two processes."""
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+    os.environ["ACCELERATE_USE_CPU"] = "true"
+    AcceleratorState._reset_state(reset_partial_state=True)
+    GradientState._reset_state()
+    faulthandler.dump_traceback_later(60)
+    made = trainer(
+        folder / "run",
+        preset="dapo",
+        args={"steps": 2, "micro_batch": 4},
+        envs=TextVectorEnv([Uneven] * 8),
+        limits=Limits(4, 120, 160, window=1),
+    )
+    out: dict[str, Any] = {"start": weights(made.model)}
+    repack = made._repack
+
+    def note(output: dict[str, Any], rows: Any) -> dict[str, Any]:
+        rebuilt = repack(output, rows)
+        out["rows"] = len(rebuilt["prompt_ids"])
+        return rebuilt
+
+    score = made._generate_and_score_completions
+
+    def scored(inputs: Any) -> dict[str, Any]:
+        output = score(inputs)
+        out["trained"] = bool(output["tool_mask"][output["completion_mask"] > 0].any())
+        return output
+
+    made._repack, made._generate_and_score_completions = note, scored
+    made.train()
+    out |= {"steps": made.state.global_step, "weights": weights(made.model)}
+    out["entropy"] = made._metrics["train"]["entropy"] or log(made, "entropy")
+    torch.save(out, folder / f"{rank}.pt")
+    torch.distributed.destroy_process_group()
+
+
+def weights(model: Any) -> list[Any]:
+    """Copies of a model's weights."""
+    return [parameter.detach().clone() for parameter in model.parameters()]
+
+
+def log(made: Any, name: str) -> list[float]:
+    """A logged figure, step by step."""
+    return [entry[name] for entry in made.state.log_history if name in entry]

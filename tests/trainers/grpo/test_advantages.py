@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agentgym.errors import ConfigurationError, DataError, NotSupported
+from trainers.algorithms import PRESETS, HarnessEndings, Loss, get_preset
+from trainers.grpo.advantages import assign, check_sampled
+from trainers.grpo.arguments import check_arguments, grpo_arguments, loss_arguments
+from trainers.rollouts.budget import Limits
+from trainers.rollouts.metrics import rollout_metrics
+from trainers.rollouts.trajectory import Trajectory, Turn
+
+RLOO = get_preset("rloo")
+
+
+def episode(reward, stop="success", group=0, lengths=(1, 2)):
+    turns = [
+        Turn([9], list(range(n)), [-1.0] * n, fresh=k == 0, text=str(k), state_key=str(k))
+        for k, n in enumerate(lengths)
+    ]
+    turns[-1].reward = reward
+    return Trajectory(group=group, turns=turns, stop_reason=stop, success=reward > 0)
+
+
+def test_failed_episodes_leave_loss_and_baseline():
+    group = [episode(1.0), episode(0.0), episode(7.0, "error")]
+    credit = assign(group, RLOO)
+    assert credit.train.tolist() == [True] * 6 + [False] * 3
+    assert credit.advantage.tolist() == [1.0] * 3 + [-1.0] * 3 + [0.0] * 3
+
+
+def test_harness_endings_train_nothing_but_stay_in_the_baseline():
+    group = [episode(1.0), episode(0.0, "horizon"), episode(0.0, "length")]
+    credit = assign(group, replace(RLOO, filters=(HarnessEndings(),)))
+    assert credit.train.tolist() == [True] * 3 + [False] * 6
+    assert credit.advantage.tolist() == [1.0] * 3 + [0.0] * 6
+    assert credit.metrics["credit/trained_fraction"] == pytest.approx(1 / 3)
+
+
+def test_zero_variance_groups_are_dropped():
+    episodes = [episode(1.0), episode(1.0), episode(1.0, group=1), episode(0.0, group=1)]
+    credit = assign(episodes, get_preset("dapo").within(99))
+    assert credit.train.tolist() == [False] * 6 + [True] * 6
+    assert credit.metrics["credit/zero_variance_groups"] == 0.5
+
+
+def test_groups_are_dropped_for_equal_outcomes_before_lengths_are_punished():
+    """DAPO samples until a group has right and wrong answers; lengths are no answers."""
+    equal = [episode(1.0, lengths=(4,)), episode(1.0, lengths=(8,))]
+    mixed = [episode(1.0, group=1, lengths=(4,)), episode(0.0, group=1, lengths=(8,))]
+    credit = assign([*equal, *mixed], get_preset("dapo").within(8))
+    assert credit.train.tolist() == [False] * 12 + [True] * 12
+    assert credit.batch.returns.tolist() == pytest.approx([1.0, 0.0, 1.0, -1.0])
+
+
+def test_aggregation_is_folded_into_the_advantage():
+    episodes = [episode(1.0, lengths=(1,)), episode(0.0, lengths=(3,))]
+    preset = replace(RLOO, loss=Loss(aggregation="seq-mean-token-mean"))
+    credit = assign(episodes, preset)
+    # 4 tokens, 2 rows: weight * T is 4 / 2 / 1 for the short row and 4 / 2 / 3 for the long one.
+    assert credit.advantage.tolist() == pytest.approx([2.0, -2 / 3, -2 / 3, -2 / 3])
+    const = assign(episodes, get_preset("dr_grpo").within(8))
+    assert np.abs(const.advantage).tolist() == pytest.approx([4 / (2 * 8) / 2] * 4)
+
+
+def test_importance_weights_of_an_inexact_engine_are_folded_and_capped():
+    episodes = [episode(1.0, lengths=(2,)), episode(0.0, lengths=(1,))]
+    old = np.array([-1.0 + np.log(1.5), -1.0 + np.log(9.0), -1.0])
+    plain = assign(episodes, RLOO, logp_old=old)
+    assert plain.advantage.tolist() == pytest.approx([1.0, 1.0, -1.0])
+    credit = assign(episodes, RLOO, logp_old=old, correct=True)
+    assert credit.advantage.tolist() == pytest.approx([1.5, 2.0, -1.0])
+    assert credit.metrics["sampling/logp_gap_max"] == pytest.approx(np.log(9.0))
+
+
+def test_a_batch_without_sampled_tokens_is_refused():
+    with pytest.raises(DataError, match="no power"):
+        check_sampled([Trajectory(stop_reason="error", error="no power")])
+    check_sampled([episode(0.0), Trajectory()])
+
+
+def test_metrics_leave_out_failed_episodes():
+    first, second = episode(1.0), episode(0.0, "horizon", lengths=(1, 1, 1))
+    second.turns[2].state_key, second.turns[2].text = "1", "1"
+    metrics = rollout_metrics([first, second, episode(9.0, "error")])
+    assert metrics["rollout/return"] == metrics["rollout/success"] == 0.5
+    assert metrics["rollout/turns"] == 2.5
+    assert metrics["rollout/repeat"] == pytest.approx(1 / 5)
+    assert (
+        metrics["rollout/ended_by_error"]
+        == metrics["rollout/ended_by_horizon"]
+        == pytest.approx(1 / 3)
+    )
+
+
+def test_every_preset_is_expressed_or_refused():
+    assert all(loss_arguments(preset.loss) for preset in PRESETS.values())
+    assert loss_arguments(PRESETS["cispo"].loss)["epsilon_high"] == pytest.approx(1.28)
+    assert loss_arguments(PRESETS["agentrl"].loss)["delta"] == 3.0
+    with pytest.raises(NotSupported, match="unclipped"):
+        loss_arguments(Loss(clip="none"))
+
+
+def test_arguments(tmp_path):
+    settings = {"groups": 4, "group_size": 4, "steps": 5, "lr": 1e-3, "limits": Limits(8, 99, 128)}
+    args = grpo_arguments(tmp_path, RLOO, micro_batch=8, save_every=2, **settings)
+    assert (args.gradient_accumulation_steps, args.steps_per_generation) == (2, 2)
+    assert args.generation_batch_size == 16
+    assert args.max_completion_length == 99
+    check_arguments(args)
+    args.loss_type = "grpo"
+    with pytest.raises(ConfigurationError, match="loss_type"):
+        check_arguments(args)
+    wrong = grpo_arguments(tmp_path, RLOO, micro_batch=8, steps_per_generation=1, **settings)
+    with pytest.raises(ConfigurationError, match="one generation"):
+        check_arguments(wrong)

@@ -1,0 +1,121 @@
+"""What the trainer folds into its advantages is what the preset says, for every preset it runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.trainers.grpo.reference import target
+from trainers.algorithms import Loss, Overlong, aggregation_weights, get_preset
+from trainers.algorithms.presets import runnable
+from trainers.algorithms.shaping import FlagPenalty
+from trainers.grpo.advantages import assign
+from trainers.rollouts.trajectory import Trajectory, Turn
+
+CONST = 40.0
+STOPS = ("success", "horizon", "failure", "length", "success", "error")
+
+
+def episodes(seed: int = 0) -> list[Trajectory]:
+    """Four groups of six: uneven lengths, invalid turns, shared states, every kind of ending."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for number in range(24):
+        turns = [
+            Turn(
+                [9],
+                list(range(size)),
+                (-rng.random(size)).tolist(),
+                fresh=index == 0 or index == 2,
+                text=str(index),
+                state_key=str(index % 2),
+                # Small and uneven: a dead zone of .01 must swallow some of what is left of them.
+                reward=float(rng.integers(0, 3)) * 0.004,
+                valid=bool(rng.integers(0, 2)),
+            )
+            for index, size in enumerate(rng.integers(1, 6, rng.integers(0 if number else 1, 5)))
+        ]
+        if number // 6 == 3:  # a group of equal returns and different lengths
+            for turn in turns:
+                turn.reward = 0.0
+        out.append(Trajectory(group=number // 6, turns=turns, stop_reason=STOPS[number % 6]))
+    return out
+
+
+def biting(name: str):
+    """A preset with settings under which each of its parts has a say."""
+    preset = get_preset(name)
+    shapers = tuple(
+        Overlong(limit=12, share=10 / 12) if isinstance(part, Overlong) else part
+        for part in preset.shapers
+    )
+    return replace(preset, shapers=shapers)
+
+
+def folded(played, preset, **options):
+    """Credit of the trainer, and its coefficients of ``grad log pi``: advantage over tokens."""
+    credit = assign(played, preset, const=CONST, **options)
+    return credit, credit.advantage / max(1, int(credit.train.sum()))
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["as-sampled", "scored"])
+@pytest.mark.parametrize("name", runnable())
+def test_assign_is_the_preset(name, old):
+    preset, played, rng = biting(name), episodes(), np.random.default_rng(1)
+    tokens = sum(t.action_tokens for t in played)
+    aux = {"logp_ref": -rng.random(tokens)}
+    sampled = np.concatenate([u.logprobs for t in played for u in t.turns])
+    logp_old = sampled + rng.normal(0, 0.5, tokens) if old else None
+    credit, got = folded(played, preset, aux=aux, logp_old=logp_old)
+    at_one = replace(preset, loss=replace(preset.loss, kl_beta=0.0))
+    now = sampled if logp_old is None else logp_old
+    goal = target(played, at_one, logp=now, aux=aux, logp_old=logp_old, const=CONST)
+    assert (goal.coefficient != 0).any()
+    np.testing.assert_allclose(got, goal.coefficient, rtol=1e-9, atol=1e-15)
+    np.testing.assert_array_equal(credit.train[goal.coefficient != 0], True)
+    weight = aggregation_weights(
+        credit.batch, preset.loss.aggregation, const=CONST, train=goal.train
+    )
+    np.testing.assert_allclose(credit.weight / credit.train.sum(), weight, rtol=1e-9)
+
+
+@pytest.mark.parametrize("level", ["token", "sequence"])
+@pytest.mark.parametrize("mode", ["none", "clip", "mask"])
+@pytest.mark.parametrize("cap", [0.8, 1.3])
+def test_importance_weights_are_those_of_the_loss(mode, level, cap):
+    played, rng = episodes(), np.random.default_rng(2)
+    sampled = np.concatenate([u.logprobs for t in played for u in t.turns])
+    old = sampled + rng.normal(0, 0.4, len(sampled))
+    loss = Loss(behave=mode, behave_level=level, behave_cap=cap)
+    preset = replace(get_preset("rloo"), loss=loss)
+    for correct in (False, True):
+        _, got = folded(played, preset, logp_old=old, correct=correct)
+        meant = replace(loss, behave="clip" if correct and mode == "none" else mode)
+        goal = target(
+            played, replace(preset, loss=meant), logp=old, aux={}, logp_old=old, const=CONST
+        )
+        np.testing.assert_allclose(got, goal.coefficient, rtol=1e-9, atol=1e-15)
+
+
+PARTS = {
+    "gigpo": {"shapers": ()},
+    "dapo": {"shapers": ()},
+    "grpo-tcr": {"shapers": ()},
+    "reinforce++": {"post": None},
+    "reinforce++-baseline": {"post": None},
+    "loop": {"loss": Loss(high=0.28)},
+}
+"""Presets, and what is left of them without one part."""
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_each_part_has_a_say_in_these_episodes(name):
+    """Otherwise the equality above would not notice that ``assign`` leaves the part out."""
+    played, preset = episodes(), biting(name)
+    aux = {"logp_ref": np.zeros(sum(t.action_tokens for t in played))}
+    whole, _ = folded(played, preset, aux=aux)
+    without, _ = folded(played, replace(preset, **PARTS[name]), aux=aux)
+    assert not np.allclose(whole.advantage, without.advantage, rtol=1e-3, atol=1e-9)
+    assert all(isinstance(part, Overlong | FlagPenalty) for part in preset.shapers)

@@ -1,0 +1,179 @@
+"""The policy that is trained is the one that acted: padding, dropout, masks, sharding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from agentgym.errors import ConfigurationError, DataError, NotSupported
+from agentgym.vector import TextVectorEnv
+from tests.toy import ToyEnv
+from tests.trainers import tiny_policy
+from tests.trainers.grpo.helpers import log, trainer, weights
+from trainers.grpo.tensors import sampled_mask
+from trainers.rollouts.engines.base import Sampling
+from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.engines.parity import ParityError
+
+INPUTS = [{"prompt": ""}] * 16
+
+
+class Uneven(ToyEnv):
+    """Openings of different lengths."""
+
+    def _start(self, task: Any, rng: Any) -> str:
+        return super()._start(task, rng) + " click" * (3 * (task.index % 4))
+
+
+def gpt2(**changes: Any) -> Any:
+    """A model with learned positions and, as it comes, dropout."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    tokenizer = tiny_policy.chat().tokenizer
+    config = GPT2Config(
+        vocab_size=len(tokenizer), n_positions=256, n_embd=16, n_layer=2, n_head=2,
+        initializer_range=0.5, bos_token_id=None, eos_token_id=tokenizer.eos_token_id, **changes,
+    )  # fmt: skip
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return GPT2LMHeadModel(config)
+
+
+def attention_dropout() -> Any:
+    """A model that keeps the dropout of its attention as a number."""
+    model = tiny_policy.model()
+    for module in model.modules():
+        if hasattr(module, "attention_dropout"):
+            module.attention_dropout = 0.3
+    return model
+
+
+def training_gap(made: Any) -> float:
+    """Largest |log-probability when sampled - when trained on|, in training mode."""
+    made.model.train()
+    scored = made._generate_and_score_completions(INPUTS)
+    lengths = scored["prompt_mask"].sum(1)
+    assert lengths.min() < lengths.max(), "no row is padded"
+    gap = made._score(scored, made.model) - scored["sampling_per_token_logps"]
+    return float(gap[sampled_mask(scored)].abs().max())
+
+
+@pytest.mark.parametrize("make", [gpt2, attention_dropout], ids=["positions", "dropout"])
+def test_the_training_forward_is_that_of_the_sampler(tmp_path, make, caplog):
+    made = trainer(tmp_path, make(), envs=TextVectorEnv([Uneven] * 16))
+    assert made.runner.engine.exact
+    assert training_gap(made) <= 1e-5
+    assert "dropout is turned off" in caplog.text
+    made.train()
+    assert max(log(made, "sampling/probe_gap")) <= 1e-5
+
+
+def test_adapters_are_trained_without_dropout(tmp_path, caplog):
+    from peft import LoraConfig
+
+    config = LoraConfig(
+        r=4, lora_dropout=0.2, target_modules="all-linear", init_lora_weights=False,
+        task_type="CAUSAL_LM",
+    )  # fmt: skip
+    made = trainer(tmp_path, peft_config=config, envs=TextVectorEnv([Uneven] * 16))
+    assert training_gap(made) <= 1e-5
+    assert "dropout is turned off" in caplog.text
+
+
+def test_a_model_without_dropout_is_not_warned_about(tmp_path, caplog):
+    trainer(tmp_path)
+    assert "dropout" not in caplog.text
+
+
+@pytest.mark.parametrize("culprit", ["noise", "padding"])
+def test_the_probe_sees_what_only_the_training_forward_does(tmp_path, culprit):
+    """Evaluation one by one, the former probe, sees neither."""
+
+    def disturb(module: Any, args: Any, kwargs: Any, out: Any) -> Any:
+        padded = kwargs.get("attention_mask") is not None and kwargs["attention_mask"].dim() == 2
+        off = module.training if culprit == "noise" else padded and not kwargs.get("use_cache")
+        if off:
+            out.last_hidden_state = out.last_hidden_state * 1.05
+        return out
+
+    model = tiny_policy.model()
+    model.model.register_forward_hook(disturb, with_kwargs=True)
+    made = trainer(tmp_path, model, envs=TextVectorEnv([Uneven] * 16))
+    with pytest.raises(ParityError, match="padding nor dropout"):
+        made.train()
+
+
+def test_the_first_step_of_the_warm_up_trains(tmp_path):
+    class Picky(ToyEnv):
+        def _act(self, action: str) -> Any:
+            outcome = super()._act(action)
+            outcome.reward, outcome.terms = float(len(action) % 5), None
+            return outcome
+
+    seen: list[list[Any]] = []
+    made = trainer(
+        tmp_path,
+        envs=TextVectorEnv([Picky] * 16),
+        args={"steps": 4, "warmup": 3, "lr": 0.3},
+        on_rollout=lambda event: seen.append(weights(made.model)),
+    )
+    made.train()
+    assert any(not torch.equal(a, b) for a, b in zip(seen[0], seen[1], strict=True))
+    rates = [entry["learning_rate"] for entry in made.state.log_history if "loss" in entry]
+    assert rates == pytest.approx([0.1, 0.2, 0.3, 0.3])
+
+
+def test_a_mask_that_lost_tokens_is_noticed(tmp_path):
+    """TRL's own option is refused; whatever else shrinks its mask must not shift advantages."""
+    made = trainer(tmp_path)
+    made.mask_truncated_completions = True
+    with pytest.raises(DataError, match="sampled tokens"):
+        made._generate_and_score_completions(INPUTS)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("top_k", 5),
+        ("min_p", 0.1),
+        ("repetition_penalty", 1.2),
+        ("generation_kwargs", {"do_sample": False}),
+        ("mask_truncated_completions", True),
+        ("beta", 0.1),
+        ("entropy_coef", 0.1),
+        ("importance_sampling_level", "sequence"),
+        ("cache_implementation", "static"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(tmp_path, option, value):
+    with pytest.raises(ConfigurationError, match=f"expected {option}="):
+        trainer(tmp_path, args={option: value})
+
+
+def test_batches_that_do_not_make_whole_updates_are_refused(tmp_path):
+    args = {"micro_batch": 4, "steps_per_generation": 4, "gradient_accumulation_steps": 3}
+    with pytest.raises(ConfigurationError, match="whole updates"):
+        trainer(tmp_path, args=args)
+
+
+@pytest.fixture
+def process_group(tmp_path: Any) -> Any:
+    store = f"file://{tmp_path / 'store'}"
+    torch.distributed.init_process_group("gloo", init_method=store, rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+@pytest.mark.usefixtures("process_group")
+def test_a_sharded_model_does_not_generate(tmp_path):
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    model = tiny_policy.model()
+    engine = HFEngine(model)
+    assert engine.generate([[4, 5]], Sampling(max_tokens=2))
+    fully_shard(model, mesh=init_device_mesh("cpu", (1,)))
+    with pytest.raises(NotSupported, match="sharded"):
+        engine.generate([[4, 5]], Sampling(max_tokens=2))

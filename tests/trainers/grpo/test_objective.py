@@ -1,0 +1,165 @@
+"""The gradient that TRL takes is the one that the preset's definition asks for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from agentgym.vector import TextVectorEnv
+from tests.toy import ToyEnv
+from tests.trainers import tiny_policy
+from tests.trainers.grpo.helpers import EASY, log, trainer, weights
+from tests.trainers.grpo.reference import forward, gradients, target
+from trainers.algorithms import Loss, Overlong, get_preset
+from trainers.algorithms.presets import runnable
+from trainers.rollouts import Limits, to_rows
+from trainers.rollouts.engines.hf import HFEngine
+
+UPDATES = 2
+SEQUENCE_DRIFT = 2e-4
+DRIFT = 0.05
+WINDOWED = Limits(4, 120, 160, window=1)
+
+
+class Mixed(ToyEnv):
+    """Rewards, validity and length depend on what was said; one task breaks, one never differs."""
+
+    def _act(self, action: str) -> Any:
+        outcome = super()._act(action)
+        kind, size = EASY.index(self.task.index) % 4, len(action)
+        if kind == 3 and size % 5 == 0:
+            raise RuntimeError("short circuit")
+        outcome.reward, outcome.terms = 0.0 if kind == 2 else (size % 7) / 4, None
+        outcome.valid = size % 2 == 0
+        outcome.terminated = size % 3 == 0 and self.turn > 0
+        return outcome
+
+
+class Rough(HFEngine):
+    """Reports log-probabilities that are a little off."""
+
+    exact = False
+
+    def generate(self, prompts: Any, sampling: Any, max_tokens: Any = None) -> Any:
+        out = super().generate(prompts, sampling, max_tokens)
+        for completion in out:
+            completion.logprobs = [p + 0.3 * np.sin(9 * p) for p in completion.logprobs]
+        return out
+
+
+def disturb(model: Any, scale: float, seed: int) -> None:
+    """Let the weights drift."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(scale * torch.randn(weight.shape, generator=generator))
+
+
+def exactly(model: Any) -> Any:
+    """A model of the same weights in double precision, and without TRL's changes."""
+    fresh = tiny_policy.model()
+    fresh.load_state_dict(model.state_dict())
+    return fresh.double()
+
+
+def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
+    """Relative error of each update's gradient, |ours - reference| / |reference|."""
+    settings = {"micro_batch": 4, "temperature": 0.8, **changes.pop("args", {})}
+    settings |= {"gradient_accumulation_steps": 2, "steps_per_generation": 2 * UPDATES}
+    envs = TextVectorEnv([Mixed] * 16)
+    made = trainer(tmp_path, preset=preset, args=settings, envs=envs, probe_every=0, **changes)
+    preset = made.preset
+    before = exactly(made.model)
+    disturb(made.model, DRIFT, 1)
+    played_with = exactly(made.model)
+    score = made._generate_and_score_completions
+
+    def numbered(inputs: Any) -> Any:
+        output = score(inputs)
+        return {**output, "row": torch.arange(len(output["prompt_ids"]))}
+
+    made._generate_and_score_completions = numbered
+    made.model.train()
+    made.current_gradient_accumulation_steps = 2
+    batches = [made._prepare_inputs([{"prompt": ""}] * 16)]
+    batches += made._buffered_inputs[1:]
+    sequence = preset.loss.ratio == "sequence" and preset.loss.high < 0.01
+    disturb(made.model, SEQUENCE_DRIFT if sequence else DRIFT, 2)
+
+    rows, now = to_rows(made._played), exactly(made.model)
+    with torch.no_grad():
+        logp, old, reference = (
+            forward(model, rows, 0.8)[0].numpy() for model in (now, played_with, before)
+        )
+    if not made.runner.engine.exact:
+        preset = replace(preset, loss=replace(preset.loss, behave="clip"))
+    goal = target(
+        made._played, preset, logp=logp, aux={"logp_ref": reference}, logp_old=old, const=16.0
+    )
+    assert np.abs(goal.ratio - 1).max() > 1e-4
+    if preset.loss.clip == "ppo":
+        assert goal.clipped.any(), "no token is clipped: the drift is too small to tell"
+    assert (goal.coefficient != 0).any()
+
+    errors = []
+    for update in range(UPDATES):
+        made.model.zero_grad()
+        part = batches[2 * update : 2 * update + 2]
+        for batch in part:
+            made._compute_loss(made.model, batch).backward()
+        got = torch.cat([p.grad.flatten() for p in made.model.parameters()]).double()
+        chosen = {int(row) for batch in part for row in batch["row"]}
+        want = UPDATES * gradients(now, rows, goal, chosen, 0.8)
+        errors.append(float((got - want).norm() / want.norm()))
+    return errors
+
+
+@pytest.mark.parametrize("name", runnable())
+def test_gradient_of_every_update_is_the_presets(tmp_path, name):
+    """One row for each episode; two updates per batch, ratios away from 1."""
+    assert max(relative_errors(tmp_path, name)) < 1e-5
+
+
+@pytest.mark.parametrize("name", runnable())
+def test_gradient_with_several_rows_and_an_inexact_engine(tmp_path, name):
+    """A window makes several rows of an episode; importance weights are folded in."""
+    errors = relative_errors(
+        tmp_path, name, limits=WINDOWED, engine=lambda model: Rough(model, seed=0)
+    )
+    assert max(errors) < 1e-5
+
+
+TURN_CREDIT = get_preset("default")
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        Loss("sequence", low=0.02, high=0.02),
+        Loss("turn", low=0.05, high=0.05),
+        Loss("turn", clip="cispo", low=1.0, high=0.05, aggregation="turn-mean"),
+        Loss("sequence", low=0.02, high=0.02, dual=1.05, aggregation="rollout-mean"),
+        Loss(kl_beta=0.3, kl="k1", entropy=0.2, dead_zone=0.1, aggregation="seq-mean-token-sum"),
+    ],
+    ids=["sequence", "turn", "turn-cispo", "sequence-dual", "k1-entropy"],
+)
+def test_gradient_of_turn_level_credit(tmp_path, loss):
+    """The ratio of a row or a turn leaves every token its own advantage."""
+    preset = replace(TURN_CREDIT, loss=loss, shapers=(Overlong(limit=12, share=5 / 6),))
+    assert max(relative_errors(tmp_path, preset)) < 1e-5
+
+
+def test_the_divergence_from_the_first_policy_is_logged(tmp_path):
+    """It is 0 at first and then grows; the reference is a copy, and stays as it was."""
+    envs = TextVectorEnv([Mixed] * 16)
+    made = trainer(tmp_path, preset="reinforce++", envs=envs, args={"steps": 4, "lr": 3e-2})
+    start = weights(made.model)
+    made.train()
+    divergence = log(made, "kl")
+    assert divergence[0] == pytest.approx(0.0, abs=1e-6)
+    assert divergence[-1] > 1e-4
+    assert all(torch.equal(a, b) for a, b in zip(start, weights(made._reference), strict=True))

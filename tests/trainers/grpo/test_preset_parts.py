@@ -1,0 +1,252 @@
+"""No part of a preset is decoration: without it, the gradient or the run is another."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from agentgym.errors import NotSupported
+from agentgym.vector import TextVectorEnv
+from tests.toy import ToyEnv
+from tests.trainers import toy_runs
+from tests.trainers.grpo.helpers import EASY, reloaded_model, trainer
+from trainers.algorithms import (
+    EndPenalty,
+    EntropyBrancher,
+    Loss,
+    Outcome,
+    PolicyPool,
+    Preset,
+    Stages,
+    Term,
+    Whiten,
+    ZeroVariance,
+    get_preset,
+)
+from trainers.algorithms.presets import runnable
+from trainers.config.families import FamilyDefaults
+from trainers.config.plan import make_plan
+from trainers.config.resolve import resolve
+from trainers.config.schema import TrainConfig
+from trainers.grpo.advantages import assign
+from trainers.grpo.arguments import loss_arguments
+from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens
+from trainers.rollouts.budget import Limits
+from trainers.rollouts.trajectory import Trajectory, to_rows
+
+LIMITS = Limits(turn_tokens=4, episode_tokens=42, context=160)
+GROUPS, TURNS = 5, 4
+
+
+class Varied(ToyEnv):
+    """Groups of every kind: of unlike rewards, nearly equal ones, and equal ones."""
+
+    _paid = 0
+
+    def _act(self, action: str) -> Any:
+        outcome = super()._act(action)
+        kind, size = EASY.index(self.task.index) % GROUPS, len(action)
+        second = self.turn >= 1
+        outcome.terms, outcome.terminated = None, second and size % 2 == 0
+        if kind == 4:  # Equal at every turn.
+            outcome.reward, outcome.terminated = 0.5, second
+        elif kind == 3:  # Equal in the end only.
+            self._paid = size % 2 if not second else 1 - self._paid
+            outcome.reward, outcome.terminated = float(self._paid), second
+        elif kind == 2:
+            outcome.reward = 0.0005 * (size % 3)
+        else:
+            outcome.reward, outcome.terminated = (size % 5) / 5, second and size % 4 == 0
+        return outcome
+
+
+@cache
+def maker(**loss: Any) -> Any:
+    """A trainer whose loss has these arguments."""
+    folder = Path(tempfile.mkdtemp())
+    made = trainer(
+        folder,
+        reloaded_model(folder / "start"),
+        preset="rloo",
+        args={"groups": GROUPS, "group_size": 8, "minibatches": 2, **loss},
+        envs=TextVectorEnv([Varied] * 40),
+        limits=LIMITS,
+        full_horizon=TURNS,
+        horizon=TURNS,
+        probe_every=0,
+    )
+    made.current_gradient_accumulation_steps = 1
+    return made
+
+
+def disturbed(made: Any, scale: float, seed: int) -> dict[str, Any]:
+    """Weights near those of a model."""
+    random = torch.Generator().manual_seed(seed)
+    return {
+        name: value + scale * torch.randn(value.shape, generator=random)
+        for name, value in made.model.state_dict().items()
+    }
+
+
+@cache
+def played() -> tuple[list[Trajectory], dict[str, Any]]:
+    """Episodes of a policy, and their rows with its log-probabilities and a reference's."""
+    made = maker()
+    made.model.load_state_dict(disturbed(made, 0.0, 0))
+    episodes = made.collector.collect(1, 8 * GROUPS, 8)
+    rows = row_tensors(to_rows(episodes), 0, torch.device("cpu"))
+    start = disturbed(made, 0.0, 0)
+    rows["old_per_token_logps"] = made._score(rows, made.model)
+    made.model.load_state_dict(disturbed(made, 0.05, 1))
+    rows["ref_per_token_logps"] = made._score(rows, made.model)
+    made.model.load_state_dict(start)
+    return episodes, rows
+
+
+def gradient(preset: Preset) -> torch.Tensor:
+    """What the trainer's loss would change after a few updates have moved the policy."""
+    episodes, rows = played()
+    mask = sampled_mask(rows)
+    packed = {name: rows[f"{name}_per_token_logps"][mask] for name in ("old", "ref")}
+    old, reference = (packed[name].double().numpy() for name in ("old", "ref"))
+    made = maker(**loss_arguments(preset.loss))
+    made.preset = preset.within(made._most_tokens())
+    credit = assign(episodes, made.preset, aux={"logp_ref": reference}, logp_old=old)
+    columns = made._columns(credit, several_updates=True)
+    inputs = {
+        **rows,
+        **{name: scatter_tokens(values, mask) for name, values in columns.items()},
+        "tool_mask": rows["tool_mask"] * scatter_tokens(credit.train, mask),
+        "num_items_in_batch": torch.tensor(int(credit.train.sum())),
+    }
+    start = disturbed(made, 0.0, 0)
+    made.model.load_state_dict(disturbed(made, 0.03, 2))
+    made.model.train()
+    made.model.zero_grad()
+    made._compute_loss(made.model, inputs).backward()
+    found = torch.cat([p.grad.flatten() for p in made.model.parameters()])
+    made.model.load_state_dict(start)
+    return found
+
+
+def test_the_episodes_have_what_the_parts_look_at():
+    episodes, rows = played()
+    reasons = {episode.stop_reason for episode in episodes}
+    assert {"failure", "horizon", "length"} <= reasons, reasons
+    assert {turn.valid for episode in episodes for turn in episode.turns} == {True, False}
+    drift = rows["old_per_token_logps"] - rows["ref_per_token_logps"]
+    assert drift.abs().max() > 0.05
+
+
+GUARDS = {"signal", "eps", "ddof"}
+"""Fields of a term that are a part of their own, or only guard against a division by 0."""
+
+
+def simpler(part: Any, skip: set[str] = frozenset()) -> Iterator[tuple[str, Any]]:
+    """A part with each of its settings in turn as it is by default."""
+    for item in fields(part):
+        if item.default is dataclasses.MISSING or item.name in skip:
+            continue
+        if getattr(part, item.name) != item.default:
+            changes = {item.name: item.default}
+            if item.name == "center":
+                changes["leave_one_out"] = False  # It needs a mean to leave something out of.
+            yield item.name, replace(part, **changes)
+
+
+def variants(preset: Preset) -> Iterator[tuple[str, Preset]]:
+    """The preset with each of its parts in turn as it is by default."""
+    if preset.post is not None:
+        yield "post", replace(preset, post=None)
+    for name, loss in simpler(preset.loss):
+        yield f"loss.{name}", replace(preset, loss=loss)
+    for kind in ("filters", "shapers", "terms"):
+        parts = getattr(preset, kind)
+        for k, part in enumerate(parts):
+            label = f"{kind}[{k}]"
+            if kind != "terms" or len(parts) > 1:
+                yield label, replace(preset, **{kind: parts[:k] + parts[k + 1 :]})
+            others = [(name, new) for name, new in simpler(part, GUARDS)]
+            if kind == "terms":
+                others += [
+                    (f"signal.{name}", replace(part, signal=new))
+                    for name, new in simpler(part.signal)
+                ]
+            for name, new in others:
+                changed = (*parts[:k], new, *parts[k + 1 :])
+                yield f"{label}.{name}", replace(preset, **{kind: changed})
+
+
+CASES = [(name, *case) for name in runnable() for case in variants(get_preset(name))]
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "variant"), CASES, ids=[f"{name}-{part}" for name, part, _ in CASES]
+)
+def test_every_part_of_a_preset_changes_the_gradient(name, part, variant):
+    before = gradient(get_preset(name))
+    try:
+        after = gradient(variant)
+    except NotSupported:
+        return  # The trainer tells the difference before it begins.
+    assert (after - before).norm() > 1e-5 * before.norm()
+
+
+def test_a_dead_zone_and_a_clip_reach_the_gradient():
+    plain = get_preset("rloo")
+    for loss in (replace(plain.loss, dead_zone=0.01), replace(plain.loss, low=1e-6, high=1e-6)):
+        assert not torch.equal(gradient(plain), gradient(replace(plain, loss=loss)))
+
+
+# -- every field of a preset is carried out, or named as left out -------------------------------
+
+BARE = Preset("bare", "", None, (Term(Outcome(), center="group"),))
+OTHER: dict[str, Any] = {
+    "terms": (Term(Outcome(), center="group", scale="group"),),
+    "post": Whiten(),
+    "loss": Loss(high=0.5),
+    "filters": (ZeroVariance(),),
+    "shapers": (EndPenalty(),),
+    "horizon": Stages((2, 3), 4),
+    "group_size": 3,
+    "groups": 5,
+    "minibatches": 4,
+    "iterations": 2,
+    "sampler": "value",
+    "refill": True,
+    "pool": PolicyPool(0.25, 25),
+    "brancher": EntropyBrancher(),
+    "beyond": ("judge",),
+}
+"""Another value of every part."""
+DESCRIPTION = {"name", "title", "arxiv", "needs", "note"}
+
+
+def test_another_value_of_every_field_is_tried():
+    assert set(OTHER) | DESCRIPTION == {item.name for item in fields(Preset)}
+
+
+@pytest.mark.parametrize("field", OTHER)
+def test_every_field_is_carried_out_or_named_as_left_out(field):
+    changed = replace(BARE, **{field: OTHER[field]})
+    config = TrainConfig(env="webshop")
+    settings = [resolve(config, preset, FamilyDefaults()) for preset in (BARE, changed)]
+    carried_out = settings[0] != settings[1] or not torch.equal(gradient(BARE), gradient(changed))
+    assert carried_out != bool(changed.ignored)
+
+
+def test_left_out_parts_are_in_the_warning_and_in_the_summary(finished, tmp_path, caplog):
+    plan = make_plan(toy_runs.config(tmp_path, preset="vspo"))
+    assert {"sampler", "refill", "value-smoothing clipping"} <= set(plan.preset.ignored)
+    made = tmp_path / "trainer"
+    trainer(made, reloaded_model(tmp_path / "start"), preset="vspo")
+    assert all(part in caplog.text for part in plan.preset.ignored)
+    assert toy_runs.summary(finished)["preset_parts_left_out"] == []

@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import TrainerState
+
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.vector import TextVectorEnv
+from tests.toy import ToyEnv
+from tests.trainers import tiny_policy
+from tests.trainers.grpo.helpers import (
+    EASY,
+    Feed,
+    log,
+    reloaded_model,
+    train_on_two_processes,
+    trainer,
+    warm_model,
+    weights,
+)
+from trainers.algorithms import Gated, Stages, ZeroVariance, get_preset
+from trainers.grpo.tensors import sampled_mask
+from trainers.rollouts import Limits, TurnTokenizer
+from trainers.rollouts.collector import STATE_FILE
+from trainers.rollouts.engines.hf import HFEngine
+
+
+def differs(before, model):
+    return any(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+
+
+class Dense(ToyEnv):
+    """Pays for every right button."""
+
+    def _act(self, action):
+        before = self._pressed
+        outcome = super()._act(action)
+        outcome.reward, outcome.terms = float(self._pressed > before), None
+        return outcome
+
+
+def test_reinforcement_improves_a_warm_start(tmp_path):
+    events = []
+    made = trainer(
+        tmp_path,
+        warm_model(60),
+        args={"steps": 18, "lr": 2e-3, "warmup": 3, "groups": 8, "group_size": 8},
+        envs=TextVectorEnv([Dense] * 64),
+        preset="default",
+        horizon=4,
+        on_rollout=events.append,
+    )
+    start = weights(made.model)
+    made.train()
+    assert differs(start, made.model)
+    returns = log(made, "rollout/return")
+    assert sum(returns[-5:]) > sum(returns[:5]) + 0.5
+    assert [e.step for e in events] == list(range(1, 19))
+    assert all(len(e.trajectories) == 64 and e.horizon == 4 for e in events)
+    assert log(made, "sampling/probe_gap")[0] <= 1e-5
+    assert returns == pytest.approx(log(made, "reward"), abs=1e-4)
+    played = made.play([{"split": "train", "index": i} for i in EASY], greedy=True)
+    assert len(played) == len(EASY)
+    assert all(episode.horizon == 4 for episode in played)
+
+
+@pytest.mark.parametrize("preset", ["default", "grpo", "gspo", "cispo", "gigpo", "reinforce++"])
+def test_presets_train(tmp_path, preset):
+    """Toy episodes rarely succeed untrained, so invalid actions are given a reward to differ in."""
+    model = reloaded_model(tmp_path / "start")
+    made = trainer(tmp_path, model, preset=preset, envs=TextVectorEnv([Picky] * 16))
+    start = weights(made.model)
+    made.train()
+    assert differs(start, made.model)
+
+
+class Picky(ToyEnv):
+    """Pays for actions that begin with ``press``, and ends the episode at a second one."""
+
+    def _act(self, action):
+        outcome = super()._act(action)
+        outcome.reward = float(action.startswith("press")) - 0.1 * (len(action) % 3)
+        outcome.terminated = self.turn >= 1
+        outcome.terms = None
+        return outcome
+
+
+def test_adapters_train_and_base_weights_stay(tmp_path):
+    from peft import LoraConfig
+
+    config = LoraConfig(r=2, lora_alpha=4, target_modules="all-linear", task_type="CAUSAL_LM")
+    envs = TextVectorEnv([Picky] * 16)
+    made = trainer(tmp_path, peft_config=config, envs=envs, args={"lr": 1e-2})
+    names = [n for n, _ in made.model.named_parameters()]
+    start = weights(made.model)
+    made.train()
+    changed = {
+        name
+        for name, before, after in zip(names, start, made.model.parameters(), strict=True)
+        if not torch.equal(before, after)
+    }
+    assert changed
+    assert all("lora_" in name for name in changed)
+    assert max(log(made, "sampling/probe_gap")) <= 1e-5
+
+
+def test_resume_lands_on_the_same_step_horizon_and_weights(tmp_path):
+    schedule = Stages((2, 3), 2)
+    settings = {"steps": 4, "save_every": 2}
+    options = {"horizon": schedule, "envs": TextVectorEnv([Picky] * 16)}
+    whole = trainer(tmp_path / "a", args=settings, **options)
+    whole.train()
+    feed = Feed()
+    again = trainer(tmp_path / "a", args=settings, **{**options, "tasks": feed})
+    again.train(resume_from_checkpoint=str(tmp_path / "a" / "checkpoint-2"))
+    assert again.state.global_step == 4
+    assert feed.asked == [(1, 4, 2), (2, 4, 2), (3, 4, 3), (4, 4, 3)]
+    assert again.collector.stage_switches == [(3, 3)]
+    assert log(whole, "rollout/return")[2:] == log(again, "rollout/return")[2:]
+    for a, b in zip(whole.model.parameters(), again.model.parameters(), strict=True):
+        assert torch.allclose(a, b, atol=1e-6)
+
+
+def test_gated_schedule_is_kept_in_the_checkpoint(tmp_path):
+    gate = Gated((2, 3), threshold=0.0, window=2)
+    made = trainer(tmp_path, horizon=gate, args={"steps": 3, "save_every": 3})
+    made.train()
+    assert made.collector.stage_switches == [(1, 2), (3, 3)]
+    state = json.loads(Path(tmp_path / "checkpoint-3" / STATE_FILE).read_text())
+    assert state["horizon"]["starts"] == [3]
+    fresh = Gated((2, 3), threshold=0.0, window=2)
+    again = trainer(tmp_path, horizon=fresh, args={"steps": 4})
+    again.train(resume_from_checkpoint=str(tmp_path / "checkpoint-3"))
+    assert again.collector.horizon == 3
+
+
+def test_a_checkpoint_has_the_state_before_it_counts_as_whole(tmp_path, monkeypatch):
+    seen = []
+    write = TrainerState.save_to_json
+
+    def save(state, path):
+        seen.append((Path(path).parent / STATE_FILE).exists())
+        write(state, path)
+
+    monkeypatch.setattr(TrainerState, "save_to_json", save)
+    made = trainer(tmp_path, args={"steps": 1, "save_every": 1})
+    made.train()
+    assert seen
+    assert all(seen)
+
+
+def test_a_bfloat16_policy_is_corrected_instead_of_refused(tmp_path):
+    model = tiny_policy.model().to(torch.bfloat16)
+    made = trainer(tmp_path, model, envs=TextVectorEnv([Picky] * 16))
+    assert not made.runner.engine.exact
+    made.train()
+    assert log(made, "sampling/probe_gap")[0] > 1e-4  # more than a float32 policy may be off
+    assert all(gap > 0 for gap in log(made, "sampling/logp_gap_max"))
+    assert len(log(made, "sampling/importance_mean")) == 3
+
+
+def test_inexact_engines_get_importance_weights(tmp_path):
+    class Rough(HFEngine):
+        exact = False
+
+        def generate(self, prompts, sampling, max_tokens=None):
+            out = super().generate(prompts, sampling, max_tokens)
+            for completion in out:
+                completion.logprobs = [p - 0.1 for p in completion.logprobs]
+            return out
+
+    made = trainer(tmp_path, engine=lambda model: Rough(model), envs=TextVectorEnv([Picky] * 16))
+    made.train()
+    assert log(made, "sampling/logp_gap_mean")[0] == pytest.approx(0.1, abs=1e-4)
+    assert log(made, "sampling/importance_mean")[0] == pytest.approx(1.1052, abs=1e-3)
+
+
+def test_forked_histories_train_on_several_rows(tmp_path):
+    made_tokenizer = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE)
+    made_tokenizer.chat_template = made_tokenizer.chat_template.replace("</think>", "red")
+    chat = TurnTokenizer(made_tokenizer, history="fork")
+    args = {"micro_batch": 8}
+    made = trainer(tmp_path, chat=chat, args=args, envs=TextVectorEnv([Picky] * 16))
+    scored = made._generate_and_score_completions([{"prompt": ""}] * 16)
+    assert len(scored["prompt_ids"]) >= 16
+    assert len(scored["prompt_ids"]) % 2 == 0
+    assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in made._played)
+    made.train()
+    windowed = Limits(4, 120, 160, window=1)
+    made = trainer(tmp_path, limits=windowed, args=args)
+    scored = made._generate_and_score_completions([{"prompt": ""}] * 16)
+    assert len(scored["prompt_ids"]) == 32  # turns 1 and 2 share a row, turn 3 has its own
+    assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in made._played)
+    start = weights(made.model)
+    scored["advantages"] = torch.ones_like(scored["advantages"])
+    made.current_gradient_accumulation_steps = 2
+    made._compute_loss(made.model, scored).backward()
+    assert all(p.grad is not None for p in made.model.parameters())
+    assert not differs(start, made.model)
+
+
+class Broken(ToyEnv):
+    """Never starts, or fails at once."""
+
+    def _start(self, task, rng):
+        raise RuntimeError("no power")
+
+
+class Fragile(ToyEnv):
+    """Every second task fails at its first action."""
+
+    def _act(self, action):
+        if EASY.index(self.task.index) % 2:
+            raise RuntimeError("short circuit")
+        return super()._act(action)
+
+
+def test_batch_without_sampled_tokens_raises(tmp_path):
+    made = trainer(tmp_path, envs=TextVectorEnv([Broken] * 16))
+    with pytest.raises(DataError, match="no power"):
+        made.train()
+
+
+def test_failed_environments_are_masked_and_the_run_goes_on(tmp_path):
+    made = trainer(tmp_path, envs=TextVectorEnv([Fragile] * 16))
+    scored = made._generate_and_score_completions([{"prompt": ""}] * 16)
+    failed = torch.tensor([t.stop_reason == "error" for t in made._played])
+    assert failed.sum() == 8
+    assert sampled_mask(scored)[failed].sum() == 0
+    assert sampled_mask(scored)[~failed].any(1).all()
+    assert int(scored["num_items_in_batch"]) == int(sampled_mask(scored).sum())
+    made.train()
+    assert log(made, "rollout/ended_by_error") == [0.5, 0.5, 0.5]
+
+
+ENTROPY = replace(get_preset("scalinginter"), filters=(ZeroVariance(),), horizon=None)
+
+
+@pytest.mark.parametrize("preset", [get_preset("dapo"), ENTROPY], ids=["dapo", "entropy"])
+def test_nothing_to_learn_from_is_a_step_without_effect(tmp_path, preset):
+    settings = {"steps": 1, "weight_decay": 0.0}
+    model = reloaded_model(tmp_path / "start")
+    made = trainer(tmp_path, model, preset=preset, horizon=1, args=settings)
+    start = weights(made.model)
+    made.train()
+    assert log(made, "credit/trained_fraction") == [0.0]
+    assert not differs(start, made.model)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="forks of a process with CUDA cannot use it")
+def test_processes_whose_rows_differ_stay_in_step(tmp_path):
+    """One process has more rows than the other, which has nothing to train on."""
+    ranks = train_on_two_processes(tmp_path)
+    assert [rank["steps"] for rank in ranks] == [2, 2]
+    assert [rank["trained"] for rank in ranks] == [True, False]
+    assert len({rank["rows"] for rank in ranks}) == 1
+    assert ranks[0]["rows"] > 8
+    assert ranks[0]["entropy"] == ranks[1]["entropy"]
+    for first, second in zip(ranks[0]["weights"], ranks[1]["weights"], strict=True):
+        assert torch.equal(first, second)
+    assert any(
+        not torch.equal(a, b) for a, b in zip(ranks[0]["start"], ranks[0]["weights"], strict=True)
+    )
+
+
+def test_parts_that_are_left_out_are_warned_about(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING, "trainers.grpo.arguments"):
+        trainer(tmp_path, preset="dapo")
+        trainer(tmp_path)
+    assert [record.args[:2] for record in caplog.records] == [("dapo", "refill")]
+
+
+def test_mistakes_are_named(tmp_path):
+    with pytest.raises(ValueError, match="critic"):
+        trainer(tmp_path, preset="mt-ppo")
+    made = trainer(tmp_path, tasks=lambda step, count, horizon: [])
+    with pytest.raises(ConfigurationError, match="expected 4 tasks"):
+        made.train()
+    with pytest.raises(ConfigurationError, match="use_vllm"):
+        trainer(tmp_path, args={"use_vllm": True})

@@ -1,0 +1,168 @@
+"""What we rely on inside TRL; a version bump that changes it fails here and not in a run."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import torch
+from trl import GRPOConfig, GRPOTrainer
+
+from tests.trainers.grpo.helpers import trainer
+from trainers.grpo.arguments import _OFF
+
+KEYS = {
+    "prompt_ids",
+    "prompt_mask",
+    "completion_ids",
+    "completion_mask",
+    "advantages",
+    "num_items_in_batch",
+    "sampling_per_token_logps",
+    "tool_mask",
+}
+
+
+def parameters(name):
+    return list(inspect.signature(getattr(GRPOTrainer, name)).parameters)
+
+
+def test_signatures_of_the_methods_we_override_or_call():
+    assert parameters("_generate_and_score_completions") == ["self", "inputs"]
+    assert parameters("_prepare_inputs") == ["self", "generation_batch"]
+    assert parameters("_compute_loss") == ["self", "model", "inputs"]
+    assert parameters("_save_checkpoint") == ["self", "model", "trial"]
+    assert parameters("_load_optimizer_and_scheduler") == ["self", "checkpoint"]
+    assert parameters("_get_per_token_logps_and_entropies")[:8] == [
+        "self", "model", "input_ids", "attention_mask", "logits_to_keep", "batch_size",
+        "compute_entropy", "compute_aux_loss",
+    ]  # fmt: skip
+    assert parameters("create_scheduler") == ["self", "num_training_steps", "optimizer"]
+    assert {"rollout_func", "peft_config", "callbacks", "optimizers"} <= set(parameters("__init__"))
+    for name in ("delta", "epsilon_high", "entropy_coef", "steps_per_generation", "use_vllm"):
+        assert name in GRPOConfig.__dataclass_fields__
+
+
+DEFAULTS = {
+    "beta": 0.0,
+    "cast_lm_head_to_fp32": False,
+    "delta": None,
+    "disable_dropout": False,
+    "entropy_coef": 0.0,
+    "importance_sampling_level": "token",
+    "mask_truncated_completions": False,
+    "multi_objective_aggregation": "sum_then_normalize",
+    "num_iterations": 1,
+    "off_policy_mask_threshold": None,
+    "reward_weights": None,
+    "top_entropy_quantile": 1.0,
+    "top_p": 1.0,
+    "use_adaptive_entropy": False,
+    "use_vllm": False,
+}
+"""Options that change loss or sampling, and that we leave as they are."""
+
+
+def test_options_that_we_leave_alone_keep_their_defaults(tmp_path):
+    config = GRPOConfig(str(tmp_path), use_cpu=True, bf16=False)
+    assert {name: getattr(config, name) for name in DEFAULTS} == DEFAULTS
+    assert {name: getattr(config, name) for name in _OFF} == {k: v for k, (v, _) in _OFF.items()}
+
+
+def test_attributes_that_we_read_or_set(scored):
+    made, _, _ = scored
+    assert made._step == 0
+    assert made._buffered_inputs is None
+    assert made._created_lr_scheduler is False
+    assert made.aux_loss_enabled is False
+    assert made.num_iterations == 1
+    assert made.beta == made.entropy_coef == 0.0
+    assert made.ref_model is None
+
+
+def test_every_term_of_a_loss_shares_one_forward_pass(scored, monkeypatch):
+    """Otherwise TRL's term would not see the positions that are given."""
+    made, theirs, _ = scored
+    seen = []
+    forward = made.model.forward
+
+    def counted(*args, **kwargs):
+        seen.append((args, sorted(kwargs)))
+        return forward(*args, **kwargs)
+
+    monkeypatch.setattr(made.model, "forward", counted)
+    loss(made, theirs, theirs["advantages"])
+    assert seen == [
+        ((), ["attention_mask", "fused_lm_head", "input_ids", "labels", "position_ids"])
+    ]
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory):
+    """A trainer, TRL's own scored batch and ours, of the same episodes."""
+    made = trainer(tmp_path_factory.mktemp("contract"), probe_every=0)
+    made.current_gradient_accumulation_steps = 1
+    inputs = [{"prompt": ""} for _ in range(16)]
+    ours = made._generate_and_score_completions(inputs)
+    theirs = GRPOTrainer._generate_and_score_completions(made, inputs)
+    return made, theirs, ours
+
+
+def test_output_keys_shapes_and_env_mask(scored):
+    made, theirs, ours = scored
+    assert set(theirs) == set(ours) == KEYS
+    assert theirs["advantages"].shape == (16,)
+    assert ours["advantages"].shape == ours["completion_ids"].shape
+    assert torch.equal(theirs["completion_ids"], ours["completion_ids"])
+    sampled = sum(t.action_tokens for t in made._played)
+    assert int((theirs["completion_mask"] * theirs["tool_mask"]).sum()) == sampled
+    assert int(theirs["num_items_in_batch"]) == sampled
+
+
+def loss(made, batch, advantages):
+    made.model.train()
+    return made._compute_loss(made.model, {**batch, "advantages": advantages})
+
+
+def test_loss_takes_one_advantage_per_token(scored):
+    made, theirs, _ = scored
+    shape = theirs["completion_ids"].shape
+    row = torch.linspace(-1, 1, shape[0])
+    same = loss(made, theirs, row[:, None].expand(shape))
+    assert loss(made, theirs, row).item() == pytest.approx(same.item(), abs=1e-7)
+
+
+def test_dapo_loss_is_the_token_mean_of_the_advantages(scored):
+    """At ratio 1 the loss is -sum(A) / T, so positive factors of a token fold into A exactly."""
+    made, theirs, _ = scored
+    mask = (theirs["completion_mask"] * theirs["tool_mask"]).float()
+    advantages = torch.randn(mask.shape, generator=torch.Generator().manual_seed(0))
+    want = -(advantages * mask).sum() / mask.sum()
+    assert loss(made, theirs, advantages).item() == pytest.approx(want.item(), abs=1e-6)
+
+
+def test_gradient_is_that_of_the_folded_policy_gradient(scored):
+    made, _, ours = scored
+    made.model.zero_grad()
+    loss(made, ours, ours["advantages"]).backward()
+    got = [p.grad.clone() for p in made.model.parameters()]
+    made.model.zero_grad()
+    ids = torch.cat([ours["prompt_ids"], ours["completion_ids"]], 1)
+    mask = torch.cat([ours["prompt_mask"], ours["completion_mask"]], 1)
+    width = ours["completion_ids"].shape[1]
+    position = (mask.cumsum(1) - 1).clamp(min=0)
+    logits = made.model(input_ids=ids, attention_mask=mask, position_ids=position).logits
+    logps = torch.log_softmax(logits[:, -width - 1 : -1], -1)
+    picked = logps.gather(-1, ours["completion_ids"][..., None])[..., 0]
+    (-(picked * ours["advantages"]).sum() / ours["num_items_in_batch"]).backward()
+    for a, b in zip(got, made.model.parameters(), strict=True):
+        assert torch.allclose(a, b.grad, atol=1e-5)
+    made.model.zero_grad()
+
+
+def test_log_probs_are_those_of_the_sampler(scored):
+    made, theirs, _ = scored
+    mask = (theirs["completion_mask"] * theirs["tool_mask"]).bool()
+    scored_again = made._score(theirs, made.model)
+    gap = (scored_again - theirs["sampling_per_token_logps"])[mask].abs().max()
+    assert gap <= 1e-5

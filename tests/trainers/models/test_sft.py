@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from agentgym.errors import ConfigurationError
+from tests.toy import ToyEnv
+from tests.trainers import tiny_policy
+from trainers.config.schema import TinyConfig
+from trainers.models.sft import Sft, SftSettings
+from trainers.rollouts import Limits, RolloutRunner, Row, check_rows, to_rows
+from trainers.rollouts.demonstrations import demonstrate
+from trainers.rollouts.engines.hf import HFEngine
+
+
+def rows():
+    return to_rows(tiny_policy.demonstrations())
+
+
+def settings(**changes):
+    return SftSettings(**{"steps": 8, "batch_size": 8, "lr": 5e-3, "warmup": 2, **changes})
+
+
+def test_demonstrations_are_rows_of_the_rollout_format():
+    episodes = tiny_policy.demonstrations()
+    check_rows(episodes, rows(), tiny_policy.chat().action_text)
+    assert all(e.success and e.episode_return == 1.0 for e in episodes)
+    chat = tiny_policy.chat()
+    options = tiny_policy.tasks(4)
+    expert = iter([t.text for e in episodes[:4] for t in e.turns])
+    runner = RolloutRunner(tiny_policy.envs(1), chat, _engine(chat, expert), Limits(8, 200, 250))
+    played = to_rows(runner.run(options, horizon=8))
+    assert [r.ids for r in played] == [r.ids for r in rows()[:4]]
+    assert [r.mask for r in played] == [r.mask for r in rows()[:4]]
+
+
+def _engine(chat, texts):
+    from trainers.rollouts.engines.scripted import ScriptedEngine
+
+    return ScriptedEngine(chat, texts)
+
+
+def test_losses_are_means_over_action_and_other_tokens():
+    model = tiny_policy.model()
+    sft = Sft(model, rows(), tiny_policy.chat().pad_id, settings(micro_batch=3))
+    picked = [0, 5, 9, 11, 20]
+    model.eval()
+    action, other = [], []
+    for i in picked:
+        ids = torch.tensor([rows()[i].ids])
+        with torch.no_grad():
+            logps = torch.log_softmax(model(ids).logits[0, :-1], -1)
+        nll = -logps.gather(1, ids[0, 1:, None])[:, 0]
+        mask = torch.tensor(rows()[i].mask[1:]).bool()
+        action += nll[mask].tolist()
+        other += nll[~mask].tolist()
+    model.train()
+    got = sft._train(picked)
+    assert got[:2] == pytest.approx([np.mean(action), np.mean(other)], rel=1e-5)
+    assert got[2] == len(action) + len(other)
+
+
+def test_micro_batches_give_the_same_step():
+    models = [tiny_policy.model(), tiny_policy.model()]
+    for model, size in zip(models, (8, 3), strict=True):
+        Sft(model, rows(), 0, settings(steps=2, micro_batch=size)).run()
+    pairs = zip(models[0].parameters(), models[1].parameters(), strict=True)
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in pairs)
+
+
+def test_stopped_and_continued_equals_uninterrupted():
+    whole, parts = tiny_policy.model(), tiny_policy.model()
+    Sft(whole, rows(), 0, settings()).run()
+    first = Sft(parts, rows(), 0, settings(gate_every=1))
+    assert first.run(gate=lambda step: step == 3).steps == 3
+    second = Sft(parts, rows(), 0, settings())
+    second.load_state_dict(first.state_dict())
+    assert second.run().steps == 8
+    pairs = zip(whole.parameters(), parts.parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
+
+
+def test_gate_progress_and_schedule():
+    sft = Sft(tiny_policy.model(), rows(), 0, settings(steps=9, gate_every=4, log_every=3))
+    asked, told = [], []
+    result = sft.run(lambda step: asked.append(step) or step >= 8, lambda s, f: told.append((s, f)))
+    assert asked == [4, 8]
+    assert [step for step, _ in told] == [3, 6]
+    assert set(told[0][1]) == {"loss", "observation_loss", "lr", "tokens_per_second"}
+    assert (result.steps, result.gated) == (8, True)
+    assert sft._lr(0) == pytest.approx(2.5e-3)
+    assert sft._lr(9) == pytest.approx(5e-4)
+    done = Sft(tiny_policy.model(), rows(), 0, settings(steps=3, gate_every=2))
+    assert not done.run(gate=lambda step: asked.append(step) or False).gated
+    assert asked[2:] == [2, 3]
+
+
+def test_every_row_comes_once_per_epoch():
+    sft = Sft(tiny_policy.model(), rows(), 0, settings(bucket=2))
+    batches = sft._batches(0)
+    epoch = [next(batches) for _ in range(8)]
+    assert sorted(i for batch in epoch for i in batch) == list(range(64))
+    resumed = sft._batches(3)
+    assert [next(resumed) for _ in range(5)] == epoch[3:]
+
+
+def test_rows_without_actions_are_refused():
+    empty = Row()
+    empty.append_context([1, 2, 3])
+    with pytest.raises(ConfigurationError, match="action tokens"):
+        Sft(tiny_policy.model(), [empty])
+    with pytest.raises(ConfigurationError, match="0 rows"):
+        Sft(tiny_policy.model(), [])
+
+
+def test_imitation_learns_the_toy():
+    model = tiny_policy.model(size=TinyConfig(hidden=32, layers=2, heads=2, intermediate=64))
+    chat = tiny_policy.chat()
+    demos = to_rows(list(demonstrate(ToyEnv(), tiny_policy.tasks(200), chat)))
+    runner = RolloutRunner(tiny_policy.envs(50), chat, HFEngine(model), Limits(4, 120, 160))
+
+    def success(step):
+        episodes = runner.run(tiny_policy.tasks(50, "valid"), horizon=6)
+        return sum(e.success for e in episodes) / 50 > 0.4
+
+    run = Sft(model, demos, chat.pad_id, settings(steps=200, batch_size=16, gate_every=20))
+    assert run.run(gate=success).gated

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from agentgym.errors import ConfigurationError
+from tests.trainers import tiny_policy
+from trainers.config.schema import TinyConfig
+from trainers.models.tiny import build_model, build_tokenizer, parameter_count
+from trainers.rollouts import TurnTokenizer
+
+
+def test_a_word_has_one_id_wherever_it_stands():
+    made = build_tokenizer(["search[red shirt] click[#1] $45 12 half-eaten you're"])
+    ids = made("Red , shirt red search[ red] #1 $45 12 half-eaten you're")["input_ids"]
+    words = made.convert_ids_to_tokens(ids)
+    assert words[0] == words[3] == words[5] == "red"
+    assert words[4] == "search["
+    assert words[-5:] == ["#1", "$45", "12", "half-eaten", "you're"]
+    assert words[1] == "<|unk|>"
+    assert made.decode(made("search[red shirt]")["input_ids"]) == "search[ red shirt ]"
+
+
+def test_wanted_words_survive_the_size_limit():
+    made = build_tokenizer([f"word{i}" for i in "abcdefghijkl"], words=("rare",), vocabulary=9)
+    assert "rare" in made.get_vocab()
+    assert len(made) == 9
+    with pytest.raises(ConfigurationError, match="words"):
+        build_tokenizer(["", " "])
+
+
+def test_default_size_and_seed():
+    made = tiny_policy.tokenizer()
+    state = torch.get_rng_state()
+    model = build_model(made)
+    assert torch.equal(state, torch.get_rng_state())
+    assert 320_000 < parameter_count(model) < 350_000
+    small = TinyConfig(hidden=16, layers=1, heads=2, intermediate=16)
+    same, other = build_model(made, small), build_model(made, small)
+    pairs = zip(same.parameters(), other.parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
+    assert model.generation_config.eos_token_id == made.eos_token_id
+
+
+def test_saved_policy_loads_with_auto_classes(tmp_path):
+    made, model = tiny_policy.tokenizer(), tiny_policy.model()
+    made.save_pretrained(tmp_path)
+    model.save_pretrained(tmp_path)
+    again = TurnTokenizer(AutoTokenizer.from_pretrained(tmp_path))
+    assert again.observe("click . next is red") == tiny_policy.chat().observe("click . next is red")
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path)
+    ids = torch.tensor([[4, 7, 8]])
+    assert torch.equal(loaded(ids).logits, model(ids).logits)

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+from trainers.output.curve import draw_curve
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def steps(*horizons: int) -> list[dict]:
+    return [
+        {"phase": "rl", "step": i, "horizon": horizon, "score": 0.1 * i, "success": 0.05 * i}
+        for i, horizon in enumerate(horizons, 1)
+    ]
+
+
+def evaluated(arm: str, *scores: float, **changes: Any) -> dict:
+    rows = [{"score": s, "success": s == 1, "stop_reason": "horizon", **changes} for s in scores]
+    return {"phase": "eval", "arm": arm, "rows": rows}
+
+
+def drawn(metrics) -> list[Any]:
+    """The panels of the picture and its legend, found by watching matplotlib."""
+    seen: list[Any] = []
+    save = Figure.savefig
+
+    def watch(self, *args, **options):
+        seen.append(self)
+        return save(self, *args, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", watch)
+        assert draw_curve(metrics).startswith(PNG)
+    return [*seen[0].axes, *seen[0].legends]
+
+
+def lines(axes: Any) -> dict[str, list[float]]:
+    """What each line that has a name shows."""
+    return {
+        line.get_label(): list(line.get_ydata())
+        for line in axes.get_lines()
+        if not line.get_label().startswith("_")
+    }
+
+
+def test_the_curve_marks_every_stage_at_its_first_step():
+    for axes in drawn(steps(5, 5, 8, 8, 10))[:2]:
+        marks = [(text.get_position()[0], text.get_text().strip()) for text in axes.texts]
+        assert marks == [(1, "5 turns"), (3, "8 turns"), (5, "10 turns")]
+
+
+def test_short_stages_of_a_long_run_can_be_told_apart():
+    """Six steps of a hundred are narrower than the words "7 turns"."""
+    panels = drawn(steps(*[5] * 6, *[7] * 6, *[9] * 88))[:2]
+    panels[0].figure.draw_without_rendering()
+    for axes in panels:
+        boxes = [text.get_window_extent() for text in axes.texts]
+        pairs = [(a, b) for i, a in enumerate(boxes) for b in boxes[i + 1 :]]
+        assert len(pairs) == 3
+        assert not any(a.overlaps(b) for a, b in pairs)
+
+
+def test_policies_that_do_not_learn_are_lines_of_reference():
+    """An episode whose environment failed counts as little as in the table."""
+    random = evaluated("random", 0.25, 0.75)
+    random["rows"] += evaluated("random", 0.0, stop_reason="error")["rows"]
+    metrics = [*steps(5, 5), random, evaluated("sft", 1.0, 0.2), evaluated("oracle", 1.0, 1.0)]
+    score, success = drawn(metrics)[:2]
+    shown = lines(score)
+    assert shown["random, test"] == [0.5, 0.5]
+    assert shown["before RL, test"] == [0.6, 0.6]
+    assert shown["expert, test"] == [1.0, 1.0]
+    assert lines(success)["before RL, test"] == [0.5, 0.5]
+
+
+def test_validations_are_points_at_their_steps():
+    valid = [{"phase": "valid", "step": s, "score": 0.3, "success": 0.1} for s in (0, 2)]
+    score, success = drawn([*steps(5, 5), *valid])[:2]
+    assert lines(score)["validation tasks"] == [0.3, 0.3]
+    assert lines(success)["validation tasks"] == [0.1, 0.1]
+
+
+def test_steps_are_whole_numbers():
+    for axes in drawn(steps(5, 5, 5, 5))[:2]:
+        assert all(float(tick).is_integer() for tick in axes.get_xticks())
+
+
+def test_the_legend_lies_outside_of_the_panels():
+    score, success, legend = drawn([*steps(5, 8), evaluated("oracle", 1.0)])
+    legend.figure.draw_without_rendering()
+    box = legend.get_window_extent()
+    assert not any(box.overlaps(axes.get_window_extent()) for axes in (score, success))
+
+
+def test_a_curve_without_steps_is_still_a_picture():
+    assert draw_curve([]).startswith(PNG)
+    assert draw_curve([{"phase": "sft", "step": 1, "loss": 0.1}]).startswith(PNG)

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from trainers.output import display as progress
+from trainers.output.display import Display, describe
+
+
+def console(terminal: bool) -> Console:
+    return Console(file=io.StringIO(), force_terminal=terminal, width=200, color_system=None)
+
+
+def text(display: Display) -> str:
+    file = display.console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that stands at the last entry."""
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[-1])
+    return now
+
+
+def test_numbers_are_short():
+    assert describe({"horizon": 5, "reward": 0.12345}) == "horizon 5  reward 0.123"
+    assert describe({"tokens_s": 12345.678}) == "tokens_s 12,346"
+
+
+def test_without_a_terminal_there_is_a_line_now_and_then_and_at_the_end(clock):
+    with Display(console(False)) as display:
+        display.phase("RL", 100)
+        for step, now in [(1, 101.0), (10, 120.0), (11, 121.0), (100, 125.0)]:
+            clock.append(now)
+            display.update(step, horizon=5, reward=0.5)
+        display.note("done [bold]")
+    assert text(display).splitlines() == [
+        "[RL] 100 steps",
+        "[RL] 10/100  horizon 5  reward 0.500  left 180 s",
+        "[RL] 100/100  horizon 5  reward 0.500  left 0 s",
+        "done [bold]",
+    ]
+
+
+def test_the_time_left_of_a_resumed_phase_counts_only_its_own_steps(clock):
+    with Display(console(False)) as display:
+        display.phase("RL", 100, step=50)
+        clock.append(120.0)
+        display.update(60)
+    assert "[RL] 60/100    left 80 s" in text(display)
+
+
+def test_a_terminal_gets_a_bar_with_the_measurements():
+    with Display(console(True)) as display:
+        display.phase("warm start", 10)
+        display.update(4, loss=0.25)
+        display.phase("RL", 6, step=2)
+        display.update(3, horizon=8, reward=0.5)
+    shown = text(display)
+    for part in ("warm start", "4/10", "loss 0.250", "RL", "3/6", "horizon 8  reward 0.500"):
+        assert part in shown
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_quiet_is_quiet(terminal):
+    with Display(console(terminal), quiet=True) as display:
+        display.phase("RL", 10)
+        display.update(10, reward=1.0)
+        display.note("done")
+    assert text(display).strip() == ""

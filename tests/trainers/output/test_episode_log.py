@@ -1,0 +1,200 @@
+"""Records are written from what was played: every episode once, and however it ended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.episodes import read_episodes, replay, rescore
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.vector import TextVectorEnv
+from tests.toy import ToyEnv
+from tests.trainers import tiny_policy, toy_runs
+from trainers.config.plan import Plan, make_plan
+from trainers.output.episode_log import EpisodeLog
+from trainers.phases.reinforcement import reward_hooks
+from trainers.phases.rollout_parts import make_envs
+from trainers.rollouts.engines.scripted import ScriptedEngine
+from trainers.rollouts.runner import Limits, RolloutRunner
+from trainers.rollouts.trajectory import LENGTH, Trajectory, without_terms
+
+ACTIONS = ["press red", "press blue", "jump", "press green", "press gold", "press red"]
+LIMITS = Limits(6, 200, 250)
+
+
+def plan(**changes: Any) -> Plan:
+    return make_plan(toy_runs.config(Path("unused"), **changes))
+
+
+def played(
+    made: Plan, count: int = 6, limits: Limits = LIMITS, envs: Any = None, **options: Any
+) -> list[Trajectory]:
+    """Episodes as training plays them: with reward hooks, a horizon and a step."""
+    chat = tiny_policy.chat()
+    runner = RolloutRunner(
+        envs or make_envs(made, count, reward_hooks(made)),
+        chat,
+        ScriptedEngine(chat, iter(ACTIONS * 50)),
+        limits,
+    )
+    settings = {"horizon": 3, "seed": 5, "training_step": 7, **options}
+    return runner.run(tiny_policy.tasks(count), **settings)
+
+
+def logged(made: Plan, trajectories: list[Trajectory], path: Path, **extra: Any) -> list[Any]:
+    EpisodeLog(made, tiny_policy.chat(), reward_hooks(made)).append(path, trajectories, **extra)
+    return list(read_episodes(path)) if path.exists() else []
+
+
+def test_records_are_the_episodes_that_were_trained_on(tmp_path):
+    trajectories = played(plan())
+    records = logged(plan(), trajectories, tmp_path / "episodes.jsonl", note="why")
+    assert len(records) == 6
+    for record, trajectory in zip(records, trajectories, strict=True):
+        assert record.task_id == trajectory.task_id
+        assert record.split == "train"
+        assert record.goal == trajectory.turns[0].observation.split(" . ")[0]
+        assert record.stop_reason == trajectory.stop_reason
+        assert record.options == {**trajectory.options, "training_step": 7}
+        assert record.score == trajectory.score
+        assert record.start.observation == trajectory.turns[0].observation
+        assert record.extra == {"note": "why"}
+        for turn, sampled in zip(record.turns, trajectory.turns, strict=True):
+            assert turn.action == sampled.text
+            assert turn.reward == sampled.reward
+            assert turn.reward_terms == sampled.reward_terms
+            assert turn.action_valid == sampled.valid
+    rewards = {name for record in records for turn in record.turns for name in turn.reward_terms}
+    assert rewards == {"task", "success_bonus", "invalid_action"}
+    assert any(turn.reward_terms["invalid_action"] < 0 for r in records for turn in r.turns)
+
+
+def test_records_hold_what_the_model_read_and_wrote(tmp_path):
+    chat = tiny_policy.chat()
+    trajectories = played(plan())
+    for record, trajectory in zip(
+        logged(plan(), trajectories, tmp_path / "e.jsonl"), trajectories, strict=True
+    ):
+        read = 0
+        for turn, sampled in zip(record.turns, trajectory.turns, strict=True):
+            read += len(sampled.context)
+            assert turn.prompt_tokens == read
+            assert turn.completion_tokens == len(sampled.ids)
+            assert turn.raw_text == chat.tokenizer.decode(sampled.ids)
+            assert turn.raw_text != turn.action, "the token that ends a turn is part of it"
+            read += len(sampled.ids)
+
+
+def test_nothing_is_played_again(tmp_path, monkeypatch):
+    made = plan()
+    trajectories = played(made)
+    for name in ("reset", "step"):
+        monkeypatch.setattr(ToyEnv, name, lambda *_, **__: pytest.fail("played again"))
+    assert len(logged(made, trajectories, tmp_path / "e.jsonl")) == 6
+
+
+@pytest.mark.parametrize("seeds", [None, [None] * 6])
+def test_records_replay_exactly(tmp_path, seeds):
+    """Also where the seed of an episode is that of the episode before it."""
+    made = plan()
+    env = gymnasium.make(made.env_id, **made.env_kwargs, reward_hooks=reward_hooks(made))
+    trajectories = played(made, seeds=seeds)
+    for record in logged(made, trajectories, tmp_path / "episodes.jsonl"):
+        assert (record.seed is None) == (record.rng is not None) == (seeds is not None)
+        for report in (replay(record), replay(record, env)):
+            assert report.equal, report.difference
+
+
+def test_the_episodes_of_a_run_replay_exactly_and_are_rescored_without_a_model(finished):
+    made = make_plan(toy_runs.config(finished))
+    records = list(read_episodes(finished / "episodes.jsonl"))
+    assert len(records) == 6 * 4
+    for record in records:
+        report = replay(record)
+        assert report.equal, report.difference
+        again = rescore(record, reward_hooks(made))
+        assert again == [turn.reward_terms for turn in record.turns]
+
+
+def test_an_episode_that_the_token_budget_cut_is_written_as_it_stands(tmp_path):
+    cut = played(plan(), 3, Limits(6, 30, 250), horizon=50)
+    assert {trajectory.stop_reason for trajectory in cut} == {LENGTH}
+    records = logged(plan(), cut, tmp_path / "e.jsonl")
+    assert [len(record.turns) for record in records] == [len(t.turns) for t in cut]
+    assert {record.stop_reason for record in records} == {LENGTH}
+    assert not any(turn.terminated or turn.truncated for r in records for turn in r.turns)
+    assert all(replay(record).equal for record in records)
+
+
+def test_an_episode_that_no_prompt_fitted_is_written_without_turns(tmp_path):
+    (record,) = logged(plan(), played(plan(), 1, Limits(6, 200, 8)), tmp_path / "e.jsonl")
+    assert (record.stop_reason, record.turns) == (LENGTH, ())
+    assert record.start.observation.startswith("press")
+    assert replay(record).equal
+
+
+def test_an_episode_whose_environment_failed_is_written_with_what_failed(tmp_path):
+    """Task 0 of the flaky environment fails at its start, task 3 at its second action."""
+    flaky = plan(env=toy_runs.FLAKY_ID)
+    trajectories = played(flaky, 6)
+    records = logged(flaky, trajectories, tmp_path / "e.jsonl")
+    assert [record.stop_reason == "error" for record in records] == [
+        True, False, False, True, False, False,
+    ]  # fmt: skip
+    unbegun, broken = records[0], records[3]
+    assert unbegun.details == {"error": "RuntimeError: no power"}
+    assert (unbegun.turns, unbegun.began) == ((), False)
+    failed = trajectories[3].turns[-1]
+    assert broken.details == {
+        "error": "ZeroDivisionError: short circuit\nin the second line",
+        "unanswered_action": failed.text,
+    }
+    assert [turn.action for turn in broken.turns] == [trajectories[3].turns[0].text]
+    assert all(replay(record).equal for record in records)
+
+
+def test_rewards_of_training_can_be_taken_off(tmp_path):
+    made = plan()
+    trained = played(made)
+    names = {hook.name for hook in reward_hooks(made)}
+    path = tmp_path / "e.jsonl"
+    own = [without_terms(trajectory, names) for trajectory in trained]
+    EpisodeLog(made, tiny_policy.chat()).append(path, own)
+    assert any(t.episode_return != o.episode_return for t, o in zip(trained, own, strict=True))
+    for record in read_episodes(path):
+        assert {name for turn in record.turns for name in turn.reward_terms} == {"task"}
+        assert replay(record).equal
+
+
+def test_environments_that_do_not_tell_enough_are_named(tmp_path):
+    made = plan()
+    envs = TextVectorEnv.make(made.env_id, 2, made.env_kwargs)
+    with pytest.raises(ConfigurationError, match="RecordFacts"):
+        logged(made, played(made, 2, envs=envs), tmp_path / "e.jsonl")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+def test_a_full_disk_is_said(tmp_path):
+    (tmp_path / "episodes.jsonl").symlink_to("/dev/full")
+    with pytest.raises(DataError, match="No space left"):
+        logged(plan(), played(plan(), 1), tmp_path / "episodes.jsonl")
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path):
+    log, path = EpisodeLog(plan(), tiny_policy.chat()), tmp_path / "eval" / "rl.jsonl"
+    trajectories = played(plan(), 4)
+    log.replace(path, trajectories)
+    log.replace(path, trajectories[:2], arm="rl")
+    records = list(read_episodes(path))
+    assert [record.task_id for record in records] == [t.task_id for t in trajectories[:2]]
+    assert [record.extra for record in records] == [{"arm": "rl"}] * 2
+
+
+def test_records_are_plain_json_lines(tmp_path):
+    logged(plan(), played(plan(), 2), tmp_path / "episodes.jsonl")
+    lines = (tmp_path / "episodes.jsonl").read_text().splitlines()
+    assert [json.loads(line)["format"] for line in lines] == ["agentgym.episode/1"] * 2

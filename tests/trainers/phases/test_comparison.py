@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.episodes import read_episodes, replay
+from agentgym.errors import EnvFailure
+from tests.toy import ToyTasks
+from tests.trainers import toy_runs
+from trainers.config.plan import make_plan
+from trainers.output.run_folder import RunFolder
+from trainers.phases.comparison import Arms, to_row
+from trainers.rollouts.trajectory import Trajectory, Turn
+
+
+def arms(path: Path, **changes: Any) -> Arms:
+    config = toy_runs.config(path, **{"eval__tasks": 8, **changes})
+    flags = ["--resume"] if (path / "config.yaml").exists() else []
+    folder = RunFolder.open(path, toy_runs.config(path, *flags, **{"eval__tasks": 8, **changes}))
+    return Arms(make_plan(config), folder)
+
+
+def episodes(made: Arms, scores: list[float], **changes: Any) -> list[Trajectory]:
+    """One episode of two turns per task of the panel."""
+    turns = [Turn([1], [2], [-0.5], reward=0.25), Turn([3], [4], [-0.5], reward=0.5)]
+    return [
+        Trajectory(
+            task_id=task_id,
+            turns=turns,
+            score=score,
+            success=score == 1.0,
+            stop_reason="horizon",
+            **changes,
+        )
+        for task_id, score in zip(made.panel.ids, scores, strict=True)
+    ]
+
+
+SFT = [0.0, 0.0, 0.5, 0.5, 1.0, 1.0, 0.0, 0.5]
+RL = [0.5, 0.0, 1.0, 0.5, 1.0, 1.0, 0.5, 0.5]
+
+
+def test_the_panel_is_that_of_the_test_split_whatever_the_seed(tmp_path):
+    first, second = arms(tmp_path / "a", seed=0), arms(tmp_path / "b", seed=9, horizon="4")
+    assert first.panel == second.panel == ToyTasks().panel("test", 8)
+    assert first.tasks == [{"task_id": task_id} for task_id in first.panel.ids]
+
+
+def test_an_episode_becomes_a_row():
+    turns = [Turn([1], [2], [-0.5], reward=0.25), Turn([3], [4], [-0.5], reward=0.5)]
+    row = to_row(Trajectory(task_id="a", turns=turns, score=0.5, stop_reason="horizon"))
+    assert (row.task_id, row.score, row.success, row.turns, row.reward, row.stop_reason) == (
+        "a", 0.5, False, 2, 0.75, "horizon",
+    )  # fmt: skip
+
+
+def test_arms_are_kept_and_read_again_without_playing(tmp_path, monkeypatch):
+    made = arms(tmp_path / "run")
+    made.add_baselines()
+    made.add("sft", episodes(made, SFT))
+    assert {"random", "oracle", "sft"} == {
+        a for a in ("random", "oracle", "sft", "rl") if a in made
+    }
+    monkeypatch.setattr(
+        "trainers.phases.comparison.evaluate", lambda *a, **k: pytest.fail("played again")
+    )
+    again = arms(tmp_path / "run")
+    again.add_baselines()
+    again.add("rl", episodes(again, RL))
+    made.add("rl", episodes(made, RL))
+    assert again.summary() == made.summary()
+
+
+def test_the_paired_difference_is_taken_task_by_task(tmp_path):
+    made = arms(tmp_path / "run")
+    made.add("sft", episodes(made, SFT))
+    made.add("rl", episodes(made, RL))
+    paired = made.paired("rl", "sft")
+    assert paired["n"] == 8
+    assert paired["score_mean"] == pytest.approx(1.5 / 8)
+    assert paired["success_mean"] == pytest.approx(1 / 8)
+    assert paired["score_ci95"][0] < 1.5 / 8 < paired["score_ci95"][1]
+
+
+def test_failed_episodes_are_left_out_of_means_and_pairs(tmp_path):
+    made = arms(tmp_path / "run")
+    made.add_baselines()
+    before, after = episodes(made, SFT), episodes(made, RL)
+    before[0].stop_reason = "error"
+    after[2].stop_reason = "error"
+    made.add("sft", before)
+    made.add("rl", after)
+    summary = made.summary()
+    assert summary["eval"]["sft"]["n"] == summary["eval"]["rl"]["n"] == 7
+    assert summary["eval"]["sft"]["score_mean"] == pytest.approx(3.5 / 7)
+    assert summary["paired"]["rl_minus_sft"]["n"] == 6
+    assert summary["paired"]["rl_minus_sft"]["score_mean"] == pytest.approx(0.5 / 6)
+
+
+def test_an_arm_whose_every_episode_failed_is_an_error_and_not_kept(tmp_path):
+    made = arms(tmp_path / "run")
+    lost = episodes(made, SFT, error="no power")
+    for trajectory in lost:
+        trajectory.stop_reason = "error"
+    with pytest.raises(EnvFailure, match="all 8 failed; first: no power"):
+        made.add("sft", lost)
+    assert "sft" not in made
+    assert "sft" not in arms(tmp_path / "run")
+
+
+def test_an_expert_no_better_than_chance_gives_no_scale(tmp_path):
+    made = arms(tmp_path / "run", env=toy_runs.EASY_ID)
+    made.add_baselines()
+    assert made.scale is None
+    assert "these tasks need no skill" in made.no_scale
+
+
+def test_an_expert_that_does_not_get_there_in_time_is_no_100(tmp_path):
+    """Two turns are enough for few of the tasks, and the others are half solved then."""
+    made = arms(tmp_path / "run", eval__horizon=2)
+    made.add_baselines()
+    made.add("sft", episodes(made, SFT))
+    made.add("rl", episodes(made, RL))
+    shown = made.summary()["eval"]
+    assert 0 < shown["oracle"]["score_mean"] < 1
+    assert {arm["scaled"] for arm in shown.values()} == {None}
+    assert "The expert solves only 0 of these 8 tasks within 2 turns" in made.no_scale
+    whole = arms(tmp_path / "whole", eval__horizon=5)
+    whole.add_baselines()
+    assert not whole.no_scale
+    assert whole.scale is not None
+    assert whole.scale[0] < whole.scale[1] == 1.0
+
+
+def test_without_an_expert_there_is_no_such_arm(tmp_path):
+    made = arms(
+        tmp_path / "run", env=toy_runs.NO_EXPERT_ID, sft__max_steps=None, sft__demonstrations=1
+    )
+    made.add_baselines()
+    made.add("sft", episodes(made, SFT))
+    made.add("rl", episodes(made, RL))
+    shown = made.summary()["eval"]
+    assert list(shown) == ["random", "sft", "rl"]
+    assert {arm["scaled"] for arm in shown.values()} == {None}
+    assert "has no expert" in made.no_scale
+
+
+def test_the_episodes_of_the_baselines_are_kept_and_replay(tmp_path):
+    """Also after a kill in the middle of them."""
+    made = arms(tmp_path / "run")
+    path = RunFolder(tmp_path / "run").eval_episodes("random")
+    path.parent.mkdir()
+    path.write_text("{}\n")
+    made.add_baselines()
+    for arm in ("random", "oracle"):
+        records = list(read_episodes(RunFolder(tmp_path / "run").eval_episodes(arm)))
+        assert [record.task_id for record in records] == list(made.panel.ids)
+        assert {record.policy for record in records} == {arm}
+        assert {record.panel_sha256 for record in records} == {made.panel.sha256}
+        assert all(replay(record).equal for record in records)
+
+
+def test_baselines_play_at_the_full_horizon(tmp_path):
+    made = arms(tmp_path / "run", eval__horizon=2)
+    made.add_baselines()
+    rows = [row for record in toy_runs.metrics(tmp_path / "run") for row in record["rows"]]
+    assert {row["turns"] for row in rows} == {2}

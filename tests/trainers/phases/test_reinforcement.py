@@ -1,0 +1,176 @@
+"""The second phase: trained from a model on the disk, with adapters and without."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.trainers import tiny_policy, toy_runs
+from trainers.cli import main
+from trainers.config.plan import make_plan
+from trainers.models.tiny import build_model
+from trainers.phases.reinforcement import make_feed, reward_hooks
+
+QUICK = {
+    "horizon": "3",
+    "steps": 3,
+    "sft__max_steps": None,
+    "rl__turn_tokens": 6,
+    "rl__episode_tokens": 220,
+    "rl__lr": 1e-2,
+    "eval__tasks": 8,
+    "eval__every": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def chat_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model on the disk whose template strips the thinking of earlier turns, as Qwen3's."""
+    folder = tmp_path_factory.mktemp("model")
+    tokenizer = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE, words=("think", "act"))
+    tokenizer.save_pretrained(folder)
+    build_model(tokenizer, tiny_policy.SIZE).save_pretrained(folder)
+    return folder
+
+
+def trained(out: Path, model: Path, *flags: str, **changes: Any) -> dict[str, Any]:
+    """Train through the command line; the summary."""
+    assert main(toy_runs.arguments(out, *flags, model=model, **{**QUICK, **changes})) == 0
+    return toy_runs.summary(out)
+
+
+@pytest.fixture(scope="module")
+def lora_run(chat_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run with adapters, on a model named by a relative path."""
+    out = tmp_path_factory.mktemp("lora") / "run"
+    before = toy_runs.files(chat_model)
+    trained(out, Path(os.path.relpath(chat_model)))
+    assert toy_runs.files(chat_model) == before
+    return out
+
+
+def test_a_pretrained_model_is_trained_with_adapters(lora_run):
+    summary = toy_runs.summary(lora_run)
+    assert summary["steps"] == 3
+    assert summary["warm_start"] is None, "a pretrained model is not warm-started unless asked to"
+    assert summary["names"]["sft"] == "base model"
+    assert "trained minus base model" in summary["verdict"]
+    assert "warm start" not in (lora_run / "report.html").read_text().split("<h2>Settings")[0]
+    result = lora_run / "checkpoints" / "trained"
+    adapters = load_file(result / "adapter_model.safetensors")
+    assert all("lora_" in name for name in adapters)
+    learned = [value for name, value in adapters.items() if "lora_B" in name]
+    assert learned, "B starts at zero, so anything else was learned"
+    assert all(value.abs().max() > 0 for value in learned)
+    assert not (lora_run / "checkpoints" / "warm-start").exists(), "no copy of the base"
+
+
+def test_the_trained_adapters_can_be_loaded_on_the_unchanged_base(chat_model, lora_run):
+    from peft import AutoPeftModelForCausalLM
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    result = lora_run / "checkpoints" / "trained"
+    config = json.loads((result / "adapter_config.json").read_text())
+    assert config["r"] == 16
+    assert config["base_model_name_or_path"] == str(chat_model.resolve())
+    tokenizer = AutoTokenizer.from_pretrained(result)
+    assert "</think>" in tokenizer.chat_template
+    loaded = AutoPeftModelForCausalLM.from_pretrained(result)
+    base = AutoModelForCausalLM.from_pretrained(chat_model)
+    ids = torch.tensor([[7, 8, 9, 10]])
+    with torch.no_grad(), loaded.disable_adapter():
+        assert torch.equal(loaded(ids).logits, base(ids).logits)
+    with torch.no_grad():
+        assert not torch.allclose(loaded(ids).logits, base(ids).logits, atol=1e-4)
+
+
+def test_the_card_of_adapters_says_what_they_are_for_and_how_they_are_spoken_to(
+    chat_model, lora_run
+):
+    card = (lora_run / "checkpoints" / "trained" / "README.md").read_text()
+    for part in (
+        f"LoRA adapters for the language model `{chat_model.name}`",
+        "AutoPeftModel",
+        "press",
+    ):
+        assert part in card
+    assert "None" not in card
+
+
+def test_rank_0_trains_all_weights(chat_model, tmp_path):
+    trained(tmp_path / "run", chat_model, lora__r=0)
+    result = tmp_path / "run" / "checkpoints" / "trained"
+    assert not (result / "adapter_model.safetensors").exists()
+    before = load_file(chat_model / "model.safetensors")
+    after = load_file(result / "model.safetensors")
+    assert before.keys() == after.keys()
+    moved = [name for name in before if not torch.equal(before[name], after[name])]
+    assert moved == list(before)
+
+
+def test_a_pretrained_model_is_resumed_like_any_other(chat_model, tmp_path, monkeypatch):
+    from trainers.output.run_folder import RunFolder
+
+    class Killed(BaseException):
+        pass
+
+    log = RunFolder.log
+
+    def dying(self: RunFolder, **record: Any) -> None:
+        log(self, **record)
+        if record["phase"] == "rl" and record["step"] == 3:
+            raise Killed
+
+    whole, folder = tmp_path / "whole", tmp_path / "run"
+    trained(whole, chat_model, steps=4)
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "log", dying)
+        with pytest.raises(Killed):
+            trained(folder, chat_model, steps=4)
+    trained(folder, chat_model, "--resume", steps=4)
+    assert toy_runs.by_phase(folder) == toy_runs.by_phase(whole)
+    assert toy_runs.summary(folder) == toy_runs.summary(whole)
+
+
+def test_a_pretrained_model_can_be_warm_started(chat_model, tmp_path):
+    summary = trained(tmp_path / "run", chat_model, sft__max_steps=10, steps=1)
+    assert summary["warm_start"]["steps"] == 10
+    assert (tmp_path / "run" / "checkpoints" / "warm-start" / "model.safetensors").exists()
+
+
+def test_a_pretrained_model_is_told_how_to_act(chat_model, tmp_path):
+    from trainers.output.display import Display
+    from trainers.output.run_folder import RunFolder
+    from trainers.phases.warm_start import warm_start
+
+    config = toy_runs.config(tmp_path / "run", model=chat_model, **QUICK)
+    plan = make_plan(config)
+    policy = warm_start(plan, RunFolder.open(plan.out, config), Display(quiet=True))
+    system, user = policy.opening("press red", {})
+    assert system["role"] == "system"
+    assert "press" in system["content"]
+    assert not policy.chat.append_only, "the template rewrites history"
+    assert user == {"role": "user", "content": "press red"}
+
+
+def test_training_rewards_are_the_bonus_and_the_penalty(tmp_path):
+    def names(**changes: Any) -> list[str]:
+        hooks = reward_hooks(make_plan(toy_runs.config(tmp_path, **changes)))
+        return [hook.name for hook in hooks]
+
+    assert names() == ["success_bonus", "invalid_action"]
+    assert names(rl__success_bonus=0) == ["invalid_action"]
+    assert names(rl__success_bonus=0, rl__invalid_penalty=0) == []
+
+
+def test_the_feed_draws_training_tasks_that_fit(tmp_path):
+    feed = make_feed(make_plan(toy_runs.config(tmp_path)))
+    assert all(task["task_id"].count("-") <= 1 for task in feed.draw(1, 8, 2))
+    loose = make_feed(make_plan(toy_runs.config(tmp_path, "--no-fit")))
+    assert any(task["task_id"].count("-") > 1 for task in loose.draw(1, 8, 2))

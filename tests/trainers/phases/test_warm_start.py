@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from agentgym.errors import DependencyNotInstalled
+from tests.toy import ToyEnv
+from tests.trainers import toy_runs
+from trainers.config.plan import GuardedEnv, Plan, make_plan
+from trainers.output.display import Display
+from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.phases.warm_start import (
+    FINISHED,
+    Gate,
+    demonstration_tasks,
+    warm_start,
+)
+
+QUICK = {"sft__max_steps": 20, "sft__gate_every": 10}
+
+
+def started(path: Path, *flags: str, **changes: Any) -> tuple[Plan, RunFolder]:
+    config = toy_runs.config(path, *flags, **{**QUICK, **changes})
+    return make_plan(config), RunFolder.open(path, config)
+
+
+def warmed(path: Path, *flags: str, **changes: Any) -> Any:
+    plan, folder = started(path, *flags, **changes)
+    return warm_start(plan, folder, Display(quiet=True))
+
+
+def weights(policy: Any) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in policy.model.state_dict().items()}
+
+
+def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    return first.keys() == second.keys() and all(torch.equal(first[k], second[k]) for k in first)
+
+
+def test_demonstrations_are_distinct_training_tasks_chosen_by_the_seed(tmp_path):
+    plan, _ = started(tmp_path / "a")
+    env = GuardedEnv(plan.make_env())
+    chosen = demonstration_tasks(plan, env)
+    indices = [options["index"] for options in chosen]
+    assert len(set(indices)) == len(indices) == 64
+    assert {options["split"] for options in chosen} == {"train"}
+    assert demonstration_tasks(plan, env) == chosen
+    assert demonstration_tasks(started(tmp_path / "b", seed=1)[0], env) != chosen
+    everything = demonstration_tasks(started(tmp_path / "c", sft__demonstrations=5000)[0], env)
+    assert len(everything) == env.base.tasks.len("train")
+
+
+def test_the_vocabulary_is_that_of_the_experts_episodes(tmp_path):
+    policy = warmed(tmp_path / "run", sft__max_steps=0)
+    vocabulary = policy.chat.tokenizer.get_vocab()
+    for word in ("press", "red", "then", "next", "door", "click", "."):
+        assert word in vocabulary
+
+
+def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
+    """The words of the vocabulary and the rows of the imitation come from the same episodes."""
+    plan, folder = started(tmp_path / "run", sft__max_steps=1, sft__copy_steps=0)
+    begun: list[str] = []
+    start = ToyEnv._start
+
+    def counting(self: ToyEnv, task: Any, rng: Any) -> str:
+        if task.split == "train":
+            begun.append(task.id)
+        return start(self, task, rng)
+
+    monkeypatch.setattr(ToyEnv, "_start", counting)
+    warm_start(plan, folder, Display(quiet=True))
+    env = GuardedEnv(plan.make_env())
+    chosen = demonstration_tasks(plan, env)
+    assert begun == [env.base.tasks.task("train", task["index"]).id for task in chosen]
+
+
+def test_the_warm_start_imitates_and_is_kept_as_a_model(tmp_path):
+    policy = warmed(tmp_path / "run")
+    records = [r for r in toy_runs.metrics(tmp_path / "run") if "loss" in r]
+    assert records[-1]["loss"] < records[0]["loss"]
+    finished = tmp_path / "run" / "checkpoints" / FINISHED
+    assert (finished / COMPLETE).exists()
+    assert policy.model.name_or_path == str(finished)
+    assert not list(finished.parent.glob("sft-*")), "its checkpoints are not needed any more"
+    assert not policy.model.training
+
+
+def test_a_finished_warm_start_is_not_repeated(tmp_path, monkeypatch):
+    first = weights(warmed(tmp_path / "run"))
+    monkeypatch.setattr("trainers.phases.warm_start._fresh", lambda *_: pytest.fail("began anew"))
+    assert equal(weights(warmed(tmp_path / "run", "--resume")), first)
+
+
+def test_without_steps_the_policy_is_fresh(tmp_path):
+    untrained = weights(warmed(tmp_path / "a", sft__max_steps=0))
+    assert equal(untrained, weights(warmed(tmp_path / "b", sft__max_steps=0, sft__copy_steps=50)))
+    assert not equal(untrained, weights(warmed(tmp_path / "c", sft__max_steps=0, seed=1)))
+
+
+@pytest.mark.parametrize(("threshold", "steps"), [(0.0, 10), (1.0, 20)])
+def test_the_gate_decides_when_it_ends(tmp_path, threshold, steps):
+    warmed(tmp_path / "run", sft__gate_success=threshold)
+    note = RunFolder(tmp_path / "run").state()["sft"]
+    assert (note["steps"], note["gated"]) == (steps, threshold == 0.0)
+    records = toy_runs.metrics(tmp_path / "run")
+    assert [r["step"] for r in records if "success" in r] == [*range(10, steps + 1, 10)]
+
+
+def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeypatch):
+    """The gate and a checkpoint fall on one step; the run dies between the two."""
+
+    class Killed(BaseException):
+        pass
+
+    ask = Gate.__call__
+
+    def dying(self: Gate, step: int) -> bool:
+        ask(self, step)
+        raise Killed
+
+    changes = {"sft__gate_success": 0.0, "sft__save_every": 10}
+    with monkeypatch.context() as patch:
+        patch.setattr(Gate, "__call__", dying)
+        with pytest.raises(Killed):
+            warmed(tmp_path / "run", **changes)
+    resumed = warmed(tmp_path / "run", "--resume", **changes)
+    whole = warmed(tmp_path / "whole", **changes)
+    notes = [RunFolder(tmp_path / name).state()["sft"] for name in ("run", "whole")]
+    assert notes[0] == notes[1]
+    assert equal(weights(resumed), weights(whole))
+
+
+def test_the_gate_leaves_failed_episodes_out(tmp_path):
+    plan, folder = started(tmp_path / "run", env=toy_runs.FLAKY_ID)
+    policy = warm_start(plan, folder, Display(quiet=True))
+    gate = Gate(plan, folder, policy)
+    played: list[Any] = []
+    run = gate._runner.run
+
+    def win(*args: Any, **options: Any) -> list[Any]:
+        played.extend(run(*args, **options))
+        for trajectory in played:
+            trajectory.success = trajectory.stop_reason != "error"
+        return played
+
+    gate._runner.run = win  # type: ignore[method-assign]
+    assert gate(1)
+    gate.close()
+    assert gate.success == 1.0
+    assert any(trajectory.stop_reason == "error" for trajectory in played)
+
+
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="tests/trainers/vllm plays on it")
+def test_the_gate_plays_on_the_engine_that_was_chosen(tmp_path):
+    plan, folder = started(tmp_path / "run")
+    policy = warm_start(plan, folder, Display(quiet=True))
+    chosen = make_plan(toy_runs.config(tmp_path / "run", engine="vllm", **QUICK))
+    with pytest.raises(DependencyNotInstalled, match="vllm"):
+        Gate(chosen, folder, policy)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.tasks import Task, TaskList
+from tests.toy import ToyTasks
+from trainers.config.plan import make_env
+from trainers.rollouts.task_sampler import TaskFeed, knows_oracle_lengths
+
+TASKS = ToyTasks()
+
+
+def ids(step: int = 1, count: int = 8, horizon: int = 5, **changes) -> list[str]:
+    options = {"tasks": TASKS, "split": "train", "seed": 0, "fit": True, **changes}
+    return [reset["task_id"] for reset in TaskFeed(**options).draw(step, count, horizon)]
+
+
+def test_tasks_depend_on_seed_and_step_and_nothing_else():
+    feed = TaskFeed(TASKS, "train", 0, True)
+    first = feed.draw(7, 8, 5)
+    feed.draw(8, 3, 2)
+    assert feed.draw(7, 8, 5) == first == TaskFeed(ToyTasks(), "train", 0, True).draw(7, 8, 5)
+    assert ids(step=7) != ids(step=8)
+    assert ids(step=7) != ids(step=7, seed=1)
+
+
+def test_the_global_generator_is_neither_read_nor_moved():
+    np.random.seed(1)
+    before = np.random.get_state()[1].tolist()
+    first = ids()
+    assert np.random.get_state()[1].tolist() == before
+    np.random.seed(2)
+    assert ids() == first
+
+
+@pytest.mark.parametrize("step", range(1, 20))
+def test_tasks_of_a_step_are_distinct_and_of_the_split(step):
+    drawn = ids(step=step, count=16, split="valid", fit=False)
+    assert len(set(drawn)) == 16
+    assert {TASKS.find(task_id).split for task_id in drawn} == {"valid"}
+
+
+@pytest.mark.parametrize("horizon", [2, 3, 4, 5])
+def test_fit_draws_only_what_the_expert_solves_in_time(horizon):
+    needed = [TASKS.oracle_turns(TASKS.find(task_id)) for task_id in ids(horizon=horizon)]
+    assert max(needed) <= horizon
+
+
+def test_fit_is_about_the_demonstrator_that_was_chosen():
+    """Who has to search needs more turns than who knows where everything is."""
+    env = make_env("agentgym/ALFWorld-v0", {"difficulty": "easy", "expert": "searching"})
+    drawn = TaskFeed(env.tasks, "train", 0, True).draw(1, 12, 10)
+    for options in drawn:
+        env.reset(seed=0, options={**options, "horizon": 50})
+        done = False
+        while not done:
+            action = env.oracle_action()
+            assert action is not None
+            *_, terminated, truncated, info = env.step(action)
+            done = terminated or truncated
+        assert info["success"] and info["turn"] <= 10
+
+
+def test_without_fit_every_length_is_drawn():
+    needed = {TASKS.oracle_turns(TASKS.find(i)) for i in ids(count=64, horizon=2, fit=False)}
+    assert max(needed) == 5
+
+
+def test_nothing_that_fits_is_a_clear_error():
+    with pytest.raises(ConfigurationError, match=r"within 1 turns.*'train' of toy.*--no-fit"):
+        ids(horizon=1)
+
+
+def test_an_unknown_split_is_an_error_at_once():
+    with pytest.raises(TaskNotFound, match="'exam'"):
+        TaskFeed(TASKS, "exam", 0, True)
+
+
+def test_too_few_tasks_are_repeated():
+    few = TaskList("few", {"train": [Task(f"few/{i}", "train", i, "go") for i in range(3)]})
+    drawn = ids(tasks=few, count=7)
+    assert len(drawn) == 7
+    assert sorted({drawn.count(task_id) for task_id in drawn}) == [2, 3]
+
+
+def test_tasks_of_unknown_length_fit_anywhere():
+    unknown = TaskList("unknown", {"train": [Task("unknown/0", "train", 0, "go")]})
+    assert not knows_oracle_lengths(unknown, "train")
+    assert knows_oracle_lengths(TASKS, "train")
+    assert ids(tasks=unknown, count=1, horizon=1) == ["unknown/0"]

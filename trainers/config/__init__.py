@@ -1,0 +1,1 @@
+"""From the command line to a plan in which every number is decided."""

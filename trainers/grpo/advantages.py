@@ -1,0 +1,133 @@
+"""From trajectories to one number per sampled token that TRL's loss multiplies.
+
+TRL's ``dapo`` and ``cispo`` losses are means over tokens of ``-min(rho A, clip(rho) A)`` (or
+cispo's form), which are homogeneous in A. Every positive factor of a token (its aggregation weight,
+its importance weight for an inexact engine) can therefore be folded into A exactly:
+
+    A'_k = A_k * behave_k * weight_k * T,   T trained tokens, weight_k from the aggregation.
+
+The KL and entropy terms have no advantage: they are multiplied by ``weight_k T`` itself, see
+``trainers.grpo.objective``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from agentgym.errors import DataError
+from trainers.algorithms import (
+    Batch,
+    EndReason,
+    HarnessEndings,
+    Preset,
+    advantage,
+    aggregation_weights,
+    apply_filters,
+    behaviour_weights,
+    shape_rewards,
+)
+from trainers.algorithms.segments import BoolArray, FloatArray
+from trainers.rollouts.trajectory import Trajectory, to_batch
+
+__all__ = ["Credit", "assign", "check_sampled"]
+
+_FAILED = HarnessEndings(masked=(), excluded=(EndReason.ENV_ERROR,))
+
+
+@dataclass(frozen=True)
+class Credit:
+    """What the loss needs, for K sampled tokens of N trajectories."""
+
+    batch: Batch
+    """The packed batch, after reward corrections."""
+    advantage: FloatArray
+    """(K,) advantages with all factors folded in; 0 on tokens that do not train."""
+    weight: FloatArray
+    """(K,) weights of the aggregation times T, the number of trained tokens: 1 for a token mean."""
+    train: BoolArray
+    """(K,) tokens in the loss."""
+    metrics: Mapping[str, float]
+    """Figures for the log."""
+
+
+def assign(
+    trajectories: Sequence[Trajectory],
+    preset: Preset,
+    *,
+    aux: Mapping[str, FloatArray] | None = None,
+    logp_old: FloatArray | None = None,
+    correct: bool = False,
+    const: float | None = None,
+) -> Credit:
+    """Compute the folded advantage of every sampled token.
+
+    Episodes of failed environments leave the loss and the baseline whatever the preset says.
+
+    Args:
+        trajectories: N episodes, at least one with a turn.
+        preset: Terms, filters, reward corrections and loss.
+        aux: Extra signals (K,) such as ``logp_ref``.
+        logp_old: (K,) log-probabilities of the trainer's policy; None: as sampled.
+        correct: Weigh tokens by ``min(pi_old / mu, cap)`` even if the preset does not, because the
+            engine's log-probabilities are not the trainer's.
+        const: Divisor of the aggregation ``"const"`` if the preset leaves it open, in tokens.
+
+    Returns:
+        Advantages, train mask and figures.
+    """
+    batch = to_batch(trajectories)
+    if logp_old is not None:
+        batch = replace(batch, logp_old=logp_old)
+    if aux:
+        batch = replace(batch, aux={**batch.aux, **aux})
+    # Filters look at what the environment paid, as DAPO's at accuracy: two episodes that differ in
+    # their length alone are no signal.
+    masks = apply_filters(batch, (_FAILED, *preset.filters))
+    batch = shape_rewards(batch, preset.shapers)
+    values = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
+    loss = preset.loss
+    values = np.where(np.abs(values) < loss.dead_zone, 0.0, values)
+    train = masks.train[batch.token_traj]
+    weight = max(1, int(train.sum())) * aggregation_weights(
+        batch, loss.aggregation, const=loss.const or const, train=masks.train
+    )
+    mode = "clip" if correct and loss.behave == "none" else loss.behave
+    behave = behaviour_weights(batch, mode, level=loss.behave_level, cap=loss.behave_cap)
+    folded = values * behave * weight
+    metrics = {
+        "credit/trained_fraction": float(masks.train.mean()),
+        "credit/advantage_std": float(values[train].std()) if train.any() else 0.0,
+        "credit/zero_variance_groups": _flat_groups(batch),
+    }
+    if logp_old is not None:
+        gap = np.abs(batch.logp_old - batch.logp_behave)
+        metrics |= {"sampling/logp_gap_mean": gap.mean(), "sampling/logp_gap_max": gap.max()}
+        metrics["sampling/importance_mean"] = float(behave.mean())
+    return Credit(batch, np.where(train, folded, 0.0), weight, train, metrics)
+
+
+def _flat_groups(batch: Batch) -> float:
+    """Share of groups whose members all have the same return."""
+    groups, index = np.unique(batch.group, return_inverse=True)
+    low, high = np.full(len(groups), np.inf), np.full(len(groups), -np.inf)
+    np.minimum.at(low, index, batch.returns)
+    np.maximum.at(high, index, batch.returns)
+    return float((high - low < 1e-8).mean())
+
+
+def check_sampled(trajectories: Sequence[Trajectory]) -> None:
+    """Check that a batch would not have a zero mask.
+
+    Raises:
+        DataError: No trajectory has a sampled token; the message quotes the environments' errors.
+    """
+    if not any(trajectory.action_tokens for trajectory in trajectories):
+        errors = sorted({t.error for t in trajectories if t.error})[:3]
+        raise DataError(
+            f"expected sampled tokens to train on, got none in {len(trajectories)} episodes: every "
+            "one failed at its start or its prompt left no room for a turn (raise Limits.context "
+            f"and episode_tokens). Errors: {errors or 'none'}"
+        )

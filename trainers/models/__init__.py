@@ -1,0 +1,1 @@
+"""Models: loading a policy, the tiny model, supervised training."""

@@ -1,0 +1,240 @@
+"""Supervised warm start: imitation of an expert, in the same rows as reinforcement learning.
+
+The loss of a batch is ``mean CE over action tokens + w * mean CE over observation tokens``. The
+second part teaches a small model to copy and compare words, which action tokens alone are too few
+to teach (research/tiny-policy.md section 2).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from agentgym.errors import ConfigurationError
+from trainers.rollouts.trajectory import Row
+
+__all__ = ["Sft", "SftResult", "SftSettings"]
+
+logger = logging.getLogger(__name__)
+
+Gate = Callable[[int], bool]
+"""Called with the number of finished steps; True ends the warm start."""
+Progress = Callable[[int, Mapping[str, float]], None]
+"""Called with the number of finished steps and the figures since the last call."""
+
+
+@dataclass(frozen=True)
+class SftSettings:
+    """How to imitate."""
+
+    steps: int = 1000
+    """Most optimiser steps; the learning rate's cosine ends there."""
+    batch_size: int = 16
+    """Rows per step."""
+    micro_batch: int = 64
+    """Most rows per forward and backward pass."""
+    lr: float = 3e-3
+    """Peak learning rate."""
+    warmup: int = 30
+    """Steps of linear warm-up."""
+    floor: float = 0.1
+    """Share of the peak at the end of the cosine."""
+    weight_decay: float = 0.01
+    """Decoupled weight decay (AdamW)."""
+    beta2: float = 0.98
+    """AdamW's second moment decay; the first is 0.9."""
+    max_grad_norm: float = 1.0
+    """Gradient norm at which gradients are clipped."""
+    observation_weight: float = 0.5
+    """Weight w of the language-model loss on tokens the policy does not write."""
+    bucket: int = 8
+    """Batches whose rows are sorted by length together, to save padding."""
+    bf16: bool = False
+    """Autocast the forward to bfloat16 (worth it on CPUs with AVX512-BF16 and on GPUs)."""
+    gate_every: int = 50
+    """Steps between two calls of the gate."""
+    log_every: int = 10
+    """Steps between two calls of the progress function."""
+    seed: int = 0
+    """Seed of the order of the rows."""
+
+
+@dataclass(frozen=True)
+class SftResult:
+    """How a warm start ended."""
+
+    steps: int
+    """Steps taken in all."""
+    loss: float
+    """Mean loss on action tokens over the last logged steps."""
+    gated: bool
+    """Whether the gate ended it, rather than the number of steps."""
+    seconds: float
+    """Seconds of training, without the gate's own."""
+
+
+class Sft:
+    """Trains a causal LM on rows; can be stopped, saved and continued at any step.
+
+    Attributes:
+        step: Steps taken.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        rows: Iterable[Row],
+        pad_id: int = 0,
+        settings: SftSettings | None = None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            model: A causal LM, possibly with PEFT adapters; weights without gradients stay.
+            rows: Demonstrations, see ``rollouts.demonstrations`` and ``trajectory.to_rows``.
+            pad_id: Id used for padding.
+            settings: How to train.
+
+        Raises:
+            ConfigurationError: There are no rows, or none has an action token.
+        """
+        self.model = model
+        self.settings = settings or SftSettings()
+        self.step = 0
+        self._pad = pad_id
+        self._ids = []
+        self._masks = []
+        for row in rows:
+            self._ids.append(np.array(row.ids, dtype=np.int64))
+            self._masks.append(np.array(row.mask, dtype=bool))
+        if not any(mask.any() for mask in self._masks):
+            raise ConfigurationError(
+                f"expected demonstrations with action tokens, got {len(self._ids)} rows without: "
+                "check that the expert acts and that the chat template closes its turns"
+            )
+        self._lengths = np.array([len(ids) for ids in self._ids])
+        self._weights = [p for p in model.parameters() if p.requires_grad]
+        self._optimizer = torch.optim.AdamW(
+            self._weights,
+            lr=self.settings.lr,
+            betas=(0.9, self.settings.beta2),
+            weight_decay=self.settings.weight_decay,
+        )
+
+    def run(self, gate: Gate | None = None, progress: Progress | None = None) -> SftResult:
+        """Train until the gate opens or the steps are used up.
+
+        Args:
+            gate: Asked every ``gate_every`` steps and after the last one.
+            progress: Told ``loss``, ``observation_loss``, ``lr`` and ``tokens_per_second`` every
+                ``log_every`` steps.
+
+        Returns:
+            How it ended.
+        """
+        settings, seconds, gated = self.settings, 0.0, False
+        since, clock, loss = np.zeros(3), 0.0, math.nan
+        batches = self._batches(self.step)
+        while self.step < settings.steps and not gated:
+            began = time.perf_counter()
+            self.model.train()
+            since += self._train(next(batches))
+            self.step += 1
+            clock += time.perf_counter() - began
+            last = self.step == settings.steps
+            if self.step % settings.log_every == 0 or last:
+                count = (self.step - 1) % settings.log_every + 1
+                loss, other = (since[:2] / count).tolist()
+                figures = {"loss": loss, "observation_loss": other, "lr": self._lr(self.step - 1)}
+                if progress is not None:
+                    progress(self.step, {**figures, "tokens_per_second": float(since[2] / clock)})
+                seconds, since, clock = seconds + clock, np.zeros(3), 0.0
+            if gate is not None and (self.step % settings.gate_every == 0 or last):
+                gated = bool(gate(self.step))
+        self.model.eval()
+        return SftResult(self.step, loss, gated, seconds + clock)
+
+    def state_dict(self) -> dict[str, Any]:
+        """State to continue from, without the model's weights (``torch.save`` it)."""
+        return {"step": self.step, "optimizer": self._optimizer.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from what ``state_dict`` returned; the order of the rows continues, too."""
+        self.step = int(state["step"])
+        self._optimizer.load_state_dict(state["optimizer"])
+
+    def _lr(self, step: int) -> float:
+        """Learning rate of a step (from 0): linear warm-up, then cosine down to the floor."""
+        s = self.settings
+        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, step / s.steps)))
+        return s.lr * min(1.0, (step + 1) / max(1, s.warmup)) * (s.floor + (1 - s.floor) * cosine)
+
+    def _batches(self, start: int) -> Iterator[Sequence[int]]:
+        """Row indices of each step from ``start`` on: a pure function of seed and step."""
+        size = min(self.settings.batch_size, len(self._ids))
+        per_epoch = len(self._ids) // size
+        epoch, skip = divmod(start, per_epoch)
+        while True:
+            rng = np.random.default_rng((self.settings.seed, epoch))
+            order = rng.permutation(len(self._ids))[: per_epoch * size]
+            parts: list[Sequence[int]] = []
+            for at in range(0, len(order), size * self.settings.bucket):
+                part = order[at : at + size * self.settings.bucket]
+                part = part[np.argsort(self._lengths[part], kind="stable")]
+                parts += [part[k : k + size].tolist() for k in range(0, len(part), size)]
+            for index in rng.permutation(len(parts))[skip:]:
+                yield parts[index]
+            epoch, skip = epoch + 1, 0
+
+    def _train(self, rows: Sequence[int]) -> Any:
+        """One optimiser step; [action loss, observation loss, tokens]."""
+        settings = self.settings
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._lr(self.step)
+        actions = max(1, sum(int(self._masks[i][1:].sum()) for i in rows))
+        others = max(1, sum(int((~self._masks[i][1:]).sum()) for i in rows))
+        figures = np.zeros(3)
+        self._optimizer.zero_grad(set_to_none=True)
+        for at in range(0, len(rows), settings.micro_batch):
+            ids, action, other = self._tensors(rows[at : at + settings.micro_batch])
+            nll = self._nll(ids)
+            loss = (nll * action).sum() / actions
+            other_loss = (nll * other).sum() / others
+            (loss + settings.observation_weight * other_loss).backward()
+            figures += [loss.item(), other_loss.item(), float((action + other).sum())]
+        torch.nn.utils.clip_grad_norm_(self._weights, settings.max_grad_norm)
+        self._optimizer.step()
+        return figures
+
+    def _nll(self, ids: Tensor) -> Tensor:
+        """(B, L-1) negative log-likelihood of every token but the first, in nats.
+
+        Padding is on the right, so the causal mask hides it and no attention mask is needed,
+        which lets attention take its fastest path.
+        """
+        with torch.autocast(ids.device.type, torch.bfloat16, enabled=self.settings.bf16):
+            logits = self.model(input_ids=ids, use_cache=False).logits[:, :-1]
+        flat = logits.float().reshape(-1, logits.shape[-1])
+        nll = torch.nn.functional.cross_entropy(flat, ids[:, 1:].reshape(-1), reduction="none")
+        return nll.view(ids.shape[0], -1)
+
+    def _tensors(self, rows: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
+        """(B, L) ids and two (B, L-1) masks of targets: action tokens and other real tokens."""
+        width = int(self._lengths[list(rows)].max())
+        ids = np.full((len(rows), width), self._pad, dtype=np.int64)
+        action = np.zeros((len(rows), width), dtype=np.float32)
+        real = np.zeros((len(rows), width), dtype=np.float32)
+        for k, i in enumerate(rows):
+            size = len(self._ids[i])
+            ids[k, :size], action[k, :size], real[k, :size] = self._ids[i], self._masks[i], 1.0
+        device = self._weights[0].device
+        tensors = [torch.from_numpy(x).to(device) for x in (ids, action[:, 1:], real[:, 1:])]
+        return tensors[0], tensors[1], tensors[2] - tensors[1]

@@ -1,0 +1,133 @@
+"""A policy from scratch: a Qwen3-architecture model of under a million weights and its tokenizer.
+
+A word-level vocabulary trained on a family's own text keeps a vocabulary of a few hundred and gives
+a word one id wherever it stands, which is what lets so small a model copy words from an
+observation into an action (research/tiny-policy.md, sections 2 and 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import ConfigurationError
+from trainers.config.schema import TinyConfig
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+__all__ = [
+    "CHAT_TEMPLATE",
+    "PATTERN",
+    "build_model",
+    "build_tokenizer",
+    "parameter_count",
+]
+
+PAD, END, UNKNOWN = "<|pad|>", "<|end|>", "<|unk|>"
+ROLES = ("system", "user", "assistant")
+
+CHAT_TEMPLATE = (
+    "{%- for m in messages -%}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{%- endfor -%}"
+    "{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}"
+)
+"""Append-only, one token per role: ``<|user|>text<|end|><|assistant|>text<|end|>...``."""
+
+PATTERN = r"[a-z]+\[|\]|[$#]?[0-9]+|[A-Za-z]+(?:['-][A-Za-z]+)*|\n|[^\s\w]"
+"""What a word is: ``search[``, a price, a label, a number, a word, a newline, one other symbol."""
+
+
+def build_tokenizer(
+    texts: Iterable[str],
+    *,
+    words: Sequence[str] = (),
+    pattern: str = PATTERN,
+    lowercase: bool = True,
+    vocabulary: int = 8192,
+) -> PreTrainedTokenizerFast:
+    """Train a word-level tokenizer with the chat template above.
+
+    Decoding joins words with spaces (``click[ buy now ]``); action parsers strip them.
+
+    Args:
+        texts: Text of the family: observations and actions.
+        words: Words to include even if the texts lack them.
+        pattern: Regular expression of a word; what it does not match is dropped.
+        lowercase: Fold case, special tokens excepted.
+        vocabulary: Most entries; rarer words become unknown.
+
+    Returns:
+        A fast tokenizer with padding on the left.
+
+    Raises:
+        ConfigurationError: The texts hold no word.
+    """
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    roles = [f"<|{role}|>" for role in ROLES]
+    specials = [PAD, END, UNKNOWN, *roles]
+    tokenizer = Tokenizer(models.WordLevel(unk_token=UNKNOWN))
+    if lowercase:
+        tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "removed", invert=True)
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=vocabulary, special_tokens=specials, show_progress=False
+    )
+    # Wanted words are repeated so that the frequency cut does not drop them.
+    tokenizer.train_from_iterator([*texts, *([" ".join(words)] * 1000 if words else [])], trainer)
+    if tokenizer.get_vocab_size() <= len(specials):
+        raise ConfigurationError("expected texts with words to build a tokenizer from, got none.")
+    wrapped = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token=PAD,
+        eos_token=END,
+        unk_token=UNKNOWN,
+        additional_special_tokens=roles,
+        padding_side="left",
+        clean_up_tokenization_spaces=False,
+    )
+    wrapped.chat_template = CHAT_TEMPLATE
+    return wrapped
+
+
+def build_model(tokenizer: Any, config: TinyConfig | None = None) -> PreTrainedModel:
+    """Make a fresh model for a tokenizer.
+
+    Args:
+        tokenizer: Decides the vocabulary and the special ids.
+        config: Size and seed.
+
+    Returns:
+        A Qwen3 causal LM in fp32 with tied embeddings.
+    """
+    import torch
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    size = config or TinyConfig()
+    ids = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    settings = Qwen3Config(
+        vocab_size=len(tokenizer),
+        hidden_size=size.hidden,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        num_key_value_heads=size.heads,
+        head_dim=size.head_dim or size.hidden // size.heads,
+        intermediate_size=size.intermediate,
+        max_position_embeddings=size.context,
+        rope_parameters={"rope_type": "default", "rope_theta": size.rope_theta},
+        initializer_range=size.init,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        **ids,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(size.seed)
+        model = Qwen3ForCausalLM(settings)
+    model.generation_config.update(**ids)
+    return model
+
+
+def parameter_count(model: Any) -> int:
+    """Number of weights, tied ones counted once."""
+    return sum(parameter.numel() for parameter in model.parameters())

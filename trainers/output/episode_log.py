@@ -1,0 +1,146 @@
+"""Episodes of a run as records that can be replayed, rescored and opened in a viewer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from agentgym.episodes import Episode, State, Turn, append_episode
+from agentgym.episodes.recorder import failure_details, origin, plain
+from agentgym.episodes.records import clean
+from agentgym.errors import ConfigurationError
+from agentgym.outcome import StopReason
+from trainers.config.plan import Plan
+from trainers.output.jsonl import write_atomically
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.trajectory import Trajectory
+from trainers.rollouts.trajectory import Turn as PlayedTurn
+
+__all__ = ["EpisodeLog", "to_episode"]
+
+
+class EpisodeLog:
+    """Writes down what was played; nothing is played again.
+
+    Args:
+        plan: The run.
+        chat: Turn tokenizer of the policy, for the text that the model wrote.
+        hooks: Reward hooks of the environments that were played.
+        panel_sha256: Hash of the panel that is played, if any.
+    """
+
+    def __init__(
+        self, plan: Plan, chat: TurnTokenizer, hooks: Sequence[Any] = (), panel_sha256: str = ""
+    ) -> None:
+        kwargs = {**plan.env_kwargs, "reward_hooks": list(hooks)} if hooks else plan.env_kwargs
+        env = gymnasium.make(plan.env_id, disable_env_checker=True, **kwargs)
+        self._origin = origin(env, panel_sha256=panel_sha256, policy=plan.config.model)
+        env.close()
+        self._chat = chat
+
+    def append(self, path: Path, trajectories: Iterable[Trajectory], **extra: Any) -> None:
+        """Append episodes to a file, which is made if it is missing.
+
+        Args:
+            path: A JSONL file.
+            trajectories: The episodes.
+            **extra: Facts that go into every record's ``extra``.
+
+        Raises:
+            DataError: The file cannot be written.
+        """
+        for episode in self._episodes(trajectories, extra):
+            append_episode(path, episode)
+
+    def replace(self, path: Path, trajectories: Iterable[Trajectory], **extra: Any) -> None:
+        """Write a file of episodes as a whole; a reader sees the old file or the new.
+
+        Args:
+            path: A JSONL file.
+            trajectories: The episodes.
+            **extra: Facts that go into every record's ``extra``.
+        """
+        lines = [episode.to_line() for episode in self._episodes(trajectories, extra)]
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, "".join(lines).encode())
+
+    def _episodes(
+        self, trajectories: Iterable[Trajectory], extra: Mapping[str, Any]
+    ) -> Iterator[Episode]:
+        """Turn trajectories into records."""
+        for trajectory in trajectories:
+            yield to_episode(trajectory, self._origin, self._chat.raw_text, extra)
+
+
+def to_episode(
+    trajectory: Trajectory,
+    origin: Mapping[str, Any],
+    raw_text: Callable[[Sequence[int]], str],
+    extra: Mapping[str, Any] | None = None,
+) -> Episode:
+    """Write an episode as a record, however it ended.
+
+    Args:
+        trajectory: An episode from environments in ``agentgym.episodes.RecordFacts``.
+        origin: How its environment was made, from ``agentgym.episodes.recorder.origin``.
+        raw_text: The text that the model wrote, from the ids of a turn.
+        extra: Further facts.
+
+    Returns:
+        The record. The turn in which an environment failed is not among its turns, as there is no
+        answer to compare with; its action stands in the details.
+
+    Raises:
+        ConfigurationError: The environments did not tell what a record holds.
+    """
+    failed = trajectory.stop_reason == StopReason.ERROR.value
+    answered = trajectory.turns[:-1] if failed else trajectory.turns
+    details = dict(trajectory.details)
+    if failed:
+        unanswered = trajectory.turns[-1].text if trajectory.turns else None
+        details |= failure_details(trajectory.error, unanswered)
+    return Episode(
+        **origin,
+        task_id=trajectory.task_id,
+        split=trajectory.split,
+        goal=clean(trajectory.goal),
+        seed=trajectory.seed,
+        rng=trajectory.rng,
+        options=plain(trajectory.options),
+        start=_told(trajectory.start),
+        turns=tuple(_turn(turn, raw_text) for turn in answered),
+        stop_reason=trajectory.stop_reason,
+        details=details,
+        extra=dict(extra or {}),
+    )
+
+
+def _turn(turn: PlayedTurn, raw_text: Callable[[Sequence[int]], str]) -> Turn:
+    """Write one answered turn."""
+    return Turn(
+        action=clean(turn.text),
+        executed=clean(turn.executed),
+        after=_told(turn.after),
+        reward=turn.reward,
+        reward_terms=dict(turn.reward_terms),
+        action_valid=turn.valid,
+        success=turn.success,
+        terminated=turn.terminated,
+        truncated=turn.truncated,
+        raw_text=clean(raw_text(turn.ids)),
+        prompt_tokens=turn.prompt_tokens,
+        completion_tokens=len(turn.ids),
+    )
+
+
+def _told(state: State | None) -> State:
+    """Return a state that the environment told."""
+    if state is None:
+        raise ConfigurationError(
+            "expected episodes of environments that tell what a record holds, but info['record'] "
+            "was missing: wrap them in agentgym.episodes.RecordFacts"
+        )
+    return state

@@ -1,0 +1,269 @@
+"""The folder of a run: written as the run goes, and fit to be resumed after ``kill -9``.
+
+Layout: ``config.yaml``, ``state.json``, ``metrics.jsonl``, ``episodes.jsonl`` (of training),
+``eval_episodes/<arm>.jsonl`` (of the compared policies, and ``valid.jsonl`` of the validations
+between), ``checkpoints/``, ``curve.png``, ``summary.json``, ``report.html``, and ``warnings.log``
+if there were any.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from agentgym.errors import ConfigurationError
+from trainers.config.schema import TrainConfig, to_dict
+from trainers.output.jsonl import (
+    append_line,
+    cut_unfinished_line,
+    filter_lines,
+    read_jsonl,
+    write_atomically,
+)
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+# Settings that may differ between a run and its continuation.
+CHANGEABLE = frozenset({"resume", "out"})
+
+
+RESOLVED = "resolved"
+"""Key of ``config.yaml`` for what the settings left open."""
+VALIDATION = "valid"
+"""Phase of the validations between the steps of reinforcement learning."""
+LOCK = ".lock"
+"""File that a working process holds locked."""
+
+
+class RunFolder:
+    """Files of one run.
+
+    Args:
+        path: The folder; :meth:`open` checks it and makes it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.checkpoints = path / "checkpoints"
+        self.metrics_path = path / "metrics.jsonl"
+        self.episodes_path = path / "episodes.jsonl"
+        self.summary_path = path / "summary.json"
+        self.warnings_path = path / "warnings.log"
+        self._clock = time.monotonic()
+        self._lock_file: IO[str] | None = None
+
+    @classmethod
+    def open(
+        cls, path: Path, config: TrainConfig, resolved: Mapping[str, Any] | None = None
+    ) -> RunFolder:
+        """Make the folder of a new run, or open that of a run to be resumed.
+
+        Args:
+            path: The folder.
+            config: Settings of the run; on ``resume`` they must equal those of the folder.
+            resolved: What the settings leave open, as it was filled in; kept and compared, too.
+
+        Raises:
+            ConfigurationError: The folder holds something else or another run, or cannot be
+                written.
+        """
+        folder = cls(path)
+        try:
+            settings = _settings(config)
+            if resolved is not None:
+                settings[RESOLVED] = dict(resolved)
+            folder._open(settings, config.resume)
+        except OSError as error:
+            raise ConfigurationError(
+                f"expected --out to be a folder that can be written, but {path} cannot: "
+                f"{error.strerror}; choose another --out"
+            ) from error
+        return folder
+
+    def _open(self, settings: Mapping[str, Any], resume: bool) -> None:
+        """Check the folder, and make what a new run needs."""
+        config_path = self.path / "config.yaml"
+        if self.path.exists() and not self.path.is_dir():
+            raise ConfigurationError(f"expected --out to be a folder, but {self.path} is a file")
+        if config_path.exists():
+            self._check_same_run(config_path, settings, resume)
+        elif self._holds_other_files(config_path):
+            raise ConfigurationError(
+                f"expected --out to be empty or the folder of a run, but {self.path} holds other "
+                "files; choose another --out"
+            )
+        elif resume:
+            raise ConfigurationError(
+                f"expected a run to resume in {self.path}, but there is none; leave out --resume "
+                "to start one"
+            )
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not config_path.exists():
+            import yaml
+
+            # First of all files: with it the folder is known as this run's, whenever it is killed.
+            write_atomically(config_path, yaml.safe_dump(settings, sort_keys=False).encode())
+        self.checkpoints.mkdir(exist_ok=True)
+        self._clock -= self.state().get("seconds", 0.0)
+        for records in (self.metrics_path, self.episodes_path, self.eval_episodes(VALIDATION)):
+            cut_unfinished_line(records)
+
+    def lock(self) -> None:
+        """Keep a second process out of the folder until this one ends, however it ends.
+
+        Raises:
+            ConfigurationError: Another process is at work on the run.
+        """
+        if fcntl is None:
+            return
+        self._lock_file = (self.path / LOCK).open("w")
+        try:
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ConfigurationError(
+                f"expected no other process to work on the run in {self.path}, but one does; wait "
+                "for it, or choose another --out"
+            ) from error
+
+    def close(self) -> None:
+        """Let other processes work on the folder."""
+        if self._lock_file is not None:
+            self._lock_file.close()
+            self._lock_file = None
+
+    def _holds_other_files(self, config_path: Path) -> bool:
+        """Return whether the folder has files besides what a kill left of an atomic write."""
+        entries = self.path.iterdir() if self.path.exists() else []
+        return any(
+            entry.name != LOCK
+            and not (entry.name.startswith(f".{config_path.name}.") and entry.suffix == ".tmp")
+            for entry in entries
+        )
+
+    def _check_same_run(self, path: Path, settings: Mapping[str, Any], resume: bool) -> None:
+        """Refuse to mix two runs in one folder."""
+        if not resume:
+            raise ConfigurationError(
+                f"expected --out to hold no other run, but {self.path} does; pass --resume to "
+                "continue that run, or choose another --out"
+            )
+        stored = _read_settings(path)
+        if RESOLVED not in stored:
+            settings = {key: value for key, value in settings.items() if key != RESOLVED}
+        changed = _changes(_flat(stored), _flat(settings))
+        if changed:
+            raise ConfigurationError(
+                f"expected the settings of the run in {self.path} to be unchanged on --resume, but "
+                f"{', '.join(changed)}; repeat the command that started it, or choose another --out"
+            )
+
+    # -- state: which phases are done -----------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Return the notes on finished phases."""
+        path = self.path / "state.json"
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    def seconds(self) -> float:
+        """Return the seconds spent on the run, those before the last kill included.
+
+        Of a run that was killed, what it did after its last note is not counted.
+        """
+        return time.monotonic() - self._clock
+
+    def note(self, **values: Any) -> None:
+        """Add notes on finished phases, and the time spent; survives ``kill -9``."""
+        text = json.dumps({**self.state(), "seconds": self.seconds(), **values}, indent=1)
+        write_atomically(self.path / "state.json", text.encode())
+
+    def eval_episodes(self, arm: str) -> Path:
+        """Return the file that holds the held-out episodes of a policy."""
+        return self.path / "eval_episodes" / f"{arm}.jsonl"
+
+    # -- records --------------------------------------------------------------------------------
+
+    def log(self, **record: Any) -> None:
+        """Append one line to ``metrics.jsonl``."""
+        append_line(self.metrics_path, json.dumps(record))
+
+    def rewind(self, phase: str, step: int) -> None:
+        """Drop records of ``phase`` after ``step``, which a resumed run will write again."""
+        if self.metrics_path.exists():
+            filter_lines(
+                self.metrics_path,
+                lambda record: record.get("phase") != phase or record.get("step", 0) <= step,
+            )
+
+    def rewind_episodes(self, step: int) -> None:
+        """Drop episodes of training and validation after ``step``, which will be written again."""
+        if self.episodes_path.exists():
+            filter_lines(self.episodes_path, lambda record: training_step(record) <= step)
+        validation = self.eval_episodes(VALIDATION)
+        if validation.exists():
+            # The untrained policy is validated before the first step.
+            filter_lines(validation, lambda record: record["extra"]["step"] <= (step or -1))
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Return all records of ``metrics.jsonl``."""
+        return list(read_jsonl(self.metrics_path))
+
+    def latest_checkpoint(self, prefix: str) -> Path | None:
+        """Return the complete checkpoint with the highest step, named ``<prefix>-<step>``."""
+        found = [
+            path
+            for path in self.checkpoints.glob(f"{prefix}-*")
+            if path.name.removeprefix(f"{prefix}-").isdigit() and (path / COMPLETE).exists()
+        ]
+        return max(found, key=lambda path: int(path.name.rsplit("-", 1)[1]), default=None)
+
+
+def training_step(episode: Mapping[str, Any]) -> int:
+    """Return the training step of an episode record."""
+    return int(episode["options"].get("training_step", 0))
+
+
+COMPLETE = "complete"
+"""Marker file that is written last into a checkpoint."""
+
+
+def _read_settings(path: Path) -> Mapping[str, Any]:
+    """Return the settings of a run's ``config.yaml``."""
+    import yaml
+
+    try:
+        stored = yaml.safe_load(path.read_text())
+    except (yaml.YAMLError, UnicodeDecodeError):
+        stored = None
+    if not isinstance(stored, Mapping):
+        raise ConfigurationError(
+            f"expected {path} to hold the settings of a run, but it does not; choose another --out"
+        )
+    return stored
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested settings under names such as ``rl.lr``."""
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            flat.update(_flat(value, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Describe the settings that differ."""
+    names = [name for name in now if name not in before or before[name] != now[name]]
+    return [f"{name} was {before.get(name)} and is {now[name]}" for name in names]
+
+
+def _settings(config: TrainConfig) -> dict[str, Any]:
+    """Return the settings that define a run."""
+    return {key: value for key, value in to_dict(config).items() if key not in CHANGEABLE}

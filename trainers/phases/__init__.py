@@ -1,0 +1,1 @@
+"""The phases of a run: warm start, reinforcement learning, comparison."""

@@ -1,0 +1,211 @@
+"""The policies that a run compares, on the same held-out tasks and at the full horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from agentgym.errors import EnvFailure
+from agentgym.evaluation import Report, Row, evaluate, paired_difference, scaled
+from agentgym.outcome import StopReason
+from agentgym.tasks import Panel
+from trainers.config.plan import TEST, GuardedEnv, Plan
+from trainers.output.run_folder import RunFolder
+from trainers.rollouts.trajectory import Trajectory
+
+BASELINES = ("random", "oracle")
+PANEL_SEED = 0
+GREEDY = "-greedy"
+"""Suffix of an arm that takes the likeliest token instead of sampling."""
+SOLVES = 0.9
+"""Success from which an expert is one: below it, its score is no 100 on any scale."""
+
+
+def test_panel(plan: Plan) -> Panel:
+    """Return the held-out tasks of a run; they depend on neither seed nor settings of training."""
+    env = plan.make_env()
+    try:
+        return env.tasks.panel(TEST, plan.eval_tasks, PANEL_SEED)
+    finally:
+        env.close()
+
+
+def to_row(trajectory: Trajectory) -> Row:
+    """Return an episode of a learned policy as a row of a report."""
+    return Row(
+        trajectory.task_id,
+        trajectory.score,
+        trajectory.success,
+        len(trajectory.turns),
+        trajectory.episode_return,
+        trajectory.stop_reason,
+        trajectory.error,
+    )
+
+
+class Arms:
+    """Results of the compared policies, kept in the run's folder as they come in.
+
+    Args:
+        plan: The run.
+        folder: Its folder.
+    """
+
+    def __init__(self, plan: Plan, folder: RunFolder) -> None:
+        self._plan, self._folder = plan, folder
+        self.panel = test_panel(plan)
+        self._reports: dict[str, Report] = {}
+        for record in folder.metrics():
+            if record.get("phase") == "eval":
+                rows = tuple(Row(**row) for row in record["rows"])
+                self._reports[record["arm"]] = self._report(record["arm"], rows)
+
+    def __contains__(self, arm: str) -> bool:
+        """Return whether an arm has been evaluated."""
+        return arm in self._reports
+
+    @property
+    def tasks(self) -> list[dict[str, Any]]:
+        """Reset options of the panel's tasks."""
+        return [{"task_id": task_id} for task_id in self.panel.ids]
+
+    def add_baselines(self) -> None:
+        """Play the random policy and, where there is one, the expert; their episodes are kept.
+
+        Raises:
+            EnvFailure: The environment failed in every episode.
+        """
+        env = GuardedEnv(self._plan.make_env())
+        try:
+            for arm in BASELINES if self._plan.has_expert else BASELINES[:1]:
+                if arm in self:
+                    continue
+                record = self._folder.eval_episodes(arm)
+                record.unlink(missing_ok=True)  # Of a run that was killed here.
+                report = evaluate(
+                    arm, env, TEST, len(self.panel), PANEL_SEED,
+                    horizon=self._plan.full_horizon, record=record,
+                )  # fmt: skip
+                self._store(arm, report.rows)
+        finally:
+            env.close()
+
+    @property
+    def scale(self) -> tuple[float, float] | None:
+        """Scores of the random policy and the expert, between which others are put; or None."""
+        if self.no_scale:
+            return None
+        floor, ceiling = (self._reports[arm].score_mean for arm in BASELINES)
+        return floor, ceiling
+
+    @property
+    def no_scale(self) -> str:
+        """Why there is no scale from 0, random, to 100, the expert; empty if there is one."""
+        if "oracle" not in self:
+            return (
+                "This environment has no expert: there is no warm start from demonstrations and "
+                "no scale on which an expert is 100."
+            )
+        floor, ceiling = (self._reports[arm] for arm in BASELINES)
+        if ceiling.success < SOLVES:
+            solved = sum(row.success for row in ceiling.valid)
+            return (
+                f"The expert solves only {solved} of these {ceiling.n} tasks within "
+                f"{self._plan.full_horizon} turns (score {ceiling.score_mean:.3f}), so there is no "
+                "scale on which it is 100; a longer --horizon lets it finish."
+            )
+        if ceiling.score_mean <= floor.score_mean:
+            return (
+                f"The expert scores {ceiling.score_mean:.3f} and random actions "
+                f"{floor.score_mean:.3f}, so there is no scale between them: these tasks need no "
+                "skill."
+            )
+        return ""
+
+    def add(self, arm: str, trajectories: Sequence[Trajectory]) -> Report:
+        """Record the episodes of a learned policy.
+
+        Args:
+            arm: ``"sft"`` or ``"rl"``.
+            trajectories: One episode per task of the panel, in its order.
+
+        Returns:
+            The report.
+
+        Raises:
+            EnvFailure: Every episode was lost to a failed environment.
+        """
+        rows = [to_row(trajectory) for trajectory in trajectories]
+        if all(row.stop_reason == StopReason.ERROR.value for row in rows):
+            raise EnvFailure(
+                f"expected episodes of {self._plan.env_id} to evaluate, but all {len(rows)} "
+                f"failed; first: {rows[0].error}"
+            )
+        return self._store(arm, rows)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the parts ``eval``, ``paired`` and ``greedy`` of ``summary.json``.
+
+        ``scaled`` is None where there is no scale.
+        """
+        rows = {
+            arm: {
+                "n": report.n,
+                "score_mean": report.score_mean,
+                "score_ci95": list(report.score_ci95),
+                "success": report.success,
+                "success_ci95": list(report.success_ci95),
+                "turns_mean": report.turns_mean,
+                "scaled": self._scaled(report.score_mean),
+            }
+            for arm, report in self._reports.items()
+        }
+        result: dict[str, Any] = {
+            "eval": {arm: rows[arm] for arm in ("random", "sft", "rl", "oracle") if arm in rows},
+            "paired": {"rl_minus_sft": self.paired("rl", "sft")},
+        }
+        if f"rl{GREEDY}" in rows:
+            result["greedy"] = {
+                **{arm: rows[f"{arm}{GREEDY}"] for arm in ("sft", "rl")},
+                "rl_minus_sft": self.paired(f"rl{GREEDY}", f"sft{GREEDY}"),
+            }
+        return result
+
+    def paired(self, arm: str, base: str) -> dict[str, Any]:
+        """Compare two arms task by task.
+
+        Args:
+            arm: The arm that is expected to be better.
+            base: The arm that it is compared with.
+
+        Returns:
+            Mean differences with 95 % intervals; tasks that failed in either arm are left out.
+        """
+        first = {row.task_id: row for row in self._reports[arm].valid}
+        second = {row.task_id: row for row in self._reports[base].valid}
+        ids = [task_id for task_id in first if task_id in second]
+        result: dict[str, Any] = {"n": len(ids)}
+        for name in ("score", "success"):
+            difference = paired_difference(
+                [float(getattr(first[i], name)) for i in ids],
+                [float(getattr(second[i], name)) for i in ids],
+            )
+            result[f"{name}_mean"] = difference.value
+            result[f"{name}_ci95"] = [difference.low, difference.high]
+        return result
+
+    def _scaled(self, score: float) -> float | None:
+        """Put a score on the scale from 0, random, to 100, oracle."""
+        scale = self.scale
+        return None if scale is None else scaled(score, *scale)
+
+    def _store(self, arm: str, rows: Sequence[Row]) -> Report:
+        report = self._report(arm, tuple(rows))
+        self._reports[arm] = report
+        plain = [asdict(row) for row in rows]
+        self._folder.log(phase="eval", arm=arm, panel_sha256=self.panel.sha256, rows=plain)
+        return report
+
+    def _report(self, arm: str, rows: tuple[Row, ...]) -> Report:
+        return Report(self._plan.env_id, arm, TEST, PANEL_SEED, self.panel.sha256, rows)
