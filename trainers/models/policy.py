@@ -89,6 +89,22 @@ def check_model(name: str, template_args: Mapping[str, Any] | None = None) -> No
     TurnTokenizer(tokenizer, template_kwargs=template_args)
 
 
+def adapters(plan: Plan) -> Any:
+    """Return PEFT's configuration for a pretrained model, or None."""
+    settings = plan.config.lora
+    if plan.config.model == TINY or settings.r == 0:
+        return None
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=settings.r,
+        lora_alpha=settings.alpha,
+        lora_dropout=settings.dropout,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
+
+
 @contextmanager
 def _loading(path: str | Path) -> Iterator[None]:
     """Say clearly that a model cannot be loaded, and why."""

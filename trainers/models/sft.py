@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = ["Sft", "SftResult", "SftSettings"]
 
 logger = logging.getLogger(__name__)
 
+STATE_FILE = "state.pt"
 Gate = Callable[[int], bool]
 """Called with the number of finished steps; True ends the warm start."""
 Progress = Callable[[int, Mapping[str, float]], None]
@@ -91,7 +93,7 @@ class Sft:
     def __init__(
         self,
         model: Any,
-        rows: Iterable[Row],
+        rows: Sequence[Row],
         pad_id: int = 0,
         settings: SftSettings | None = None,
     ) -> None:
@@ -110,16 +112,9 @@ class Sft:
         self.settings = settings or SftSettings()
         self.step = 0
         self._pad = pad_id
-        self._ids = []
-        self._masks = []
-        for row in rows:
-            self._ids.append(np.array(row.ids, dtype=np.int64))
-            self._masks.append(np.array(row.mask, dtype=bool))
-        if not any(mask.any() for mask in self._masks):
-            raise ConfigurationError(
-                f"expected demonstrations with action tokens, got {len(self._ids)} rows without: "
-                "check that the expert acts and that the chat template closes its turns"
-            )
+        check_demonstrations(rows)
+        self._ids = [np.array(row.ids, dtype=np.int64) for row in rows]
+        self._masks = [np.array(row.mask, dtype=bool) for row in rows]
         self._lengths = np.array([len(ids) for ids in self._ids])
         self._weights = [p for p in model.parameters() if p.requires_grad]
         self._optimizer = torch.optim.AdamW(
@@ -162,14 +157,21 @@ class Sft:
         self.model.eval()
         return SftResult(self.step, loss, gated, seconds + clock)
 
-    def state_dict(self) -> dict[str, Any]:
-        """State to continue from, without the model's weights (``torch.save`` it)."""
-        return {"step": self.step, "optimizer": self._optimizer.state_dict()}
+    def merged(self) -> Any:
+        """Return the trained model; only a pretrained one has adapters to be merged."""
+        return self.model
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what ``state_dict`` returned; the order of the rows continues, too."""
-        self.step = int(state["step"])
-        self._optimizer.load_state_dict(state["optimizer"])
+    def save(self, path: Path) -> None:
+        """Write a checkpoint into a folder."""
+        sft = {"step": self.step, "optimizer": self._optimizer.state_dict()}
+        torch.save({"sft": sft, "model": self.model.state_dict()}, path / STATE_FILE)
+
+    def load(self, path: Path) -> None:
+        """Continue from a checkpoint; the order of the rows continues, too."""
+        state = torch.load(path / STATE_FILE, weights_only=True)
+        self.model.load_state_dict(state["model"])
+        self.step = int(state["sft"]["step"])
+        self._optimizer.load_state_dict(state["sft"]["optimizer"])
 
     def _lr(self, step: int) -> float:
         """Learning rate of a step (from 0): linear warm-up, then cosine down to the floor."""
@@ -238,3 +240,16 @@ class Sft:
         device = self._weights[0].device
         tensors = [torch.from_numpy(x).to(device) for x in (ids, action[:, 1:], real[:, 1:])]
         return tensors[0], tensors[1], tensors[2] - tensors[1]
+
+
+def check_demonstrations(rows: Sequence[Row]) -> None:
+    """Check that there is something to imitate.
+
+    Raises:
+        ConfigurationError: There are no rows, or none has an action token.
+    """
+    if not any(any(row.mask) for row in rows):
+        raise ConfigurationError(
+            f"expected demonstrations with action tokens, got {len(rows)} rows without: check "
+            "that the expert acts and that the chat template closes its turns"
+        )
