@@ -32,7 +32,7 @@ class EnvFamily:
     """Import names of the optional packages that the family needs beyond the core."""
     extra: str = ""
     """Extra of the distribution that installs them."""
-    backend: str = "inprocess"
+    backend: str = "sync"
     """Back end of a vector environment that suits the family where none is asked for."""
     heavy: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments that each make the engine heavy, or let it crash: worker processes suit

@@ -562,7 +562,7 @@ def test_make_vec_arrives_here(env_id: str) -> None:
 @pytest.mark.parametrize("family", [family.name for family in FAMILIES])
 def test_the_families_own_engines_run_in_this_process(family: str) -> None:
     envs = TextVectorEnv.make(family, 1)
-    assert envs.backend == "inprocess"
+    assert envs.backend == "sync"
     envs.close()
 
 
@@ -575,7 +575,8 @@ def test_heavy_engines_run_in_worker_processes() -> None:
     assert asked.backend == "thread"
     asked.close()
     assert preferred_backend("agentgym/ALFWorld-v0", {"engine": "alfworld"}) == "process"
-    assert preferred_backend(TOY_ID, {"engine": "inform7"}) == "inprocess"
+    assert TextVectorEnv.make(TOY_ID, 1, backend="inprocess").backend == "sync", "its former name"
+    assert preferred_backend(TOY_ID, {"engine": "inform7"}) == "sync"
 
 
 def test_render(backend: str) -> None:

@@ -27,8 +27,7 @@ from agentgym.vector.requests import (
     TimeLimits,
 )
 
-INPROCESS = "inprocess"
-BACKENDS = (INPROCESS, "thread", "process")
+BACKENDS = ("sync", "thread", "process")
 THREADS = 32
 THREAD_NAME = "agentgym-slots"
 """Name of the threads of the thread back end."""
@@ -67,8 +66,8 @@ def make_backend(
         )
     if workers is not None and workers < 1:
         raise ConfigurationError(f"expected workers of at least 1, got {workers}")
-    if backend == INPROCESS:
-        return InProcess(env_fns)
+    if backend == "sync":
+        return Sync(env_fns)
     default = THREADS if backend == "thread" else _cpus()
     count = min(workers or default, len(env_fns))
     if backend == "thread":
@@ -79,11 +78,11 @@ def make_backend(
 def preferred_backend(env_id: str, kwargs: Mapping[str, Any]) -> str:
     """Return the back end that suits a registered environment made with these arguments.
 
-    What is no family of the suite runs in process.
+    What is no family of the suite runs in the calling thread.
     """
     entry = next((entry for entry in FAMILIES if entry.id == env_id), None)
     if entry is None:
-        return INPROCESS
+        return "sync"
     defaults = gymnasium.spec(env_id).kwargs
     backend = entry.backend_for({**defaults, **kwargs})
     return backend if backend != "process" or os.name == "posix" else "thread"
@@ -96,7 +95,7 @@ def _cpus() -> int:
     return os.cpu_count() or 1
 
 
-class InProcess:
+class Sync:
     """One environment after the other, in the calling thread: for engines that cost CPU only."""
 
     def __init__(self, factories: Sequence[EnvFactory]) -> None:

@@ -17,7 +17,7 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.options import check_seed, integer
 from agentgym.outcome import Snapshot
 from agentgym.registration import family
-from agentgym.vector.backends import INPROCESS, make_backend, preferred_backend
+from agentgym.vector.backends import make_backend, preferred_backend
 from agentgym.vector.env_slots import EnvFactory, Spec
 from agentgym.vector.episode import SlotEpisode, SlotSnapshot, derive_seed
 from agentgym.vector.formats import batch, masked_slots, read_autoreset_mode
@@ -68,11 +68,12 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
 
     Args:
         env_fns: One factory for each slot.
-        backend: ``"inprocess"`` (so does None), ``"thread"`` for environments that wait, or
+        backend: ``"sync"``, one environment after the other in the calling thread (so does None;
+            ``"inprocess"`` is its former name), ``"thread"`` for environments that wait, or
             ``"process"`` for those that are heavy on the CPU or may crash.
         workers: Number of threads or processes; default: 32 threads or one process per CPU, and
             never more than there are slots.
-        step_timeout: Seconds that one step of one environment may take. In process it has no
+        step_timeout: Seconds that one step of one environment may take. With ``sync`` it has no
             effect; a thread is abandoned; a process is killed and replaced, and the other
             environments of that process are brought back to where they were: by a snapshot and
             their last actions, or, where the family or a wrapper allows no snapshots, by their
@@ -100,7 +101,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         if reset_timeout is None and step_timeout is not None:
             reset_timeout = 10 * step_timeout
         self.autoreset_mode = read_autoreset_mode(autoreset_mode)
-        self.backend = INPROCESS if backend is None else backend
+        self.backend = "sync" if backend in (None, "inprocess") else str(backend)
         self.num_envs = len(env_fns)
         limits = TimeLimits(step_timeout, reset_timeout)
         self._backend = make_backend(env_fns, self.backend, workers, limits)

@@ -1,7 +1,8 @@
 """A set of environments, each in a numbered slot, in which no failure reaches the caller.
 
 All back ends run this one class, so that they agree on what a failure is and on what it leaves
-behind: in process on all slots, on threads one job per slot, in a worker process on its share.
+behind: in the calling thread on all slots, on threads one job per slot, in a worker process on its
+share.
 """
 
 from __future__ import annotations

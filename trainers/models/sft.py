@@ -1,4 +1,4 @@
-"""Supervised warm start: imitation of an expert, in the same rows as reinforcement learning.
+"""Supervised warm start of the tiny model: imitation of an expert, in the rows of the second phase.
 
 The loss of a batch is ``mean CE over action tokens + w * mean CE over observation tokens``. The
 second part teaches a small model to copy and compare words, which action tokens alone are too few
@@ -7,7 +7,6 @@ to teach (research/tiny-policy.md section 2).
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,12 +23,10 @@ from trainers.rollouts.trajectory import Row
 
 __all__ = ["Sft", "SftResult", "SftSettings"]
 
-logger = logging.getLogger(__name__)
-
 STATE_FILE = "state.pt"
-Gate = Callable[[int], bool]
+StopFn = Callable[[int], bool]
 """Called with the number of finished steps; True ends the warm start."""
-Progress = Callable[[int, Mapping[str, float]], None]
+ProgressFn = Callable[[int, Mapping[str, float]], None]
 """Called with the number of finished steps and the figures since the last call."""
 
 
@@ -59,8 +56,6 @@ class SftSettings:
     """Weight w of the language-model loss on tokens the policy does not write."""
     bucket: int = 8
     """Batches whose rows are sorted by length together, to save padding."""
-    bf16: bool = False
-    """Autocast the forward to bfloat16 (worth it on CPUs with AVX512-BF16 and on GPUs)."""
     gate_every: int = 50
     """Steps between two calls of the gate."""
     log_every: int = 10
@@ -86,8 +81,17 @@ class SftResult:
 class Sft:
     """Trains a causal LM on rows; can be stopped, saved and continued at any step.
 
+    Args:
+        model: A causal LM; weights without gradients stay.
+        rows: Demonstrations, see ``rollouts.demonstrations`` and ``trajectory.to_rows``.
+        pad_id: Id used for padding.
+        settings: How to train.
+
     Attributes:
         step: Steps taken.
+
+    Raises:
+        ConfigurationError: There are no rows, or none has an action token.
     """
 
     def __init__(
@@ -97,17 +101,6 @@ class Sft:
         pad_id: int = 0,
         settings: SftSettings | None = None,
     ) -> None:
-        """Prepare.
-
-        Args:
-            model: A causal LM, possibly with PEFT adapters; weights without gradients stay.
-            rows: Demonstrations, see ``rollouts.demonstrations`` and ``trajectory.to_rows``.
-            pad_id: Id used for padding.
-            settings: How to train.
-
-        Raises:
-            ConfigurationError: There are no rows, or none has an action token.
-        """
         self.model = model
         self.settings = settings or SftSettings()
         self.step = 0
@@ -124,7 +117,7 @@ class Sft:
             weight_decay=self.settings.weight_decay,
         )
 
-    def run(self, gate: Gate | None = None, progress: Progress | None = None) -> SftResult:
+    def run(self, gate: StopFn | None = None, progress: ProgressFn | None = None) -> SftResult:
         """Train until the gate opens or the steps are used up.
 
         Args:
@@ -222,8 +215,7 @@ class Sft:
         Padding is on the right, so the causal mask hides it and no attention mask is needed,
         which lets attention take its fastest path.
         """
-        with torch.autocast(ids.device.type, torch.bfloat16, enabled=self.settings.bf16):
-            logits = self.model(input_ids=ids, use_cache=False).logits[:, :-1]
+        logits = self.model(input_ids=ids, use_cache=False).logits[:, :-1]
         flat = logits.float().reshape(-1, logits.shape[-1])
         nll = torch.nn.functional.cross_entropy(flat, ids[:, 1:].reshape(-1), reduction="none")
         return nll.view(ids.shape[0], -1)

@@ -16,7 +16,13 @@ from peft import PeftModel
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback, set_seed
 from trl import SFTConfig, SFTTrainer
 
-from trainers.models.sft import Gate, Progress, SftResult, SftSettings, check_demonstrations
+from trainers.models.sft import (
+    ProgressFn,
+    SftResult,
+    SftSettings,
+    StopFn,
+    check_demonstrations,
+)
 from trainers.rollouts.trajectory import Row
 
 __all__ = ["PretrainedSft"]
@@ -101,7 +107,7 @@ class PretrainedSft:
             self._trainer.remove_callback(callback)
         self.model = self._trainer.model
 
-    def run(self, gate: Gate | None = None, progress: Progress | None = None) -> SftResult:
+    def run(self, gate: StopFn | None = None, progress: ProgressFn | None = None) -> SftResult:
         """Train until the gate opens or the steps are used up, as ``Sft.run`` does."""
         watch = _Watch(self, self._trainer, gate, progress)
         self._trainer.add_callback(watch)
@@ -131,7 +137,11 @@ class _Watch(TrainerCallback):
     """Tells the progress, then asks the gate: the order in which a resumed run agrees."""
 
     def __init__(
-        self, sft: PretrainedSft, trainer: _Trainer, gate: Gate | None, progress: Progress | None
+        self,
+        sft: PretrainedSft,
+        trainer: _Trainer,
+        gate: StopFn | None,
+        progress: ProgressFn | None,
     ) -> None:
         self._sft, self._trainer, self._gate, self._progress = sft, trainer, gate, progress
         self._began = 0.0
@@ -187,7 +197,8 @@ def _arguments(settings: SftSettings, output: Path) -> SFTConfig:
         max_grad_norm=settings.max_grad_norm,
         max_length=None,
         seed=settings.seed,
-        bf16=settings.bf16,
+        # On by default in TRL: the policy that is trained must be the one that acts.
+        bf16=False,
         gradient_checkpointing=False,
         use_cpu=not torch.cuda.is_available(),
         save_strategy="no",

@@ -15,7 +15,7 @@ from trainers.config.plan import TRAIN, VALID, Plan
 from trainers.config.schema import known
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.trainer import MultiTurnTrainer, RolloutEvent
-from trainers.models.policy import PolicyModel, adapters
+from trainers.models.policy import LoadedPolicy, adapters
 from trainers.output.curve import write_curve
 from trainers.output.display import Display
 from trainers.output.episode_log import EpisodeLog
@@ -163,7 +163,7 @@ class Recorder(TrainerCallback):
 
 
 def make_trainer(
-    plan: Plan, policy: PolicyModel, recorder: Recorder, output: Path
+    plan: Plan, policy: LoadedPolicy, recorder: Recorder, output: Path
 ) -> MultiTurnTrainer:
     """Put the trainer of a run together; the caller closes ``runner.envs`` and the engine."""
     settings = plan.config.rl

@@ -12,8 +12,8 @@ import numpy as np
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
 from trainers.config.plan import TRAIN, GuardedEnv, Plan
 from trainers.config.schema import TINY, SftConfig, known
-from trainers.models.copy_pretraining import CopySettings, teach_copying
-from trainers.models.policy import PolicyModel, adapters, build_tiny, load_policy, task_prompt
+from trainers.models.copy_pretraining import CopySettings, pretrain_copying
+from trainers.models.policy import LoadedPolicy, adapters, build_tiny, load_policy, task_prompt
 from trainers.models.sft import Sft, SftSettings
 from trainers.output.display import Display
 from trainers.output.phase import Phase
@@ -31,7 +31,7 @@ VOCABULARY_EPISODES = 2000
 """Demonstrations from which a tiny policy has its words."""
 
 
-def warm_start(plan: Plan, folder: RunFolder, display: Display) -> PolicyModel:
+def warm_start(plan: Plan, folder: RunFolder, display: Display) -> LoadedPolicy:
     """Return the policy that reinforcement learning starts from; continues where it was killed.
 
     Args:
@@ -79,7 +79,7 @@ def imitation_steps(plan: Plan) -> int:
     return known(plan.config.sft.max_steps)
 
 
-def _fresh(plan: Plan, system: str | None, first: Iterable[Demonstration]) -> PolicyModel:
+def _fresh(plan: Plan, system: str | None, first: Iterable[Demonstration]) -> LoadedPolicy:
     """Build the tiny policy with the words of the first episodes, or load the pretrained one."""
     if plan.config.model != TINY:
         return load_policy(plan, plan.config.model, system)
@@ -90,7 +90,7 @@ def _imitate(
     plan: Plan,
     folder: RunFolder,
     display: Display,
-    policy: PolicyModel,
+    policy: LoadedPolicy,
     shown: Iterable[Demonstration],
     steps: int,
 ) -> None:
@@ -104,7 +104,7 @@ def _imitate(
     if checkpoint is not None:
         sft.load(checkpoint)
     elif plan.config.model == TINY:
-        _teach_copying(plan, policy, display)
+        _pretrain_copying(plan, policy, display)
     folder.rewind(Phase.WARM_START, sft.step)
     display.phase("warm start", steps, sft.step)
     gate = Gate(plan, folder, policy)
@@ -123,7 +123,7 @@ def _imitate(
 
 
 def _make_sft(
-    plan: Plan, folder: RunFolder, policy: PolicyModel, rows: Sequence[Row], steps: int
+    plan: Plan, folder: RunFolder, policy: LoadedPolicy, rows: Sequence[Row], steps: int
 ) -> Sft | PretrainedSft:
     """Return what imitates: the tiny model's own loop, or TRL with adapters for another model."""
     config = plan.config.sft
@@ -186,13 +186,13 @@ class _Watch:
             _save(self._sft, self._folder, step)
 
 
-def _teach_copying(plan: Plan, policy: PolicyModel, display: Display) -> None:
+def _pretrain_copying(plan: Plan, policy: LoadedPolicy, display: Display) -> None:
     """Give a fresh model its induction heads before it sees demonstrations."""
     steps = plan.config.sft.copy_steps
     settings = CopySettings(steps=steps, seed=plan.config.seed)
     special = len(policy.chat.tokenizer.all_special_ids)
     display.phase("copying", steps)
-    teach_copying(
+    pretrain_copying(
         policy.model,
         settings,
         first_id=special,
