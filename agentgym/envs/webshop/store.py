@@ -18,7 +18,7 @@ from agentgym.caching import BoundedCache
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.products import Product
 from agentgym.errors import DataError
-from agentgym.retrieval.postings import read_array
+from agentgym.retrieval.bm25 import read_array
 
 Value = TypeVar("Value")
 
