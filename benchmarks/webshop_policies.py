@@ -28,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agentgym.envs.webshop.engine import session as e
 from agentgym.envs.webshop.engine.compact import short
-from agentgym.envs.webshop.engine.index import plain_query
+from agentgym.envs.webshop.engine.shop import plain_query
 from agentgym.envs.webshop.env import WebShopEnv
-from agentgym.envs.webshop.shop import OBSERVATION_MODES
+from agentgym.envs.webshop.shared_shop import OBSERVATION_MODES
 
 BARS = {
     "easy": {"oracle": (0.99, 1.0)},

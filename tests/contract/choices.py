@@ -24,7 +24,7 @@ from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
 from agentgym.envs.textworld import env as textworld
 from agentgym.envs.textworld.generator.settings import CHALLENGES, DEFAULT, NAMED
 from agentgym.envs.textworld.rewards import REWARDS
-from agentgym.envs.webshop import shop
+from agentgym.envs.webshop import shared_shop
 from agentgym.envs.webshop.engine import reward as webshop_reward
 from agentgym.envs.webshop.generator import DIFFICULTIES as SHOPS
 from agentgym.registration import family
@@ -91,8 +91,8 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "show_admissible": SWITCH,
     },
     "webshop": {
-        "expert": shop.EXPERTS,
-        "observation_mode": shop.OBSERVATION_MODES,
+        "expert": shared_shop.EXPERTS,
+        "observation_mode": shared_shop.OBSERVATION_MODES,
         "reward": (*webshop_reward.MODES, "sparse"),
         "difficulty": tuple(SHOPS),
         "highlights": SWITCH,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.webshop.engine.index import World, official_goals
+from agentgym.envs.webshop.engine.shop import Shop, official_goals
 from agentgym.envs.webshop.engine.nouns import builtin
 
 
@@ -61,10 +61,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def world() -> World:
+def world() -> Shop:
     """The tiny shop with the original's synthetic goals."""
     goals = official_goals(INSTRUCTIONS, None)
-    return World.build(ITEMS, INSTRUCTIONS, lambda item: builtin(item["name"]), goals=goals)
+    return Shop.build(ITEMS, INSTRUCTIONS, lambda item: builtin(item["name"]), goals=goals)
 
 
 def shared_data(name: str) -> Path:

@@ -17,13 +17,13 @@ import pytest
 
 from agentgym.caching import check_folder
 from agentgym.envs.webshop import cache
-from agentgym.envs.webshop.engine.index import World
+from agentgym.envs.webshop.engine.shop import Shop
 
 NOBODY = 65534
 QUERIES = ("running shoes", "table lamps", "feature 7: breathable navy", "model 3", "zzz")
 
 
-def facts(world: World) -> list[Any]:
+def facts(world: Shop) -> list[Any]:
     """Return all that can be asked of a world."""
     asins = world.products.asins
     return [
@@ -54,7 +54,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.fixture
-def stored(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def stored(world: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the tiny shop in a cache of its own."""
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
     cache.cached("key", lambda: world)
@@ -63,7 +63,7 @@ def stored(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-def test_every_damaged_file_is_noticed_and_mended(how: str, world: World, stored: Path) -> None:
+def test_every_damaged_file_is_noticed_and_mended(how: str, world: Shop, stored: Path) -> None:
     expected, pristine = facts(world), stored.with_name("pristine")
     shutil.copytree(stored, pristine)
     names = sorted(path.name for path in pristine.iterdir())
@@ -76,12 +76,12 @@ def test_every_damaged_file_is_noticed_and_mended(how: str, world: World, stored
         assert facts(opened) == expected
 
 
-def test_a_stored_world_is_the_built_world(world: World, stored: Path) -> None:
-    assert facts(World.open(stored)) == facts(world)
+def test_a_stored_world_is_the_built_world(world: Shop, stored: Path) -> None:
+    assert facts(Shop.open(stored)) == facts(world)
 
 
 def test_concurrent_writers_do_not_disturb_each_other(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
     with ThreadPoolExecutor(8) as pool:
@@ -110,7 +110,7 @@ def read_only(folder: Path, mode: int = 0o555) -> Iterator[None]:
 
 @pytest.mark.parametrize("state", ["empty", "sound", "damaged"])
 def test_a_read_only_cache_gives_the_same_shop(
-    state: str, world: World, monkeypatch: pytest.MonkeyPatch
+    state: str, world: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = Path(tempfile.mkdtemp())  # pytest's own folders cannot be read by others
     monkeypatch.setenv("AGENTGYM_CACHE", str(root))
@@ -129,7 +129,7 @@ def test_a_read_only_cache_gives_the_same_shop(
 
 
 def test_a_cache_that_cannot_be_entered_is_none(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = Path(tempfile.mkdtemp())
     monkeypatch.setenv("AGENTGYM_CACHE", str(root / "hidden"))
@@ -141,7 +141,7 @@ def test_a_cache_that_cannot_be_entered_is_none(
 
 
 def test_without_a_writable_cache_the_world_stays_in_memory(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")

@@ -22,13 +22,13 @@ import pytest
 import agentgym  # noqa: F401
 from agentgym.actions import GRAMMARS
 from agentgym.cli import main
-from agentgym.envs.webshop.engine.index import World, official_goals
+from agentgym.envs.webshop.engine.shop import Shop, official_goals
 from agentgym.envs.webshop.engine.reward import MODES
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.generator import generate
 from agentgym.envs.webshop.generator.write import write
 from agentgym.envs.webshop.official import files as official
-from agentgym.envs.webshop.shop import EXPERTS
+from agentgym.envs.webshop.shared_shop import EXPERTS
 from agentgym.envs.webshop.tasks import listed_tasks
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.tasks import Task, TaskList
@@ -85,7 +85,7 @@ def test_plans_are_as_long_as_they_say_for_every_expert(
 def test_the_careful_expert_judges_by_the_reward_that_pays() -> None:
     """The official reward reads "olive | tan" and "olive oil" as "olive", the strict does not."""
     options = {"Color": [{"value": value} for value in ("olive oil", "olive | tan")]}
-    world = World.build(
+    world = Shop.build(
         [make_item(0, customization_options={"Color": [{"value": "olive oil"}]}),
          make_item(2, customization_options=options)],
         INSTRUCTIONS, lambda item: ("shoes",), goals=official_goals(INSTRUCTIONS, None),
@@ -136,7 +136,7 @@ def test_nothing_but_the_pages_shows_a_product_number(mode: str) -> None:
             _, _, _, _, info = env.step(rng.choice([a for a in on_offer if a != "click[buy now]"]))
 
 
-def test_the_state_key_tells_nothing_of_the_answer(world: World) -> None:
+def test_the_state_key_tells_nothing_of_the_answer(world: Shop) -> None:
     """Two tasks with one id and one text, for different products, give the same keys."""
     keys = []
     for number in (0, 1):
@@ -230,7 +230,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_an_argument_of_the_wrong_kind_is_named(name: str, world: World) -> None:
+def test_an_argument_of_the_wrong_kind_is_named(name: str, world: Shop) -> None:
     given: dict[str, Any] = {}
     if name in ("world", "tasks"):
         given = {"world": world, "tasks": listed_tasks("tiny", world.goals)}
@@ -291,7 +291,7 @@ def test_official_files(data_dir: Path) -> None:
         official.locate(data_dir / "nowhere")
 
 
-def test_given_worlds_travel_whole(world: World) -> None:
+def test_given_worlds_travel_whole(world: Shop) -> None:
     env = WebShopEnv(world=world, tasks=listed_tasks("tiny", world.goals))
     env.reset(seed=0)
     env.step("search[lamps]")

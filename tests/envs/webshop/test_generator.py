@@ -23,7 +23,7 @@ from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.products import Instruction, Product, parse_product
 from agentgym.envs.webshop.engine.reward import MODES, fuzzy, match, plain_colour, score
 from agentgym.envs.webshop.experts.oracle import choose
-from agentgym.envs.webshop.generator import DIFFICULTIES, Catalogue, generate
+from agentgym.envs.webshop.generator import DIFFICULTIES, GeneratedShop, generate
 from agentgym.envs.webshop.generator.asins import ALPHABET, AsinCodec
 from agentgym.envs.webshop.generator.stream import Stream
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES, OptionGroup, ProductType
@@ -65,7 +65,7 @@ def digest(difficulty: str) -> str:
     return result.hexdigest()
 
 
-def product(shop: Catalogue, index: int) -> Product:
+def product(shop: GeneratedShop, index: int) -> Product:
     item = shop.items[index]
     return parse_product(item, Instruction.parse(shop.ins[item["asin"]]), shop.nouns(index))
 
@@ -76,7 +76,7 @@ def product_types(vocabulary: str) -> Iterator[ProductType]:
 
 
 @pytest.fixture(scope="module", params=list(DIFFICULTIES))
-def shop(request: pytest.FixtureRequest) -> Catalogue:
+def shop(request: pytest.FixtureRequest) -> GeneratedShop:
     return generate(600, request.param, 3)
 
 
@@ -95,7 +95,7 @@ def test_bytes_do_not_depend_on_the_process() -> None:
     assert out.stdout.strip() == GOLDEN["medium"]
 
 
-def test_schema_is_the_official_one(shop: Catalogue) -> None:
+def test_schema_is_the_official_one(shop: GeneratedShop) -> None:
     for item in shop.items[:60]:
         assert set(item) == FIELDS
         assert re.fullmatch(r"B0[0-9A-HJKMNP-TV-Z]{8}", item["asin"])
@@ -106,32 +106,32 @@ def test_schema_is_the_official_one(shop: Catalogue) -> None:
     assert set(shop.ins) == {item["asin"] for item in shop.items}
 
 
-def test_products_do_not_depend_on_size(shop: Catalogue) -> None:
+def test_products_do_not_depend_on_size(shop: GeneratedShop) -> None:
     large = generate(5000, shop.difficulty, 3)
     for index in (0, 1, 17, 599):
         assert large.items[index] == shop.items[index]
         assert large.request(index, 2) == shop.request(index, 2)
 
 
-def test_order_of_access_does_not_matter(shop: Catalogue) -> None:
+def test_order_of_access_does_not_matter(shop: GeneratedShop) -> None:
     other = generate(600, shop.difficulty, 3)
     backwards = [other.items[index] for index in reversed(range(100))]
     assert backwards[::-1] == shop.items[:100]
 
 
-def test_seeds_give_other_shops(shop: Catalogue) -> None:
+def test_seeds_give_other_shops(shop: GeneratedShop) -> None:
     other = generate(600, shop.difficulty, 4)
     assert {item["asin"] for item in other.items}.isdisjoint(shop.ins)
     assert sum(a["name"] == b["name"] for a, b in zip(other.items, shop.items, strict=True)) < 60
 
 
-def test_pickles_as_parameters(shop: Catalogue) -> None:
+def test_pickles_as_parameters(shop: GeneratedShop) -> None:
     data = pickle.dumps(shop)
     assert len(data) < 2000
     assert pickle.loads(data).items[5] == shop.items[5]
 
 
-def test_sequence_and_mapping_protocols(shop: Catalogue) -> None:
+def test_sequence_and_mapping_protocols(shop: GeneratedShop) -> None:
     assert shop.items[-1] == shop.items[599]
     with pytest.raises(IndexError):
         shop.items[600]
@@ -141,7 +141,7 @@ def test_sequence_and_mapping_protocols(shop: Catalogue) -> None:
     assert "nonsense" not in shop.ins
 
 
-def test_families_share_type_and_visible_attributes(shop: Catalogue) -> None:
+def test_families_share_type_and_visible_attributes(shop: GeneratedShop) -> None:
     for number in range(30):
         drafts = [shop.draft(index) for index in shop.members(number)]
         assert len({draft.type.name for draft in drafts}) == 1
@@ -150,7 +150,7 @@ def test_families_share_type_and_visible_attributes(shop: Catalogue) -> None:
         assert len(keys) == len(drafts)
 
 
-def test_hidden_attributes_are_not_in_titles(shop: Catalogue) -> None:
+def test_hidden_attributes_are_not_in_titles(shop: GeneratedShop) -> None:
     for index in range(200):
         item, draft = shop.items[index], shop.draft(index)
         text = " ".join([item["full_description"], *item["small_description"]]).lower()
@@ -162,7 +162,7 @@ def test_hidden_attributes_are_not_in_titles(shop: Catalogue) -> None:
             assert not any(attribute.name in indexed for attribute in draft.hidden)
 
 
-def test_every_goal_is_solvable(shop: Catalogue) -> None:
+def test_every_goal_is_solvable(shop: GeneratedShop) -> None:
     for index in range(0, 600, 2):
         item = product(shop, index)
         for request in shop.requests(index, 4):
@@ -175,7 +175,7 @@ def test_every_goal_is_solvable(shop: Catalogue) -> None:
             assert goal.name == item.title
 
 
-def test_instructions_name_what_is_asked(shop: Catalogue) -> None:
+def test_instructions_name_what_is_asked(shop: GeneratedShop) -> None:
     for index in range(100):
         draft = shop.draft(index)
         said = {a.name: (a.name, *a.paraphrases) for a in draft.attributes}
@@ -192,7 +192,7 @@ def test_instructions_name_what_is_asked(shop: Catalogue) -> None:
                     assert not re.search(rf"\b{re.escape(words[0])}\b", text)
 
 
-def satisfies(shop: Catalogue, index: int, goal: Goal, chosen: dict[str, str]) -> bool:
+def satisfies(shop: GeneratedShop, index: int, goal: Goal, chosen: dict[str, str]) -> bool:
     """Tell from the facts alone whether a purchase is what the goal asks for."""
     draft = shop.draft(index)
     assert isinstance(goal.goal_options, dict)
@@ -204,7 +204,7 @@ def satisfies(shop: Catalogue, index: int, goal: Goal, chosen: dict[str, str]) -
     )
 
 
-def test_only_right_purchases_score_fully(shop: Catalogue) -> None:
+def test_only_right_purchases_score_fully(shop: GeneratedShop) -> None:
     rng = random.Random(0)
     items = [product(shop, index) for index in range(len(shop.items))]
     full = 0

@@ -18,7 +18,7 @@ from agentgym.envs.webshop.engine.goals import (
     shuffled,
     synthetic_goals,
 )
-from agentgym.envs.webshop.engine.index import World
+from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.engine.nouns import NounTable, builtin, extractor, freeze
 from agentgym.envs.webshop.engine.products import (
     Instruction,
@@ -77,13 +77,13 @@ def test_broken_items_are_named() -> None:
         parse_product({"asin": "B1", "name": "x"}, Instruction(), (), where="item 7")
 
 
-def test_records_round_trip(world: World) -> None:
+def test_records_round_trip(world: Shop) -> None:
     item = product(pricing="$20$40")
     again = Product.from_record(json.loads(json.dumps(item.to_record())))
     assert vars(again) == {k: v for k, v in vars(item).items() if k in vars(again)}
 
 
-def test_synthetic_goals_cross_all_options(world: World) -> None:
+def test_synthetic_goals_cross_all_options(world: Shop) -> None:
     products = list(world.products.items)
     parsed = {asin: Instruction.parse(entry) for asin, entry in INSTRUCTIONS.items()}
     goals = synthetic_goals(products, parsed)
@@ -99,7 +99,7 @@ def test_synthetic_goals_cross_all_options(world: World) -> None:
     assert [goal.goal_options for goal in legacy] == [goal.goal_options for goal in goals]
 
 
-def test_human_goals(world: World) -> None:
+def test_human_goals(world: Shop) -> None:
     entries = [
         {"instruction": text, "instruction_attributes": wanted, "instruction_options": ["x"]}
         for text, wanted in (("a lamp.", ["soft"]), ("skipped", []))
@@ -109,7 +109,7 @@ def test_human_goals(world: World) -> None:
     assert goals[0].instruction_text.startswith("a lamp, and price lower than ")
 
 
-def test_generated_goals_are_few_distinct_solvable_and_stable(world: World) -> None:
+def test_generated_goals_are_few_distinct_solvable_and_stable(world: Shop) -> None:
     item = world.products["B000000002"]
     entry = Instruction.parse(INSTRUCTIONS[item.asin])
 
@@ -131,7 +131,7 @@ def test_bounds_are_above_the_price(price: float, key: int) -> None:
     assert bound is None or (price < bound <= price + 40.0 + 1e-9 and bound % 10 == 0)
 
 
-def test_goals_survive_json(world: World) -> None:
+def test_goals_survive_json(world: Shop) -> None:
     for goal in world.goals[:5]:
         assert Goal.from_content(json.loads(json.dumps(goal.to_content()))) == goal
 

@@ -15,7 +15,7 @@ import pytest
 
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.env import WebShopEnv
-from agentgym.envs.webshop.generator import DIFFICULTIES, Catalogue, generate
+from agentgym.envs.webshop.generator import DIFFICULTIES, GeneratedShop, generate
 from agentgym.envs.webshop.generator.write import write
 from agentgym.envs.webshop.pools import GeneratedPool, ListedPool, to_goal
 from agentgym.envs.webshop.tasks import ShopTasks, generated_tasks, listed_tasks
@@ -254,7 +254,7 @@ def test_plan_lengths_are_asked_for_once() -> None:
 
 
 def test_copies_are_equal() -> None:
-    shop: Catalogue = generate(50, "easy", 0)
+    shop: GeneratedShop = generate(50, "easy", 0)
     tasks = generated_tasks(shop)
     expected = tasks.task("train", 3)
     for other in (copy.deepcopy(tasks), pickle.loads(pickle.dumps(tasks))):

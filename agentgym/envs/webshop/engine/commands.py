@@ -10,8 +10,7 @@ import re
 from typing import NamedTuple
 
 from agentgym.actions import ActionSpec, parse
-from agentgym.envs.webshop.engine import session as e
-from agentgym.envs.webshop.engine.session import Session
+from agentgym.envs.webshop.engine.session import INDEX, NEXT, RESULTS, Session
 
 UNREADABLE = "invalid: write search[words] or click[name]"
 """Answer to a text that holds no command."""
@@ -114,8 +113,8 @@ def refusal(session: Session, name: str) -> str:
         name: What was to be clicked.
     """
     kind = session.state.page
-    if kind == e.INDEX:
+    if kind == INDEX:
         return "invalid: search first"
-    if name == e.NEXT and kind == e.RESULTS:
+    if name == NEXT and kind == RESULTS:
         return "invalid: no more results"
     return f"invalid: no {name[:64]} here"

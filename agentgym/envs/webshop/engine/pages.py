@@ -99,7 +99,7 @@ def _results(session: Session) -> list[Part]:
     if number > 1:
         shown.append((BUTTON, "< Prev"))
     shown.append((BUTTON, "Next >"))
-    products = session.world.products
+    products = session.shop.products
     for asin in session.hits():
         item = products[asin]
         shown += ((LINK, asin), (TITLE, item.title), (PRICE, item.price_tag))

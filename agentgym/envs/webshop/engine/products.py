@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from agentgym.envs.webshop.official.schema import Entry, Origins, listed
+from agentgym.envs.webshop.official.schema import NAMES, Entry, listed
 from agentgym.outcome import well_formed
 
 LONGEST_ASIN = 10
@@ -178,7 +178,7 @@ def unit_interval(*key: object) -> float:
 
 
 def usable(
-    items: Iterable[Any], origin: str = Origins().items
+    items: Iterable[Any], origin: str = NAMES.items
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the items that the original keeps: a fit asin, and the first of its kind.
 

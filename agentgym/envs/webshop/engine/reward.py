@@ -20,10 +20,21 @@ from typing import Any
 
 from rapidfuzz.fuzz import token_set_ratio
 
-from agentgym.envs.webshop.engine.colours import COLOURS
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.products import Product, category_levels
 
+_COLOURS = """
+alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown
+burgundy camel camo caramel champagne charcoal cheetah chestnut chocolate christmas coffee
+cognac copper coral cranberry cream crystal dark denim eggplant elephant espresso fuchsia gold
+granite grape graphite grass gray green grey heather indigo ivory ivy khaki lavender lemon
+leopard light lilac lime magenta maroon mauve merlot midnight mint mocha multicolor mushroom
+mustard natural navy nude olive orange peach pewter pink plum purple rainbow red rose royal rust
+sand sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger
+turquoise violet walnut wheat white wine yellow
+"""
+COLOURS = tuple(_COLOURS.split())
+"""The colour words of the original, in its order, which decides: "dark navy" is ``dark``."""
 MODES = ("official", "strict", "sparse")
 MATCH = 85
 """A fuzzy match must score above this, out of 100."""

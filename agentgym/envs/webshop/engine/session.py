@@ -1,4 +1,4 @@
-"""The shop as a state machine: which page is open, what can be clicked, and where a click leads."""
+"""A visit as a state machine: which page is open, what can be clicked, where a click leads."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.index import World
 from agentgym.envs.webshop.engine.products import Product
 from agentgym.envs.webshop.engine.reward import RewardDetails
+from agentgym.envs.webshop.engine.shop import Shop
 
 INDEX, RESULTS, ITEM, SUB, DONE = "index", "results", "item", "sub", "done"
 SUB_PAGES = ("description", "features", "reviews")
@@ -35,21 +35,21 @@ class State(NamedTuple):
 
 
 class Session:
-    """One shopper in a world that all sessions share.
+    """One shopper in a shop that all sessions share.
 
     Args:
-        world: The shop.
+        shop: The shop.
         goal: What the shopper looks for.
         page_size: Products on a results page.
         reward: Reward mode, ``"official"`` or ``"strict"``.
     """
 
-    __slots__ = ("_reward", "details", "goal", "page_size", "state", "world")
+    __slots__ = ("_reward", "details", "goal", "page_size", "shop", "state")
 
     def __init__(
-        self, world: World, goal: Goal, page_size: int = 10, reward: str = "official"
+        self, shop: Shop, goal: Goal, page_size: int = 10, reward: str = "official"
     ) -> None:
-        self.world = world
+        self.shop = shop
         self.goal = goal
         self.page_size = page_size
         self._reward = reward
@@ -61,7 +61,7 @@ class Session:
         """The open product; only on item, sub and done pages."""
         asin = self.state.asin
         assert asin is not None, "no product is open"
-        return self.world.products[asin]
+        return self.shop.products[asin]
 
     @property
     def options(self) -> dict[str, str]:
@@ -70,7 +70,7 @@ class Session:
 
     def found(self) -> Sequence[str]:
         """Return the asins that the present search finds, best first."""
-        return self.world.search(self.state.query or "")
+        return self.shop.search(self.state.query or "")
 
     def hits(self) -> Sequence[str]:
         """Return the asins on the present results page."""
@@ -128,7 +128,7 @@ class Session:
         """Return the reward that buying the open product now would give; None if none is open."""
         if self.state.asin is None:
             return None
-        return self.world.reward(self.product, self.goal, self.options, self._reward)
+        return self.shop.reward(self.product, self.goal, self.options, self._reward)
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return the state as a plain tuple."""

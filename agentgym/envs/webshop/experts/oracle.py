@@ -1,4 +1,4 @@
-"""The expert: it knows the target, and finishes from any state in as few actions as it can.
+"""The oracle: it knows the target, and finishes from any state in as few actions as it can.
 
 The plan searches for the target's title, turns pages up to it, opens it, chooses the asked options
 and buys. From a deviation it continues whichever way is shorter: on from where it is, or by a new
@@ -7,16 +7,24 @@ search. Every name it clicks is one that :meth:`Session.click` takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from agentgym.caching import BoundedCache
-from agentgym.envs.webshop.engine import session as e
 from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.index import World
 from agentgym.envs.webshop.engine.products import Product
 from agentgym.envs.webshop.engine.reward import fuzzy, plain_colour
-from agentgym.envs.webshop.engine.session import Session, State
+from agentgym.envs.webshop.engine.session import (
+    BUY,
+    DONE,
+    ITEM,
+    NEXT,
+    PREVIOUS,
+    RESULTS,
+    SUB,
+    Session,
+    State,
+)
+from agentgym.envs.webshop.engine.shop import Shop
 
 CACHED_CHOICES = 8192
 
@@ -32,109 +40,102 @@ class Step(NamedTuple):
     """The query, or the name to click."""
 
 
-class Expert:
-    """Plans for the goals of one world.
+class OracleExpert:
+    """Plans for the goals of one shop.
 
     Args:
-        world: The shop.
+        shop: The shop.
     """
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, shop: Shop) -> None:
+        self._shop = shop
         self._choices: BoundedCache[tuple[str, str], tuple[tuple[str, str], ...]] = BoundedCache(
             CACHED_CHOICES
         )
 
     def step(self, session: Session) -> Step | None:
-        """Return the next step of the shortest continuation.
+        """Return the next step of the shortest way to the purchase.
 
-        Args:
-            session: A session in any state.
-
-        Returns:
-            The step; None after the purchase, or if no search finds the target.
+        It is None after the purchase, or if no search finds the target. Of ways as short as each
+        other, the one that goes on from the open page is taken.
         """
-        if session.state.page == e.DONE:
+        goal, state, size = session.goal, session.state, session.page_size
+        if state.page == DONE:
             return None
-        return min(self._ways(session), key=lambda step: step.turns, default=None)
+        on = None
+        if state.page in (ITEM, SUB):
+            on = self._from_page(goal, state, size)
+            if on is not None and state.page == SUB:
+                on = Step(1 + on.turns, "click", PREVIOUS)
+        elif state.page == RESULTS:
+            on = self._from_results(goal, state, size)
+        anew = self._search(goal, size)
+        if on is None or (anew is not None and anew.turns < on.turns):
+            return anew
+        return on
 
     def turns(self, goal: Goal, page_size: int) -> int | None:
         """Return the length of the plan from the start, or None if there is none."""
-        plan = self._world.plan(goal.asin)
-        if plan is None:
-            return None
-        return 3 + plan[1] // page_size + len(self.choices(goal))
+        step = self._search(goal, page_size)
+        return None if step is None else step.turns
+
+    def thought(self, session: Session) -> str:
+        """Say what is compared on the open page; nothing, where the expert keeps silent."""
+        return ""
 
     def choices(self, goal: Goal) -> tuple[tuple[str, str], ...]:
         """Return the (group, value) pairs to click on the target, in shown order."""
         key = (goal.asin, goal.instruction_text)
         found = self._choices.get(key)
         if found is None:
-            product = self._world.products[goal.asin]
+            product = self._shop.products[goal.asin]
             found = self._choices.put(key, choose(product, goal))
         return found
 
-    def _ways(self, session: Session) -> Iterator[Step]:
-        """Yield the ways on from a state, the one that stays closest first."""
-        goal, state, size = session.goal, session.state, session.page_size
-        missing = self._missing(goal, state)
-        if state.page == e.SUB:
-            on = self._from_item(goal, state, size, missing)
-            if on is not None:
-                yield Step(1 + on.turns, "click", e.PREVIOUS)
-        elif state.page == e.ITEM:
-            on = self._from_item(goal, state, size, missing)
-            if on is not None:
-                yield on
-        elif state.page == e.RESULTS:
-            on = self._from_results(goal, state, size)
-            if on is not None:
-                yield on
-        plan = self._world.plan(goal.asin)
-        if plan is not None:
-            query, rank = plan
-            yield Step(3 + rank // size + len(self.choices(goal)), "search", query)
+    def _search(self, goal: Goal, size: int) -> Step | None:
+        """Begin with a search."""
+        plan = self._shop.plan(goal.asin)
+        if plan is None:
+            return None
+        query, rank = plan
+        return Step(3 + rank // size + len(self.choices(goal)), "search", query)
 
-    def _from_item(self, goal: Goal, state: State, size: int, missing: list[str]) -> Step | None:
+    def _from_page(self, goal: Goal, state: State, size: int) -> Step | None:
         """Continue on an item page: choose and buy, or go back to the results."""
         if state.asin == goal.asin:
-            return Step(1 + len(missing), "click", missing[0] if missing else e.BUY)
+            return buy(state, self.choices(goal))
         on = self._from_results(goal, state, size)
-        return None if on is None else Step(1 + on.turns, "click", e.PREVIOUS)
+        return None if on is None else Step(1 + on.turns, "click", PREVIOUS)
 
     def _from_results(self, goal: Goal, state: State, size: int) -> Step | None:
         """Continue on a results page: turn pages up to the target and open it."""
-        hits = self._world.search(state.query or "")
+        hits = self._shop.search(state.query or "")
         if goal.asin not in hits:
             return None
         away = hits.index(goal.asin) // size + 1 - state.number
-        turns = abs(away) + 2 + len(self.choices(goal))
-        if away:
-            return Step(turns, "click", e.NEXT if away > 0 else e.PREVIOUS)
-        return Step(turns, "click", goal.asin.lower())
+        return Step(abs(away) + 2 + len(self.choices(goal)), "click", towards(away, goal.asin))
 
-    def _missing(self, goal: Goal, state: State) -> list[str]:
-        """List the values that are still to be clicked."""
-        if state.asin != goal.asin:
-            return []
-        chosen = dict(state.options)
-        return [value for group, value in self.choices(goal) if chosen.get(group) != value]
+
+def towards(away: int, asin: str) -> str:
+    """Return what to click for a product that is ``away`` pages of results ahead."""
+    return asin.lower() if not away else NEXT if away > 0 else PREVIOUS
+
+
+def buy(state: State, wanted: tuple[tuple[str, str], ...]) -> Step:
+    """Choose the options that are still missing on the open page, then buy."""
+    chosen = dict(state.options)
+    missing = [value for group, value in wanted if chosen.get(group) != value]
+    return Step(1 + len(missing), "click", missing[0] if missing else BUY)
 
 
 def choose(product: Product, goal: Goal) -> tuple[tuple[str, str], ...]:
     """Decide which options of a product meet a goal.
 
-    Args:
-        product: The target.
-        goal: Its goal.
-
     Returns:
         (group, value) pairs, one per group at most, as clicks would set them.
     """
-    asked = goal.goal_options
-    values = asked.values() if isinstance(asked, Mapping) else asked
     chosen: dict[str, str] = {}
-    for wanted in values:
+    for wanted in goal.option_values:
         value = _offered(product, wanted)
         if value is not None and value in product.choosable:
             chosen.setdefault(product.group_of[value], value)

@@ -25,6 +25,10 @@ class Origins(NamedTuple):
         return f"{asin!r} in {self.instructions}"
 
 
+NAMES = Origins()
+"""The official names of the files."""
+
+
 class Entry:
     """One object of an official file.
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from agentgym.actions import GRAMMARS
 from agentgym.envs.webshop.engine import commands
 from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.index import World, official_goals
+from agentgym.envs.webshop.engine.shop import Shop, official_goals
 from agentgym.envs.webshop.env import WebShopEnv
-from agentgym.envs.webshop.shop import OBSERVATION_MODES
+from agentgym.envs.webshop.shared_shop import OBSERVATION_MODES
 from agentgym.envs.webshop.tasks import listed_tasks
 from agentgym.tasks import Task, TaskList
 from tests.envs.webshop.conftest import INSTRUCTIONS, make_item, shared_data
@@ -48,7 +48,7 @@ ODD = ["8.4 ounce  |  250 ml", "8.4 ounce | 250 ml", " | x", "cm\u00a0(25.5\u203
 def odd_shop(values: list[str], **kwargs: Any) -> WebShopEnv:
     """Make a shop of one product that offers these values."""
     group = [{"value": value} for value in values]
-    world = World.build(
+    world = Shop.build(
         [make_item(0, customization_options={"Color": group})],
         INSTRUCTIONS, lambda item: ("shoes",), goals=official_goals(INSTRUCTIONS, None),
     )  # fmt: skip
@@ -106,7 +106,7 @@ def test_any_values_can_be_clicked_in_every_grammar(
 
 
 @cache
-def official() -> World:
+def official() -> Shop:
     return WebShopEnv(data_dir=shared_data("webshop") / "catalogue").world
 
 

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.envs.webshop.engine import commands
-from agentgym.envs.webshop.engine.index import World
+from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.tasks import listed_tasks
 
 
 @pytest.fixture
-def env(world: World) -> WebShopEnv:
+def env(world: Shop) -> WebShopEnv:
     tasks = listed_tasks("tiny", world.goals)
     made = WebShopEnv(world=world, tasks=tasks, observation_mode="compact", max_turns=50)
     asin = "B000000002"

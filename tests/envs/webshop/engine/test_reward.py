@@ -7,25 +7,25 @@ from dataclasses import replace
 import pytest
 
 from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.index import World
+from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.engine.reward import fuzzy, match, plain_colour, score
 
 
 @pytest.fixture
-def goal(world: World) -> Goal:
+def goal(world: Shop) -> Goal:
     return next(
         goal for goal in world.goals
         if goal.asin == "B000000002" and goal.goal_options == {"color": "navy", "size": "small"}
     )  # fmt: skip
 
 
-def test_the_target_as_asked_scores_one(world: World, goal: Goal) -> None:
+def test_the_target_as_asked_scores_one(world: Shop, goal: Goal) -> None:
     item = world.products[goal.asin]
     details = world.reward(item, goal, {"color": "navy", "size": "small"})
     assert details.reward == 1.0 and details.as_dict()["w_option"] == 0.5
 
 
-def test_parts_add_up(world: World, goal: Goal) -> None:
+def test_parts_add_up(world: Shop, goal: Goal) -> None:
     item = world.products[goal.asin]
     assert world.reward(item, goal, {}).reward == 2 / 4
     assert world.reward(item, goal, {"size": "small"}).reward == 3 / 4
@@ -34,7 +34,7 @@ def test_parts_add_up(world: World, goal: Goal) -> None:
     assert world.reward(item, without, {}).as_dict()["r_option"] is None
 
 
-def test_the_kind_of_product_is_a_factor(world: World, goal: Goal) -> None:
+def test_the_kind_of_product_is_a_factor(world: Shop, goal: Goal) -> None:
     lamp, shoe = world.products["B000000001"], world.products[goal.asin]
     parts = match(lamp, goal, shoe.nouns)
     assert parts.category_match and not parts.query_match
@@ -55,7 +55,7 @@ def test_colour_words_replace_values_but_not_pairs() -> None:
     assert plain_colour("plain") == "plain"
 
 
-def test_official_and_strict_options_differ(world: World, goal: Goal) -> None:
+def test_official_and_strict_options_differ(world: Shop, goal: Goal) -> None:
     item = world.products[goal.asin]
     parts = world.match(item, goal)
     swapped = {"size": "navy", "color": "small"}

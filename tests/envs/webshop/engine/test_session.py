@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.webshop.engine import compact, pages
-from agentgym.envs.webshop.engine.index import World
+from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.engine.session import Session
 from agentgym.envs.webshop.experts.oracle import Expert
 
 
-def session(world: World, number: int = 0, page_size: int = 10) -> Session:
+def session(world: Shop, number: int = 0, page_size: int = 10) -> Session:
     return Session(world, world.goals[number], page_size)
 
 
-def test_the_way_through_the_shop(world: World) -> None:
+def test_the_way_through_the_shop(world: Shop) -> None:
     shopper = session(world)
     assert shopper.clickables() == ["search"] and not shopper.click("search")
     shopper.search("running shoes")
@@ -40,7 +40,7 @@ def test_the_way_through_the_shop(world: World) -> None:
     assert shopper.state.page == "results"
 
 
-def test_back_to_search_forgets(world: World) -> None:
+def test_back_to_search_forgets(world: Shop) -> None:
     shopper = session(world)
     shopper.search("lamps")
     shopper.click(shopper.hits()[0].lower())
@@ -48,7 +48,7 @@ def test_back_to_search_forgets(world: World) -> None:
     assert shopper.state == type(shopper.state)()
 
 
-def test_texts_of_the_pages(world: World) -> None:
+def test_texts_of_the_pages(world: Shop) -> None:
     shopper = session(world)
     wanted = shopper.goal.instruction_text
     assert pages.text(pages.parts(shopper)) == (
@@ -75,7 +75,7 @@ def test_texts_of_the_pages(world: World) -> None:
     assert score in pages.text(pages.parts(shopper, show_score=True))
 
 
-def test_visited_products_are_marked(world: World) -> None:
+def test_visited_products_are_marked(world: Shop) -> None:
     shopper = session(world)
     shopper.search("lamps")
     asin = shopper.hits()[0]
@@ -98,7 +98,7 @@ MOVES = st.lists(
 @settings(max_examples=80, deadline=None)
 @given(MOVES, st.integers(0, 30), st.sampled_from([1, 4, 10]))
 def test_any_walk_keeps_the_promises(
-    world: World, moves: list[int | str], number: int, page_size: int
+    world: Shop, moves: list[int | str], number: int, page_size: int
 ) -> None:
     shopper, expert = session(world, number, page_size), Expert(world)
     for move in moves:
@@ -137,7 +137,7 @@ def test_any_walk_keeps_the_promises(
 @settings(max_examples=60, deadline=None)
 @given(MOVES, st.integers(0, 30))
 def test_short_names_resolve_to_what_they_stand_for(
-    world: World, moves: list[int | str], number: int
+    world: Shop, moves: list[int | str], number: int
 ) -> None:
     shopper = session(world, number, 4)
     for move in moves:

@@ -1,8 +1,8 @@
-"""The world: everything that shoppers share, and nothing that they change."""
+"""The shop: everything that shoppers share, and nothing that they change."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,53 +11,49 @@ import numpy as np
 import numpy.typing as npt
 
 from agentgym.caching import BoundedCache
-from agentgym.envs.webshop.engine import goals as goal_makers
-from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.goals import Goal, GoalMaker
+from agentgym.envs.webshop.engine.nouns import NounsOf
 from agentgym.envs.webshop.engine.products import Instruction, Product, parse_product, usable
 from agentgym.envs.webshop.engine.reward import Match, RewardDetails, match, score
-from agentgym.envs.webshop.official.schema import Entry, Origins
-from agentgym.envs.webshop.store import (
-    Products,
-    Records,
-    open_goals,
-    pack_goals,
+from agentgym.envs.webshop.engine.storage import (
+    PackedRecords,
+    ProductTable,
+    StoredGoals,
     typed_array,
 )
+from agentgym.envs.webshop.official.schema import NAMES, Entry, Origins
 from agentgym.retrieval import BM25Index
 
 HITS = 50
 """Most products that a search finds."""
 LONGEST_QUERY = 2048
 PRECOMPUTED_PLANS = 5000
-"""Up to this many products the expert's searches are worked out when the world is built."""
+"""Up to this many products the expert's searches are worked out when the shop is built."""
 CACHED_SEARCHES = 16384
 CACHED_MATCHES = 32768
 _UNREACHABLE = -1
-_UNNAMED = Origins()
 _NO_SIGNS = str.maketrans("[]<", "   ")
 
-NounsOf = Callable[[Mapping[str, Any]], Sequence[str]]
 
-
-class World:
+class Shop:
     """An immutable shop: products, search engine, and caches that only save time.
 
     Args:
         products: The products.
-        index: Search engine over :meth:`Product.document`, with asins as ids.
+        engine: Search engine over :meth:`Product.document`, with asins as ids.
         goals: Goals that belong to the shop, in their given order.
         plans: For each product, the query variant and the rank that lead to it [products, 2].
     """
 
     def __init__(
         self,
-        products: Products,
-        index: BM25Index,
+        products: ProductTable,
+        engine: BM25Index,
         goals: Sequence[Goal] = (),
         plans: npt.NDArray[np.int16] | None = None,
     ) -> None:
         self.products = products
-        self.index = index
+        self.engine = engine
         self.goals = goals
         self._plans = plans
         self._searches: BoundedCache[str, tuple[str, ...]] = BoundedCache(CACHED_SEARCHES)
@@ -74,21 +70,21 @@ class World:
         nouns: NounsOf,
         *,
         prices: Mapping[str, float] | None = None,
-        goals: Sequence[Goal] | Callable[[Sequence[Product]], Iterable[Goal]] = (),
-        origins: Origins = _UNNAMED,
-    ) -> World:
-        """Make a world from data in the official schema.
+        goals: GoalMaker | None = None,
+        origins: Origins = NAMES,
+    ) -> Shop:
+        """Make a shop from data in the official schema.
 
         Args:
             items: The items file.
             instructions: The ``items_ins`` file.
             nouns: Gives the nouns of an item.
             prices: Price that counts, by asin; drawn from the asin where left out.
-            goals: Goals to keep, or a function that makes them of the products.
+            goals: Makes the goals to keep of the products; none are kept if left out.
             origins: Names of the files, for error messages.
 
         Returns:
-            The world, in memory.
+            The shop, in memory.
 
         Raises:
             DataError: An item or instruction does not follow the official schema; the message
@@ -112,20 +108,14 @@ class World:
                 documents.append(product.document())
                 yield product.to_record()
 
-        packed = Records.pack(records())
-        products = Products(packed, asins)
-        world = cls(products, BM25Index.build(documents, asins))
-        made = goals(products.items) if callable(goals) else goals
-        if callable(goals):
-            made = open_goals(pack_goals(made, products.row), products)
-        world.goals = made if isinstance(made, Sequence) else list(made)
+        packed = PackedRecords.pack(records())  # which fills asins and documents
+        products = ProductTable(packed, asins)
+        shop = cls(products, BM25Index.build(documents, asins))
+        if goals is not None:
+            shop.goals = StoredGoals.pack(goals(products.values()), products)
         if len(asins) <= PRECOMPUTED_PLANS:
-            world._plans = world._all_plans()
-        return world
-
-    def with_goals(self, goals: Sequence[Goal]) -> World:
-        """Return the same shop with other goals."""
-        return World(self.products, self.index, goals, self._plans)
+            shop._plans = shop._all_plans()
+        return shop
 
     # -- what shoppers ask ----------------------------------------------------------------------
 
@@ -133,7 +123,7 @@ class World:
         """Return the asins that a query finds, best first, at most ``HITS``."""
         found = self._searches.get(query)
         if found is None:
-            found = self._searches.put(query, tuple(self.index.search(query, HITS)[0]))
+            found = self._searches.put(query, tuple(self.engine.search(query, HITS)[0]))
         return found
 
     def match(self, item: Product, goal: Goal) -> Match:
@@ -177,29 +167,29 @@ class World:
     # -- storage --------------------------------------------------------------------------------
 
     def save(self, folder: Path) -> None:
-        """Write the world to a folder, for :meth:`open`; its files have names of their own."""
-        self.index.save(folder)
-        self.products.items.records.save(folder, "products")
-        pack_goals(self.goals, self.products.row).save(folder, "goals")
+        """Write the shop to a folder, for :meth:`open`; its files have names of their own."""
+        self.engine.save(folder)
+        self.products.records.save(folder, "products")
+        StoredGoals.pack(self.goals, self.products).records.save(folder, "goals")
         if self._plans is not None:
             np.save(folder / "plans.npy", self._plans)
 
     @classmethod
-    def open(cls, folder: Path) -> World:
-        """Map a saved world.
+    def open(cls, folder: Path) -> Shop:
+        """Map a saved shop.
 
         Raises:
-            DataError: The folder holds no whole world.
+            DataError: The folder holds no whole shop.
         """
-        index = BM25Index.open(folder)
-        products = Products(Records.open(folder, "products"), index.ids)
-        goals = open_goals(Records.open(folder, "goals"), products)
+        engine = BM25Index.open(folder)
+        products = ProductTable(PackedRecords.open(folder, "products"), engine.ids)
+        goals = StoredGoals(PackedRecords.open(folder, "goals"), products)
         path = folder / "plans.npy"
         plans = typed_array(path, np.int16, (len(products), 2)) if path.exists() else None
-        return cls(products, index, goals, plans)
+        return cls(products, engine, goals, plans)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> World:
-        """Copies of an environment share the world."""
+    def __deepcopy__(self, memo: dict[int, Any]) -> Shop:
+        """Copies of an environment share the shop."""
         return self
 
     # -- parts ----------------------------------------------------------------------------------
@@ -213,7 +203,7 @@ class World:
         """Return the first query variant that finds a product, and its rank."""
         best = (0, _UNREACHABLE)
         for variant, query in enumerate(self._queries(asin)):
-            found = self.index.search(query, HITS)[0]
+            found = self.engine.search(query, HITS)[0]
             if asin in found:
                 rank = found.index(asin)
                 if rank < 10:
@@ -233,31 +223,3 @@ def plain_query(text: str) -> str:
     On one line, bounded, without brackets, and without the sign that begins a tag.
     """
     return " ".join(text.lower().translate(_NO_SIGNS).split())[:LONGEST_QUERY].strip()
-
-
-def official_goals(
-    instructions: Mapping[str, Any],
-    human: Mapping[str, Any] | None,
-    origins: Origins = _UNNAMED,
-) -> Callable[[Sequence[Product]], list[Goal]]:
-    """Return a maker of the original's goals, in the original's order.
-
-    Args:
-        instructions: The ``items_ins`` file.
-        human: The ``items_human_ins`` file for human goals; None for synthetic ones.
-        origins: Names of the files, for error messages.
-    """
-
-    def make(products: Sequence[Product]) -> list[Goal]:
-        if human is not None:
-            found = goal_makers.human_goals(products, human, origin=origins.human)
-            return goal_makers.shuffled(found)
-        parsed = {
-            item.asin: Instruction.parse(
-                instructions.get(item.asin), origins.instruction(item.asin)
-            )
-            for item in products
-        }
-        return goal_makers.shuffled(goal_makers.synthetic_goals(products, parsed))
-
-    return make
