@@ -27,8 +27,8 @@ from provenance import to_json
 
 import agentgym  # noqa: F401  (registers the ids)
 from agentgym.envs.webshop.engine import nouns
-from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.shop import Shop, official_goals
+from agentgym.envs.webshop.engine.goals import Goal, official_goals
+from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.official import files as official
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
 from agentgym.retrieval import tokenize
@@ -107,7 +107,7 @@ def find_nouns(catalogue: Path, folder: Path, pack: Path, asins: set[str]) -> tu
             continue
         if asins & table.table.keys():
             return table, str(path)
-    return nouns.of_item(nouns.BUILTIN), nouns.BUILTIN
+    return nouns.nouns_of(nouns.BUILTIN), nouns.BUILTIN
 
 
 class Replay:
@@ -217,7 +217,7 @@ def goals_differ(catalogue: Path, world: Shop, recorded: list[Goal]) -> int | No
     if by_people and files.human is None:
         return None
     human = official.read_human(files) if by_people else None
-    ours = official_goals(official.read_instructions(files), human)(world.products.items)
+    ours = official_goals(official.read_instructions(files), human)(world.products.values())
     if len(ours) != len(recorded):
         return max(len(ours), len(recorded))
     return sum(content(a) != content(b) for a, b in zip(ours, recorded, strict=True))
@@ -241,7 +241,7 @@ def rankings(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
         query = record.get("q", record.get("query", ""))
         hits = record.get("hits", record.get("ranking", []))
         theirs = [hit if isinstance(hit, str) else hit[0] for hit in hits][:50]
-        mine = world.index.search(query, 50)[0] if query else []
+        mine = world.engine.search(query, 50)[0] if query else []
         total += 1
         at_10 += mine[:10] == theirs[:10]
         overlap += len(set(mine) & set(theirs))
@@ -258,7 +258,7 @@ def tokens(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
         missing.append("*tokens*.json")
         return {}
     streams, products = official.load_json(paths[0]), world.products
-    pairs = list(zip(products.items, streams, strict=False))
+    pairs = list(zip(products.values(), streams, strict=False))
     if isinstance(streams, dict):
         pairs = [(products[asin], stream) for asin, stream in streams.items() if asin in products]
     wrong = [item.asin for item, stream in pairs if tokenize(item.document()) != stream]

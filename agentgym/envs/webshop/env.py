@@ -19,9 +19,9 @@ from agentgym.envs.webshop.engine.shop import Shop, plain_query
 from agentgym.envs.webshop.generator import GeneratorConfig
 from agentgym.envs.webshop.shared_shop import (
     OBSERVATION_MODES,
-    ExpertConfig,
     SharedShop,
     ShopConfig,
+    VisitConfig,
     open_shop,
     page_size,
 )
@@ -121,11 +121,9 @@ class WebShopEnv(TextEnv):
         **kwargs: Any,
     ) -> None:
         self.observation_mode = choice("observation_mode", observation_mode, OBSERVATION_MODES)
-        self.page_size = page_size(observation_mode, results_per_page)
-        self.reward_mode = reward
+        size_of_page = page_size(observation_mode, results_per_page)
+        self.visit = VisitConfig(size_of_page, expert, highlights, reward)
         self.show_score = flag("show_score", show_score)
-        self.highlights = highlights
-        self._expert_config = ExpertConfig(self.page_size, expert, highlights, reward)
         if expert == "thinking" and (observation_mode, kwargs.get("grammar")) not in THINKING:
             raise ConfigurationError(
                 "expected expert='thinking' only with observation_mode='compact' and the native "
@@ -140,13 +138,13 @@ class WebShopEnv(TextEnv):
         if world is not None and tasks is not None:
             _given("world", world, Shop)
             _given("tasks", tasks, TaskSet)
-            self._shared = SharedShop(world, tasks, self._expert_config.make(world))
+            self._shared = SharedShop(world, tasks, self.visit.expert_for(world))
         else:
             config = ShopConfig(
                 size, difficulty, catalogue_seed, data_dir, num_products, goal_mode,
                 human_goals, goals_per_product, split_mode, nouns,
             )  # fmt: skip
-            self._shared = open_shop(config, self._expert_config)
+            self._shared = open_shop(config, self.visit)
         self._session: Session | None = None
         super().__init__(self._shared.tasks, max_turns=max_turns, **kwargs)
         self._original = observation_mode != "compact" and self.language.native
@@ -166,7 +164,7 @@ class WebShopEnv(TextEnv):
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
         goal = self._shared.goal(task)
-        self._session = Session(self._shared.shop, goal, self.page_size, self.reward_mode)
+        self._session = Session(self._shared.shop, goal, self.visit.page_size, self.visit.reward)
         return self._page()
 
     def _act(self, action: str) -> Outcome:
@@ -233,7 +231,7 @@ class WebShopEnv(TextEnv):
 
     def _restore(self, state: Any) -> None:
         session = Session(
-            self._shared.shop, self._shared.goal(self.task), self.page_size, self.reward_mode
+            self._shared.shop, self._shared.goal(self.task), self.visit.page_size, self.visit.reward
         )
         session.restore(state)
         self._session = session
@@ -261,7 +259,7 @@ class WebShopEnv(TextEnv):
         past_end = before == RESULTS and full == NEXT and not compact.more(session)
         if full is None or past_end or not session.click(full):
             return self._refused(commands.refusal(session, line(name) if full is None else full))
-        return self._outcome(compact.answer(session, before, full, self.highlights))
+        return self._outcome(compact.answer(session, before, full, self.visit.highlights))
 
     def _refused(self, reason: str) -> Outcome:
         """Answer an action that changes nothing, with the page where the original shows it."""
@@ -280,7 +278,7 @@ class WebShopEnv(TextEnv):
         success = details.reward == 1.0
         return Outcome(
             observation,
-            reward=float(success) if self.reward_mode == "sparse" else details.reward,
+            reward=float(success) if self.visit.reward == "sparse" else details.reward,
             terminated=True,
             success=success,
             score=details.reward,
@@ -290,7 +288,7 @@ class WebShopEnv(TextEnv):
     def _page(self) -> str:
         session = self.session
         if self.observation_mode == "compact":
-            return compact.page(session, self.highlights)
+            return compact.page(session, self.visit.highlights)
         shown = pages.parts(session, show_score=self.show_score)
         if self.observation_mode == "text":
             return pages.text(shown)
@@ -311,7 +309,7 @@ class WebShopEnv(TextEnv):
         session_state = state.pop("session_state")
         self.__dict__.update(state)
         if isinstance(self._shared, ShopConfig):
-            self._shared = open_shop(self._shared, self._expert_config)
+            self._shared = open_shop(self._shared, self.visit)
             self.tasks = self._shared.tasks
         self._session = None
         if session_state is not None:

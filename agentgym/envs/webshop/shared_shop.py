@@ -131,8 +131,8 @@ class ShopConfig:
 
 
 @dataclass(frozen=True)
-class ExpertConfig:
-    """Everything that decides an expert's plans in a shop."""
+class VisitConfig:
+    """How the shop is visited, as far as an expert's plans depend on it."""
 
     page_size: int = OFFICIAL_PAGE
     """Products on a results page."""
@@ -154,7 +154,7 @@ class ExpertConfig:
         flag("highlights", self.highlights)
         choice("reward", self.reward, MODES)
 
-    def make(self, shop: Shop) -> OracleExpert:
+    def expert_for(self, shop: Shop) -> OracleExpert:
         """Return the expert of a shop."""
         if self.expert == "target":
             return OracleExpert(shop)
@@ -189,10 +189,10 @@ class SharedShop:
 
 _lock = threading.RLock()
 _shops: dict[ShopConfig, Shop] = {}
-_shared: dict[tuple[ShopConfig, ExpertConfig], SharedShop] = {}
+_shared: dict[tuple[ShopConfig, VisitConfig], SharedShop] = {}
 
 
-def open_shop(config: ShopConfig, expert: ExpertConfig) -> SharedShop:
+def open_shop(config: ShopConfig, visit: VisitConfig) -> SharedShop:
     """Return this process's shop of a configuration, made on first use.
 
     Raises:
@@ -200,9 +200,9 @@ def open_shop(config: ShopConfig, expert: ExpertConfig) -> SharedShop:
         DataError: The official files are missing or damaged.
     """
     with _lock:
-        shared = _shared.get((config, expert))
+        shared = _shared.get((config, visit))
         if shared is None:
-            shared = _shared[config, expert] = _make(config, expert)
+            shared = _shared[config, visit] = _make(config, visit)
         return shared
 
 
@@ -224,7 +224,7 @@ def page_size(mode: str, size: int | None) -> int:
     return whole("results_per_page", size, 1, HITS)
 
 
-def _make(config: ShopConfig, expert_config: ExpertConfig) -> SharedShop:
+def _make(config: ShopConfig, visit: VisitConfig) -> SharedShop:
     generated = None
     if config.data_dir is None:
         generated = generate(config.size, config.difficulty, config.seed)
@@ -232,8 +232,8 @@ def _make(config: ShopConfig, expert_config: ExpertConfig) -> SharedShop:
     if shop is None:
         shop = _from_files(config) if generated is None else _from_generator(config, generated)
         _shops[config] = shop
-    expert = expert_config.make(shop)
-    plan_length = partial(expert.turns, page_size=expert_config.page_size)
+    expert = visit.expert_for(shop)
+    plan_length = partial(expert.turns, page_size=visit.page_size)
     base = f"official-{len(shop.products)}" if generated is None else generated.key
     key = config.task_key(base)
     if generated is not None and config.goal_mode == "generated":

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.webshop.engine.shop import Shop, official_goals
+from agentgym.envs.webshop.engine.goals import official_goals
 from agentgym.envs.webshop.engine.nouns import builtin
+from agentgym.envs.webshop.engine.shop import Shop
 
 
 def make_item(number: int, **changes: Any) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def world() -> Shop:
+def shop() -> Shop:
     """The tiny shop with the original's synthetic goals."""
     goals = official_goals(INSTRUCTIONS, None)
     return Shop.build(ITEMS, INSTRUCTIONS, lambda item: builtin(item["name"]), goals=goals)

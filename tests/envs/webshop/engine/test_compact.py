@@ -16,9 +16,9 @@ from agentgym.envs.webshop.tasks import listed_tasks
 
 
 @pytest.fixture
-def env(world: Shop) -> WebShopEnv:
-    tasks = listed_tasks("tiny", world.goals)
-    made = WebShopEnv(world=world, tasks=tasks, observation_mode="compact", max_turns=50)
+def env(shop: Shop) -> WebShopEnv:
+    tasks = listed_tasks("tiny", shop.goals)
+    made = WebShopEnv(world=shop, tasks=tasks, observation_mode="compact", max_turns=50)
     asin = "B000000002"
     split, index = next(
         (split, index)
