@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
 from agentgym.envs.webshop.checks import choice, flag
 from agentgym.envs.webshop.engine import commands, compact, pages
-from agentgym.envs.webshop.engine.commands import Command, line
+from agentgym.envs.webshop.engine.commands import Command, one_line
 from agentgym.envs.webshop.engine.nouns import NounSource
 from agentgym.envs.webshop.engine.session import DONE, INDEX, ITEM, NEXT, RESULTS, Session
 from agentgym.envs.webshop.engine.shop import Shop, plain_query
@@ -30,7 +31,8 @@ from agentgym.errors import ConfigurationError
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task, TaskSet
 
-THINKING = (("compact", None), ("compact", "native"))
+WORDY = (("compact", None), ("compact", "native"))
+"""Observation modes and grammars that allow words before an action."""
 
 
 class WebShopEnv(TextEnv):
@@ -38,7 +40,8 @@ class WebShopEnv(TextEnv):
 
     Args:
         size: Products of the generated shop.
-        difficulty: GeneratorConfig of the generated shop.
+        difficulty: Difficulty of the generated shop: ``easy``, ``medium``, ``hard``, or a
+            :class:`~agentgym.envs.webshop.generator.GeneratorConfig`.
         catalogue_seed: Seed of the generated shop.
         data_dir: Folder with the official files, to be used instead of a generated shop.
         num_products: Read only this many products of the official files.
@@ -121,38 +124,38 @@ class WebShopEnv(TextEnv):
         **kwargs: Any,
     ) -> None:
         self.observation_mode = choice("observation_mode", observation_mode, OBSERVATION_MODES)
-        size_of_page = page_size(observation_mode, results_per_page)
-        self.visit = VisitConfig(size_of_page, expert, highlights, reward)
+        # One value instead of four attributes: with more than 30 of them Python would no longer
+        # share the keys of the environments' dictionaries, at 1.3 kB each.
+        shown = page_size(observation_mode, results_per_page)
+        self.visit = VisitConfig(shown, expert, highlights, reward)
         self.show_score = flag("show_score", show_score)
-        if expert == "thinking" and (observation_mode, kwargs.get("grammar")) not in THINKING:
+        if expert == "thinking" and (observation_mode, kwargs.get("grammar")) not in WORDY:
             raise ConfigurationError(
                 "expected expert='thinking' only with observation_mode='compact' and the native "
                 f"grammar, which allow words before an action; got {observation_mode!r} and "
                 f"{kwargs.get('grammar')!r}"
             )
-        if (world is None) != (tasks is None):
-            raise ConfigurationError(
-                "expected world and tasks together, or neither of them; got "
-                f"world={world!r:.40}, tasks={tasks!r:.40}"
-            )
-        if world is not None and tasks is not None:
-            _given("world", world, Shop)
-            _given("tasks", tasks, TaskSet)
-            self._shared = SharedShop(world, tasks, self.visit.expert_for(world))
-        else:
+        if world is None and tasks is None:
             config = ShopConfig(
                 size, difficulty, catalogue_seed, data_dir, num_products, goal_mode,
                 human_goals, goals_per_product, split_mode, nouns,
             )  # fmt: skip
             self._shared = open_shop(config, self.visit)
+        else:
+            self._shared = SharedShop.of(world, tasks, self.visit)
         self._session: Session | None = None
         super().__init__(self._shared.tasks, max_turns=max_turns, **kwargs)
         self._original = observation_mode != "compact" and self.language.native
 
     @property
     def session(self) -> Session:
-        """The running session, for pages and tools that show the shop."""
-        assert self._session is not None, "call env.reset() first"
+        """The running session, for pages and tools that show the shop.
+
+        Raises:
+            ResetNeeded: No episode has begun.
+        """
+        if self._session is None:
+            raise ResetNeeded("expected a running session: call env.reset() first")
         return self._session
 
     @property
@@ -163,8 +166,7 @@ class WebShopEnv(TextEnv):
     # -- the contract of a family ---------------------------------------------------------------
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        goal = self._shared.goal(task)
-        self._session = Session(self._shared.shop, goal, self.visit.page_size, self.visit.reward)
+        self._session = self._new_session(task)
         return self._page()
 
     def _act(self, action: str) -> Outcome:
@@ -175,10 +177,11 @@ class WebShopEnv(TextEnv):
             self.session.search(command.argument)
             return self._outcome(self._page())
         if self.observation_mode == "compact":
-            return self._click_short(command.argument)
+            return self._click_compact(command.argument)
         name = command.argument
         if not self.language.native:
-            name = commands.spelled(self.session, name)
+            # Other grammars carry names as text in which white space may have been changed.
+            name = commands.clickable_like(self.session, name)
         if not self.session.click(name):
             return self._refused(commands.refusal(self.session, name))
         return self._outcome(self._page())
@@ -230,13 +233,14 @@ class WebShopEnv(TextEnv):
         return self.session.snapshot()
 
     def _restore(self, state: Any) -> None:
-        session = Session(
-            self._shared.shop, self._shared.goal(self.task), self.visit.page_size, self.visit.reward
-        )
-        session.restore(state)
-        self._session = session
+        self._session = self._new_session(self.task)
+        self._session.restore(state)
 
     # -- parts ----------------------------------------------------------------------------------
+
+    def _new_session(self, task: Task) -> Session:
+        shared, visit = self._shared, self.visit
+        return Session(shared.shop, shared.goal(task), visit.page_size, visit.reward)
 
     def _read(self, action: str) -> Command | None:
         """Read an action as the original does, or forgivingly where its words need not be kept."""
@@ -247,18 +251,19 @@ class WebShopEnv(TextEnv):
             found = commands.forgiving(action)
         else:
             found = commands.declared(action, self.action_specs)
-        if found is None or not commands.line(found.argument):
+        if found is None or not one_line(found.argument):
             return None
-        return found if found.name == "click" else found._replace(argument=line(found.argument))
+        return found if found.name == "click" else found._replace(argument=one_line(found.argument))
 
-    def _click_short(self, name: str) -> Outcome:
+    def _click_compact(self, name: str) -> Outcome:
         """Click what a short name of the compact mode stands for."""
         session = self.session
         before = session.state.page
         full = compact.resolve(session, name)
         past_end = before == RESULTS and full == NEXT and not compact.more(session)
         if full is None or past_end or not session.click(full):
-            return self._refused(commands.refusal(session, line(name) if full is None else full))
+            meant = one_line(name) if full is None else full
+            return self._refused(commands.refusal(session, meant))
         return self._outcome(compact.answer(session, before, full, self.visit.highlights))
 
     def _refused(self, reason: str) -> Outcome:
@@ -314,11 +319,3 @@ class WebShopEnv(TextEnv):
         self._session = None
         if session_state is not None:
             self._restore(session_state)
-
-
-def _given(name: str, value: object, kind: type) -> None:
-    """Refuse a shop or task set that is none."""
-    if not isinstance(value, kind):
-        raise ConfigurationError(
-            f"expected {name} to be a {kind.__name__}, got {type(value).__name__}: {value!r:.80}"
-        )

@@ -48,7 +48,7 @@ class ShopConfig:
     size: int = 1000
     """Products of a generated shop."""
     difficulty: str | GeneratorConfig = "medium"
-    """GeneratorConfig of a generated shop."""
+    """Difficulty of a generated shop."""
     seed: int = 0
     """Seed of a generated shop, and of goals made for official data."""
     data_dir: str | os.PathLike[str] | None = None
@@ -174,6 +174,26 @@ class SharedShop:
     config: ShopConfig | None = None
     """Where it came from; None if shop and tasks were given."""
     _goals: BoundedCache[str, Goal] = field(default_factory=lambda: BoundedCache(CACHED_GOALS))
+
+    @classmethod
+    def of(cls, shop: Shop | None, tasks: TaskSet | None, visit: VisitConfig) -> SharedShop:
+        """Put a given shop and task set together.
+
+        Raises:
+            ConfigurationError: One of them is missing, or none.
+        """
+        if shop is None or tasks is None:
+            raise ConfigurationError(
+                "expected world and tasks together, or neither of them; got "
+                f"world={shop!r:.40}, tasks={tasks!r:.40}"
+            )
+        for name, value, kind in (("world", shop, Shop), ("tasks", tasks, TaskSet)):
+            if not isinstance(value, kind):
+                raise ConfigurationError(
+                    f"expected {name} to be a {kind.__name__}, got {type(value).__name__}: "
+                    f"{value!r:.80}"
+                )
+        return cls(shop, tasks, visit.expert_for(shop))
 
     def goal(self, task: Task) -> Goal:
         """Return the goal of a task."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from agentgym.envs.webshop.engine.commands import line, spelled
+from agentgym.envs.webshop.engine.commands import clickable_like, one_line
 from agentgym.envs.webshop.engine.products import Product
 from agentgym.envs.webshop.engine.session import (
     BACK,
@@ -34,15 +34,11 @@ _SHORT = {PREVIOUS: "back", NEXT: "next"}
 def resolve(session: Session, name: str) -> str | None:
     """Turn a short name into the one that the shop knows, such as ``2`` into an asin.
 
-    Args:
-        session: The shopper.
-        name: Lower-case name out of ``click[...]``.
-
     Returns:
         The name for :meth:`Session.click`, which may not know it; None for what this page does not
         show, such as an asin.
     """
-    word = line(name)
+    word = one_line(name)
     if session.state.page == RESULTS:
         label = _LABEL.fullmatch(word)
         hits = session.hits()
@@ -52,7 +48,7 @@ def resolve(session: Session, name: str) -> str | None:
         return full if full in (BACK, PREVIOUS, NEXT) else None
     if word in _ALIASES and word not in session.clickables():
         return _ALIASES[word]
-    return spelled(session, name)
+    return clickable_like(session, name)
 
 
 def short(session: Session, name: str) -> str:
@@ -88,19 +84,14 @@ def more(session: Session) -> bool:
 
 def highlights(item: Product) -> list[str]:
     """List a product's short features that its title does not say."""
-    title = set(line(item.title).lower().split())
-    bullets = (line(bullet).lower() for bullet in item.bullets)
+    title = set(one_line(item.title).lower().split())
+    bullets = (one_line(bullet).lower() for bullet in item.bullets)
     short_ones = (b for b in bullets if 0 < len(b.split()) <= LONGEST_HIGHLIGHT)
     return [b for b in short_ones if not title.issuperset(b.split())][:MOST_HIGHLIGHTS]
 
 
 def page(session: Session, show_highlights: bool = False) -> str:
-    """Render the open page.
-
-    Args:
-        session: The shopper.
-        show_highlights: Whether a results line shows the product's highlights.
-    """
+    """Render the open page; results lines with or without the products' highlights."""
     kind = session.state.page
     if kind == RESULTS:
         return _results(session, show_highlights)
@@ -112,16 +103,13 @@ def page(session: Session, show_highlights: bool = False) -> str:
 
 
 def answer(session: Session, before: str, name: str, show_highlights: bool = False) -> str:
-    """Render what a click led to.
+    """Render what a click led to: the page, or one word where the policy has seen it already.
 
     Args:
         session: The shopper, after the click.
         before: Kind of the page on which the click was made.
         name: The full name that was clicked.
         show_highlights: Whether a results line shows the product's highlights.
-
-    Returns:
-        The page, or one word where the policy has seen the page already.
     """
     after = session.state.page
     if before == ITEM and after == RESULTS:
@@ -138,7 +126,7 @@ def _results(session: Session, show_highlights: bool) -> str:
     lines = []
     for place, asin in enumerate(session.hits(), 1):
         item = products[asin]
-        shown = [line(item.title).lower(), *(highlights(item) if show_highlights else ())]
+        shown = [one_line(item.title).lower(), *(highlights(item) if show_highlights else ())]
         lines.append(f"{', '.join(shown)} {_price(item)} #{place}")
     if more(session):
         lines.append("next")
@@ -147,7 +135,7 @@ def _results(session: Session, show_highlights: bool) -> str:
 
 def _item(session: Session) -> str:
     item = session.product
-    features = ", ".join(filter(None, (line(bullet).lower() for bullet in item.bullets)))
+    features = ", ".join(filter(None, (one_line(bullet).lower() for bullet in item.bullets)))
     lines = [features] if features else []
     lines += [f"{name}: {' | '.join(values)}" for name, values in item.options.items()]
     return "\n".join([*lines, session.goal.instruction_text])
@@ -156,7 +144,7 @@ def _item(session: Session) -> str:
 def _sub_page(session: Session) -> str:
     item, sub = session.product, session.state.sub
     shown = {"description": item.description, "features": ", ".join(item.bullets)}
-    return line(shown.get(sub or "", "")).lower() or f"no {sub}"
+    return one_line(shown.get(sub or "", "")).lower() or f"no {sub}"
 
 
 def _price(item: Product) -> str:

@@ -83,9 +83,6 @@ class Shop:
             goals: Makes the goals to keep of the products; none are kept if left out.
             origins: Names of the files, for error messages.
 
-        Returns:
-            The shop, in memory.
-
         Raises:
             DataError: An item or instruction does not follow the official schema; the message
                 names file, item and field.

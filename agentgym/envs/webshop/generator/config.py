@@ -76,9 +76,9 @@ class GeneratorConfig:
     type_paraphrased: int
     """Share of instructions that put the product's type in other words."""
     price_decoys: int
-    """Share of siblings that equal a lead but cost a little more than its bound."""
+    """Share of products that equal a lead but cost a little more than its bound."""
     option_decoys: int
-    """Share of siblings that equal a lead but lack some values, with look-alikes instead."""
+    """Share of products that equal a lead but lack some values, with look-alikes instead."""
     noise: tuple[int, int]
     """Least and most meaningless words in a title."""
     price_step: int
