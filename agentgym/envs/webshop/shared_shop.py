@@ -18,6 +18,7 @@ from agentgym.envs.webshop.engine.products import Instruction
 from agentgym.envs.webshop.engine.reward import MODES
 from agentgym.envs.webshop.engine.shop import HITS, Shop
 from agentgym.envs.webshop.engine.storage import open_or_build
+from agentgym.envs.webshop.experts.base import Expert
 from agentgym.envs.webshop.experts.careful import CarefulExpert
 from agentgym.envs.webshop.experts.oracle import OracleExpert
 from agentgym.envs.webshop.generator import GeneratedShop, GeneratorConfig, generate
@@ -154,7 +155,7 @@ class VisitConfig:
         flag("highlights", self.highlights)
         choice("reward", self.reward, MODES)
 
-    def expert_for(self, shop: Shop) -> OracleExpert:
+    def expert_for(self, shop: Shop) -> Expert:
         """Return the expert of a shop."""
         if self.expert == "target":
             return OracleExpert(shop)
@@ -169,7 +170,7 @@ class SharedShop:
     """The shop."""
     tasks: TaskSet
     """Its goals as tasks."""
-    expert: OracleExpert
+    expert: Expert
     """Plans."""
     config: ShopConfig | None = None
     """Where it came from; None if shop and tasks were given."""

@@ -22,7 +22,7 @@ import agentgym  # noqa: F401  (registers the id)
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.products import Instruction, Product, parse_product
 from agentgym.envs.webshop.engine.reward import MODES, fuzzy, match, plain_colour, score
-from agentgym.envs.webshop.experts.oracle import choose
+from agentgym.envs.webshop.experts.base import choose
 from agentgym.envs.webshop.generator import DIFFICULTIES, GeneratedShop, generate
 from agentgym.envs.webshop.generator.asins import ALPHABET, AsinCodec
 from agentgym.envs.webshop.generator.stream import Stream

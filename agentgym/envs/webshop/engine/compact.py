@@ -20,6 +20,7 @@ from agentgym.envs.webshop.engine.session import (
     PREVIOUS,
     RESULTS,
     SUB,
+    PageKind,
     Session,
 )
 
@@ -102,7 +103,7 @@ def page(session: Session, show_highlights: bool = False) -> str:
     return "bought" if kind == DONE else session.goal.instruction_text
 
 
-def answer(session: Session, before: str, name: str, show_highlights: bool = False) -> str:
+def answer(session: Session, before: PageKind, name: str, show_highlights: bool = False) -> str:
     """Render what a click led to: the page, or one word where the policy has seen it already.
 
     Args:

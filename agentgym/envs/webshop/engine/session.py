@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.products import Product
 from agentgym.envs.webshop.engine.reward import RewardDetails
 from agentgym.envs.webshop.engine.shop import Shop
 
-INDEX, RESULTS, ITEM, SUB, DONE = "index", "results", "item", "sub", "done"
+PageKind = Literal["index", "results", "item", "sub", "done"]
+INDEX: Final = "index"
+RESULTS: Final = "results"
+ITEM: Final = "item"
+SUB: Final = "sub"
+DONE: Final = "done"
 SUB_PAGES = ("description", "features", "reviews")
 BACK, PREVIOUS, NEXT, BUY, SEARCH = "back to search", "< prev", "next >", "buy now", "search"
 
@@ -18,7 +23,7 @@ BACK, PREVIOUS, NEXT, BUY, SEARCH = "back to search", "< prev", "next >", "buy n
 class State(NamedTuple):
     """Everything about a session that can change; cheap to keep, compare and restore."""
 
-    page: str = INDEX
+    page: PageKind = INDEX
     """Kind of the open page."""
     query: str | None = None
     """Words of the last search."""
@@ -99,6 +104,7 @@ class Session:
 
     def search(self, query: str) -> None:
         """Search for a lower-case query; possible on every page, also after the purchase."""
+        # The original checks neither the page nor the query.
         self.state = State(RESULTS, query, visited=self.state.visited)
 
     def click(self, name: str) -> bool:

@@ -22,7 +22,7 @@ from agentgym.envs.webshop.engine.session import (
     State,
 )
 from agentgym.envs.webshop.engine.shop import Shop, plain_query
-from agentgym.envs.webshop.experts.oracle import OracleExpert, Step, buy, choose, towards
+from agentgym.envs.webshop.experts.base import Expert, Step, buy, choose, towards
 from agentgym.retrieval import tokenize
 
 CACHED_LISTS = 8192
@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
     """Whether its page shows that it can be bought for full reward."""
 
 
-class CarefulExpert(OracleExpert):
+class CarefulExpert(Expert):
     """Plans that a shopper without hidden knowledge can follow.
 
     Args:
@@ -98,7 +98,6 @@ class CarefulExpert(OracleExpert):
         return query if plan is None else plan[0]
 
     def _from_page(self, goal: Goal, state: State, size: int) -> Step | None:
-        """Continue on an item page: choose and buy if it suits, or go back to the results."""
         assert state.asin is not None
         if self._suits(state.asin, goal):
             return buy(state, choose(self._shop.products[state.asin], goal))
@@ -123,7 +122,6 @@ class CarefulExpert(OracleExpert):
         return None
 
     def _search(self, goal: Goal, size: int) -> Step | None:
-        """Begin with a search."""
         query = self.query(goal)
         on = self._from_results(goal, State(RESULTS, query), size)
         return None if on is None else Step(1 + on.turns, "search", query)

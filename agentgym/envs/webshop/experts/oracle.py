@@ -7,81 +7,27 @@ search. Every name it clicks is one that :meth:`Session.click` takes.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from agentgym.caching import BoundedCache
 from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.products import Product
-from agentgym.envs.webshop.engine.reward import fuzzy, plain_colour
-from agentgym.envs.webshop.engine.session import (
-    BUY,
-    DONE,
-    ITEM,
-    NEXT,
-    PREVIOUS,
-    RESULTS,
-    SUB,
-    Session,
-    State,
-)
+from agentgym.envs.webshop.engine.session import PREVIOUS, State
 from agentgym.envs.webshop.engine.shop import Shop
+from agentgym.envs.webshop.experts.base import Expert, Step, buy, choose, towards
 
 CACHED_CHOICES = 8192
 
 
-class Step(NamedTuple):
-    """The expert's next action, and how many are left with it."""
-
-    turns: int
-    """Actions until the purchase, this one included."""
-    name: str
-    """``"search"`` or ``"click"``."""
-    argument: str
-    """The query, or the name to click."""
-
-
-class OracleExpert:
-    """Plans for the goals of one shop.
+class OracleExpert(Expert):
+    """The shortest plans, from hidden knowledge.
 
     Args:
         shop: The shop.
     """
 
     def __init__(self, shop: Shop) -> None:
-        self._shop = shop
+        super().__init__(shop)
         self._choices: BoundedCache[tuple[str, str], tuple[tuple[str, str], ...]] = BoundedCache(
             CACHED_CHOICES
         )
-
-    def step(self, session: Session) -> Step | None:
-        """Return the next step of the shortest way to the purchase.
-
-        It is None after the purchase, or if no search finds the target. Of ways as short as each
-        other, the one that goes on from the open page is taken.
-        """
-        goal, state, size = session.goal, session.state, session.page_size
-        if state.page == DONE:
-            return None
-        on = None
-        if state.page in (ITEM, SUB):
-            on = self._from_page(goal, state, size)
-            if on is not None and state.page == SUB:
-                on = Step(1 + on.turns, "click", PREVIOUS)
-        elif state.page == RESULTS:
-            on = self._from_results(goal, state, size)
-        anew = self._search(goal, size)
-        if on is None or (anew is not None and anew.turns < on.turns):
-            return anew
-        return on
-
-    def turns(self, goal: Goal, page_size: int) -> int | None:
-        """Return the length of the plan from the start, or None if there is none."""
-        step = self._search(goal, page_size)
-        return None if step is None else step.turns
-
-    def thought(self, session: Session) -> str:
-        """Say what is compared on the open page; nothing, where the expert keeps silent."""
-        return ""
 
     def choices(self, goal: Goal) -> tuple[tuple[str, str], ...]:
         """Return the (group, value) pairs to click on the target, in shown order."""
@@ -93,7 +39,6 @@ class OracleExpert:
         return found
 
     def _search(self, goal: Goal, size: int) -> Step | None:
-        """Begin with a search."""
         plan = self._shop.plan(goal.asin)
         if plan is None:
             return None
@@ -101,52 +46,14 @@ class OracleExpert:
         return Step(3 + rank // size + len(self.choices(goal)), "search", query)
 
     def _from_page(self, goal: Goal, state: State, size: int) -> Step | None:
-        """Continue on an item page: choose and buy, or go back to the results."""
         if state.asin == goal.asin:
             return buy(state, self.choices(goal))
         on = self._from_results(goal, state, size)
         return None if on is None else Step(1 + on.turns, "click", PREVIOUS)
 
     def _from_results(self, goal: Goal, state: State, size: int) -> Step | None:
-        """Continue on a results page: turn pages up to the target and open it."""
         hits = self._shop.search(state.query or "")
         if goal.asin not in hits:
             return None
         away = hits.index(goal.asin) // size + 1 - state.number
         return Step(abs(away) + 2 + len(self.choices(goal)), "click", towards(away, goal.asin))
-
-
-def towards(away: int, asin: str) -> str:
-    """Return what to click for a product that is ``away`` pages of results ahead."""
-    return asin.lower() if not away else NEXT if away > 0 else PREVIOUS
-
-
-def buy(state: State, wanted: tuple[tuple[str, str], ...]) -> Step:
-    """Choose the options that are still missing on the open page, then buy."""
-    chosen = dict(state.options)
-    missing = [value for group, value in wanted if chosen.get(group) != value]
-    return Step(1 + len(missing), "click", missing[0] if missing else BUY)
-
-
-def choose(product: Product, goal: Goal) -> tuple[tuple[str, str], ...]:
-    """Decide which options of a product meet a goal.
-
-    Returns:
-        (group, value) pairs, one per group at most, as clicks would set them.
-    """
-    chosen: dict[str, str] = {}
-    for wanted in goal.option_values:
-        value = _offered(product, wanted)
-        if value is not None and value in product.choosable:
-            chosen.setdefault(product.group_of[value], value)
-    order = list(product.options)
-    return tuple(sorted(chosen.items(), key=lambda pair: order.index(pair[0])))
-
-
-def _offered(product: Product, wanted: str) -> str | None:
-    """Find the offered value that is, or counts as, the wanted one."""
-    if wanted in product.group_of:
-        return wanted
-    colour = str(plain_colour(wanted))
-    alike = (v for v in product.group_of if fuzzy(str(plain_colour(v)), colour))
-    return next(alike, None)

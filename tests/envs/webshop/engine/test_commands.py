@@ -119,7 +119,7 @@ def test_official_values_can_be_clicked_in_every_grammar(mode: str, grammar: str
     )
     for item in shop.products.values():
         assert set(item.choosable) == set(item.group_of), "all that is offered can be chosen"
-        odd += any(commands.line(value) != value for value in item.choosable)
+        odd += any(commands.one_line(value) != value for value in item.choosable)
         for name in item.admissible:
             read = env._read(env.language.read(env.language.write(f"click[{name}]")).native)
             assert read == ("click", name)
