@@ -241,7 +241,7 @@ def rankings(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
         query = record.get("q", record.get("query", ""))
         hits = record.get("hits", record.get("ranking", []))
         theirs = [hit if isinstance(hit, str) else hit[0] for hit in hits][:50]
-        mine = world.engine.search(query, 50)[0] if query else []
+        mine = world.search_engine.search(query, 50)[0] if query else []
         total += 1
         at_10 += mine[:10] == theirs[:10]
         overlap += len(set(mine) & set(theirs))

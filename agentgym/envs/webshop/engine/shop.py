@@ -40,7 +40,7 @@ class Shop:
 
     Args:
         products: The products.
-        engine: Search engine over :meth:`Product.document`, with asins as ids.
+        search_engine: Index over :meth:`Product.document`, with asins as ids.
         goals: Goals that belong to the shop, in their given order.
         plans: For each product, the query variant and the rank that lead to it [products, 2].
     """
@@ -48,12 +48,12 @@ class Shop:
     def __init__(
         self,
         products: ProductTable,
-        engine: BM25Index,
+        search_engine: BM25Index,
         goals: Sequence[Goal] = (),
         plans: npt.NDArray[np.int16] | None = None,
     ) -> None:
         self.products = products
-        self.engine = engine
+        self.search_engine = search_engine
         self.goals = goals
         self._plans = plans
         self._searches: BoundedCache[str, tuple[str, ...]] = BoundedCache(CACHED_SEARCHES)
@@ -88,20 +88,16 @@ class Shop:
                 names file, item and field.
         """
         given = prices or {}
-
-        def parsed() -> Iterable[Product]:
-            for where, item in usable(items, origins.items):
-                asin, name = item["asin"], Entry(item, where).text("name")
-                entry = Instruction.parse(instructions.get(asin), origins.instruction(asin))
-                words = tuple(nouns({**item, "name": name}))
-                yield parse_product(item, entry, words, given.get(asin), where)
-
         asins: list[str] = []
         documents: list[str] = []
 
         def records() -> Iterable[list[Any]]:
-            for product in parsed():
-                asins.append(product.asin)
+            for where, item in usable(items, origins.items):
+                asin, name = item["asin"], Entry(item, where).text("name")
+                entry = Instruction.parse(instructions.get(asin), origins.instruction(asin))
+                words = tuple(nouns({**item, "name": name}))
+                product = parse_product(item, entry, words, given.get(asin), where)
+                asins.append(asin)
                 documents.append(product.document())
                 yield product.to_record()
 
@@ -120,11 +116,12 @@ class Shop:
         """Return the asins that a query finds, best first, at most ``HITS``."""
         found = self._searches.get(query)
         if found is None:
-            found = self._searches.put(query, tuple(self.engine.search(query, HITS)[0]))
+            found = self._searches.put(query, tuple(self.search_engine.search(query, HITS)[0]))
         return found
 
     def match(self, item: Product, goal: Goal) -> Match:
         """Compare a product with a goal, options aside."""
+        # The goals of one product differ in options and bounds, of which a match knows nothing.
         key = (item.asin, goal.asin, goal.attributes)
         found = self._matches.get(key)
         if found is None:
@@ -150,13 +147,13 @@ class Shop:
 
     def plan(self, asin: str) -> tuple[str, int] | None:
         """Return a query that finds a product, and the product's rank from 0; None if none does."""
-        if asin in self._known_plans:
-            return self._known_plans[asin]
-        row = self.products.row(asin)
+        known = self._known_plans.get(asin, False)  # in one step: other threads drop entries
+        if not isinstance(known, bool):
+            return known
         if self._plans is None:
             variant, rank = self._find(asin)
         else:
-            variant, rank = self._plans[row].tolist()
+            variant, rank = self._plans[self.products.row(asin)].tolist()
         if rank == _UNREACHABLE:
             return self._known_plans.put(asin, None)
         return self._known_plans.put(asin, (self._queries(asin)[variant], rank))
@@ -165,7 +162,7 @@ class Shop:
 
     def save(self, folder: Path) -> None:
         """Write the shop to a folder, for :meth:`open`; its files have names of their own."""
-        self.engine.save(folder)
+        self.search_engine.save(folder)
         self.products.records.save(folder, "products")
         StoredGoals.pack(self.goals, self.products).records.save(folder, "goals")
         if self._plans is not None:
@@ -178,12 +175,12 @@ class Shop:
         Raises:
             DataError: The folder holds no whole shop.
         """
-        engine = BM25Index.open(folder)
-        products = ProductTable(PackedRecords.open(folder, "products"), engine.ids)
+        search_engine = BM25Index.open(folder)
+        products = ProductTable(PackedRecords.open(folder, "products"), search_engine.ids)
         goals = StoredGoals(PackedRecords.open(folder, "goals"), products)
         path = folder / "plans.npy"
         plans = typed_array(path, np.int16, (len(products), 2)) if path.exists() else None
-        return cls(products, engine, goals, plans)
+        return cls(products, search_engine, goals, plans)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Shop:
         """Copies of an environment share the shop."""
@@ -197,10 +194,13 @@ class Shop:
         return plain_query(item.title), plain_query(item.document())
 
     def _find(self, asin: str) -> tuple[int, int]:
-        """Return the first query variant that finds a product, and its rank."""
+        """Return the query variant that leads to a product, and the product's rank.
+
+        It is the first that shows the product on the first page, else the one that ranks it best.
+        """
         best = (0, _UNREACHABLE)
         for variant, query in enumerate(self._queries(asin)):
-            found = self.engine.search(query, HITS)[0]
+            found = self.search_engine.search(query, HITS)[0]
             if asin in found:
                 rank = found.index(asin)
                 if rank < 10:
