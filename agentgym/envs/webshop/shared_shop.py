@@ -22,9 +22,9 @@ from agentgym.envs.webshop.experts.base import Expert
 from agentgym.envs.webshop.experts.careful import CarefulExpert
 from agentgym.envs.webshop.experts.oracle import OracleExpert
 from agentgym.envs.webshop.generator import GeneratedShop, GeneratorConfig, generate
-from agentgym.envs.webshop.generator.drafts import VERSION as GENERATOR
+from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION
 from agentgym.envs.webshop.generator.generated_shop import MAX_SIZE, MIN_SIZE
-from agentgym.envs.webshop.official import files as official
+from agentgym.envs.webshop.official.files import locate, read_human, read_instructions, read_items
 from agentgym.envs.webshop.tasks import (
     GOALS_PER_PRODUCT,
     SPLIT_MODES,
@@ -266,7 +266,7 @@ def _make(config: ShopConfig, visit: VisitConfig) -> SharedShop:
 
 def _from_generator(config: ShopConfig, generated: GeneratedShop) -> Shop:
     """Open or build a generated shop."""
-    key = ["generated", GENERATOR, repr(generated.config), generated.size, generated.seed,
+    key = ["generated", GENERATOR_VERSION, repr(generated.config), generated.size, generated.seed,
            config.goal_mode, config.nouns_key]  # fmt: skip
 
     def build() -> Shop:
@@ -286,17 +286,17 @@ def _from_generator(config: ShopConfig, generated: GeneratedShop) -> Shop:
 def _from_files(config: ShopConfig) -> Shop:
     """Open or build the shop of the official files."""
     assert config.data_dir is not None
-    files = official.locate(config.data_dir, config.num_products)
+    files = locate(config.data_dir, config.num_products)
     key = ["files", files.key(), config.num_products, config.goal_mode, config.human_goals,
            config.goals_per_product, config.seed, config.nouns_key]  # fmt: skip
 
     def build() -> Shop:
-        items = official.read_items(files, config.num_products)
-        instructions = official.read_instructions(files)
+        items = read_items(files, config.num_products)
+        instructions = read_instructions(files)
         nouns = nouns_of(freeze(config.nouns) or BUILTIN)
         goals = None
         if config.goal_mode == "official":
-            human = official.read_human(files) if config.human_goals else None
+            human = read_human(files) if config.human_goals else None
             goals = official_goals(instructions, human, files.origins)
         shop = Shop.build(items, instructions, nouns, goals=goals, origins=files.origins)
         if goals is None:

@@ -28,7 +28,7 @@ from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.generator import generate
 from agentgym.envs.webshop.generator.write import write
-from agentgym.envs.webshop.official import files as official
+from agentgym.envs.webshop.official.files import locate
 from agentgym.envs.webshop.shared_shop import EXPERTS
 from agentgym.envs.webshop.tasks import listed_tasks
 from agentgym.errors import ConfigurationError, DataError
@@ -289,7 +289,7 @@ def test_official_files(data_dir: Path) -> None:
     with pytest.raises(DataError, match="items_human_ins"):
         WebShopEnv(data_dir=str(data_dir), goal_mode="official", human_goals=True)
     with pytest.raises(DataError, match="items_shuffle"):
-        official.locate(data_dir / "nowhere")
+        locate(data_dir / "nowhere")
 
 
 def test_given_worlds_travel_whole(shop: Shop) -> None:

@@ -95,7 +95,7 @@ def shop(request: pytest.FixtureRequest) -> GeneratedShop:
 @pytest.mark.parametrize("difficulty", list(DIFFICULTIES))
 def test_bytes_are_the_golden_ones(difficulty: str) -> None:
     assert digest(difficulty) == GOLDEN[difficulty], (
-        "the generated text changed: raise VERSION in generator/drafts.py, then this hash"
+        "the generated text changed: raise GENERATOR_VERSION in drafts.py, then this hash"
     )
 
 

@@ -168,7 +168,7 @@ def test_unknown_splits_and_indices_are_refused() -> None:
 
 def test_panels_are_the_golden_ones_in_every_process() -> None:
     panel = generated_tasks(generate(1000, "medium", 0)).panel("test", 100)
-    assert panel.sha256 == GOLDEN_PANEL, "a task changed: raise VERSION in catalogue/clusters.py"
+    assert panel.sha256 == GOLDEN_PANEL, "a task changed: raise GENERATOR_VERSION in drafts.py"
     out = subprocess.run(
         [sys.executable, "-c", _PANEL],
         capture_output=True, text=True, check=True,

@@ -17,7 +17,7 @@ from agentgym.envs.webshop.generator.vocabulary import (
     ProductType,
 )
 
-VERSION = "1"
+GENERATOR_VERSION = "1"
 """Version of the generator; a change of any text or draw must raise it."""
 
 Options = tuple[tuple[str, tuple[str, ...]], ...]
@@ -64,7 +64,7 @@ def draft_cluster(config: GeneratorConfig, seed: int, number: int) -> tuple[Draf
         number: Number of the cluster, from 0.
     """
     # "family" is what a cluster was called first; the word keys the draws.
-    stream = Stream(VERSION, config.name, seed, "family", number)
+    stream = Stream(GENERATOR_VERSION, config.name, seed, "family", number)
     department, product_type, visible = _cell(config, seed, number)
     pool = [a for a in department.hidden if a not in visible]
     picked = stream.sample(pool, len(pool))
@@ -119,7 +119,7 @@ def _grid(
     vocabulary: str, visible: int, seed: int
 ) -> tuple[tuple[tuple[Department, ProductType], ...], tuple[tuple[int, ...], ...], int, int]:
     """List types and attribute sets, and the step and start of the permutation of their cells."""
-    stream = Stream(VERSION, vocabulary, seed, "cells")
+    stream = Stream(GENERATOR_VERSION, vocabulary, seed, "cells")
     departments = VOCABULARIES[vocabulary].departments
     types = stream.shuffled([(d, t) for d in departments for t in d.types])
     pool = min(len(d.visible) for d in departments)

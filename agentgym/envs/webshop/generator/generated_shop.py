@@ -10,7 +10,7 @@ from agentgym.envs.webshop.checks import whole
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.generator.asins import AsinCodec
 from agentgym.envs.webshop.generator.config import GeneratorConfig
-from agentgym.envs.webshop.generator.drafts import VERSION, Draft, draft_cluster
+from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, Draft, draft_cluster
 from agentgym.envs.webshop.generator.instructions import make_goal, summary
 from agentgym.envs.webshop.generator.listings import listing
 
@@ -54,7 +54,7 @@ class GeneratedShop:
         self.key = f"{config.name}-{size}-{seed}"
         self.items: Sequence[dict[str, Any]] = _Items(self)
         self.instructions: Mapping[str, dict[str, Any]] = _Instructions(self)
-        self._codec = AsinCodec(f"{VERSION}/{config.name}/{seed}")
+        self._codec = AsinCodec(f"{GENERATOR_VERSION}/{config.name}/{seed}")
         self._cluster = lru_cache(maxsize=1024)(self._draft_cluster)
 
     def __reduce__(self) -> tuple[type[GeneratedShop], tuple[int, GeneratorConfig, int]]:
@@ -66,7 +66,7 @@ class GeneratedShop:
         """Facts for the side file ``meta.json``, its checksums excepted."""
         return {
             "generator": "agentgym.envs.webshop.generator",
-            "version": VERSION,
+            "version": GENERATOR_VERSION,
             "size": self.size,
             "difficulty": self.config.name,
             "seed": self.seed,

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.generator.config import GeneratorConfig
-from agentgym.envs.webshop.generator.drafts import VERSION, Draft
+from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, Draft
 from agentgym.envs.webshop.generator.stream import Stream
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES, Attribute
 
@@ -51,7 +51,7 @@ def make_goal(
         config: The settings.
         seed: Seed of the shop.
     """
-    stream = Stream(VERSION, config.name, seed, "goal", draft.index, k)
+    stream = Stream(GENERATOR_VERSION, config.name, seed, "goal", draft.index, k)
     visible = [a for a in draft.visible if stream.percent(config.visible_asked)]
     visible = stream.shuffled(visible or draft.visible[:1])
     hidden = [a for a in draft.hidden if stream.percent(config.hidden_asked)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentgym.envs.webshop.generator.config import GeneratorConfig
-from agentgym.envs.webshop.generator.drafts import VERSION, Draft
+from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, Draft
 from agentgym.envs.webshop.generator.stream import Stream
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES
 
@@ -38,7 +38,7 @@ _CLOSINGS = ("Made {use}.", "A good choice {use}.", "Ask us anything.", "Ships w
 def listing(draft: Draft, asin: str, config: GeneratorConfig, seed: int) -> dict[str, Any]:
     """Write one product, with exactly the fields of the official ``items_shuffle`` files."""
     if VOCABULARIES[config.vocabulary].brands:
-        stream = Stream(VERSION, config.name, seed, "text", draft.index)
+        stream = Stream(GENERATOR_VERSION, config.name, seed, "text", draft.index)
         title, bullets, description = _full_texts(draft, config, stream)
     else:
         title, bullets, description = _plain_texts(draft)
