@@ -9,10 +9,9 @@ import numpy as np
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
-from agentgym.envs.alfworld.active_game import ENGINES, Play
+from agentgym.envs.alfworld.active_game import ENGINES, ActiveGame
 from agentgym.envs.alfworld.engine.text import BANNER
-from agentgym.envs.alfworld.game_tasks import one_of
-from agentgym.envs.alfworld.tasks import open_tasks
+from agentgym.envs.alfworld.tasks import one_of, open_tasks
 from agentgym.errors import ConfigurationError
 from agentgym.hooks import finite
 from agentgym.outcome import Outcome
@@ -33,12 +32,12 @@ class ALFWorldEnv(TextEnv):
     Args:
         difficulty: Size of the generated households: ``easy``, ``medium``, ``hard`` (whole rooms,
             about as large as the official games), or a mapping of
-            :class:`~agentgym.envs.alfworld.generator.Knobs`.
+            :class:`~agentgym.envs.alfworld.generator.config.GeneratorConfig`.
         task_types: Which of the six types of task, such as ``["place", "heat"]``.
         receptacles: How many receptacles a room keeps: a number or a range with both ends.
         distractors: How many other objects there are: a number or a range.
         hidden: Whether what is to be taken starts inside closed receptacles; None leaves it to
-            the difficulty, as for every knob above.
+            the difficulty, as for every setting above.
         households_seed: Seed of the generated households.
         order: ``random``, or ``oracle``: within a split, tasks stand by the length of the expert's
             plan.
@@ -133,14 +132,14 @@ class ALFWorldEnv(TextEnv):
             )
         self.reward_scale = float(reward_scale)
         self.show_admissible = _switch("show_admissible", show_admissible)
-        knobs = {
+        changes = {
             "task_types": task_types, "receptacles": receptacles, "distractors": distractors,
             "hidden": hidden,
         }  # fmt: skip
-        self._play: Play | None = None
+        self._game: ActiveGame | None = None
         self._tasks = open_tasks(
             difficulty,
-            {name: value for name, value in knobs.items() if value is not None},
+            {name: value for name, value in changes.items() if value is not None},
             seed=households_seed,
             order=order,
             expert=expert,
@@ -154,31 +153,30 @@ class ALFWorldEnv(TextEnv):
         self._tasks.len(self.split)  # damaged data is told here, not in the middle of a run
 
     @property
-    def play(self) -> Play:
+    def game(self) -> ActiveGame:
         """The running game, for tools that look behind the text."""
-        assert self._play is not None, "call env.reset() first"
-        return self._play
+        assert self._game is not None, "call env.reset() first"
+        return self._game
 
     def close(self) -> None:
         """Give the real engine back, if there is one."""
-        if self._play is not None:
-            self._play.close()
+        if self._game is not None:
+            self._game.close()
         super().close()
 
     # -- the contract of a family ---------------------------------------------------------------
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        game = self._tasks.game(task)
-        if self._play is None:
-            self._play = Play(self.engine, self.expert)
-        text = self._play.start(game)
+        if self._game is None:
+            self._game = ActiveGame(self.engine, self.expert)
+        text = self._game.start(self._tasks.problem(task))
         return self._shown(text.removeprefix(BANNER).lstrip("\n"))
 
     def _act(self, action: str) -> Outcome:
-        play = self.play
-        before = play.progress
-        text, valid, won = play.step(action)
-        progress = play.progress
+        game = self.game
+        before = game.progress
+        text, valid, won = game.step(action)
+        progress = game.progress
         gain = progress - before if self.reward == "dense" else float(won)
         return Outcome(
             self._shown(text, over=won),
@@ -187,31 +185,31 @@ class ALFWorldEnv(TextEnv):
             valid=valid,
             success=won,
             score=max(0.0, progress),
-            details=None if valid else {"reason": play.refusal(action)},
+            details=None if valid else {"reason": game.refusal(action)},
         )
 
     def _admissible(self) -> Sequence[str]:
-        return self.play.admissible()
+        return self.game.admissible()
 
     def _state(self) -> str:
-        return f"{self.task.id}\n{self.play.state_text()}"
+        return f"{self.task.id}\n{self.game.state_text()}"
 
     def _oracle_turns(self) -> int | None:
-        return self.play.turns_left()
+        return self.game.turns_left()
 
     def _oracle_action(self) -> str | None:
-        return self.play.expert_command()
+        return self.game.expert_command()
 
     def _potential(self) -> float:
-        return self.play.progress
+        return self.game.progress
 
     def _snapshot(self) -> Any:
-        return self.play.snapshot()
+        return self.game.snapshot()
 
     def _restore(self, state: Any) -> None:
-        play = self._play or Play(self.engine, self.expert)
-        play.restore(self._tasks.game(self.task), state)
-        self._play = play
+        game = self._game or ActiveGame(self.engine, self.expert)
+        game.restore(self._tasks.problem(self.task), state)
+        self._game = game
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -219,7 +217,7 @@ class ALFWorldEnv(TextEnv):
         """Return an observation as the policy sees it."""
         if not self.show_admissible or over:
             return text
-        listed = map(self.language.write, self._shuffled(self.play.admissible()))
+        listed = map(self.language.write, self._shuffled(self.game.admissible()))
         return f"{text}\n\nAdmissible actions: {', '.join(listed)}"
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.alfworld.engine.game import Game
-from agentgym.envs.alfworld.generator import Knobs, generate, trial_folder
-from agentgym.envs.alfworld.generator.folders import task_parameters
+from agentgym.envs.alfworld.engine.household import Game
+from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder
+from agentgym.envs.alfworld.generator.write import task_parameters
 
-SMALL = Knobs(receptacles=(3, 4), distractors=(0, 2))
+SMALL = GeneratorConfig(receptacles=(3, 4), distractors=(0, 2))
 OLD_RULE = '"PutObject.feedback": [{"rhs": "You put the {o.name} in/on the {r.name}."}]'
 NEW_RULE = '"PutObject.feedback": [{"rhs": "You move the {o.name} to the {r.name}."}]'
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
-from agentgym.envs.alfworld.generator import Knobs, generate
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game
+from agentgym.envs.alfworld.generator import GeneratorConfig, generate
 from agentgym.envs.alfworld.official.packs import read_pack
 from tests.envs.alfworld.tiny import IMPOSSIBLE, PLAN, TINY, needs_alfworld
 
@@ -47,8 +47,8 @@ def check(duel: ModuleType, game: Game, policy: str) -> None:
 
 @pytest.mark.parametrize("number", range(2 * len(TASK_TYPES)))
 def test_generated_games(number: int, duel: ModuleType) -> None:
-    knobs, policy = ("easy", "mixed") if number < len(TASK_TYPES) else ("medium", "onward")
-    check(duel, generate(Knobs.of(knobs), "valid_seen", number), policy)
+    config, policy = ("easy", "mixed") if number < len(TASK_TYPES) else ("medium", "onward")
+    check(duel, generate(GeneratorConfig.of(config), "valid_seen", number), policy)
 
 
 @cache

@@ -12,11 +12,11 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agentgym.envs.alfworld.engine.game import Game
+from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.original.package import (
     UNNAMED_TASK,
+    original_engine,
     package_texts,
-    real_engine,
     undisturbed,
 )
 from agentgym.errors import DataError, EnvFailure
@@ -82,11 +82,11 @@ class LocalEngine:
         self._game: Game | None = None
         self._state: Any = None
         self._closed = False
-        engine = real_engine()
+        engine = original_engine()
         if not self._claimed():
             raise EngineBusy(
                 "expected the ALFWorld engine of this process to be free, but a session uses it; "
-                "close that one, or open_reference(game), which starts a worker process"
+                "close that one, or open_original(game), which starts a worker process"
             )
         self._engine = engine
 

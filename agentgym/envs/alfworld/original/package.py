@@ -100,7 +100,7 @@ def package_texts() -> tuple[str, str]:
 
 
 @functools.cache
-def real_engine() -> Any:
+def original_engine() -> Any:
     """Make the one ``PddlEnv`` of this process, with the demangled names of ALFWorld."""
     if sys.version_info >= (3, 13):
         raise NotSupported(

@@ -20,7 +20,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from agentgym.envs.alfworld.engine.game import Game
+from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.original.engine import LocalEngine, Reply
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure, NotSupported
 

@@ -1,14 +1,14 @@
 """Games in the real engine, with the face of the native one.
 
 The real engine is slow (tens of milliseconds a step, up to seconds a start) and not thread-safe. It
-is kept as what the native engine is compared with. :func:`open_reference` is the way in.
+is kept as what the native engine is compared with. :func:`open_original` is the way in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from agentgym.envs.alfworld.engine.game import Game
+from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.original.engine import (
     Engine,
     EngineBusy,
@@ -20,14 +20,14 @@ from agentgym.envs.alfworld.original.process import LIMIT_SECONDS, WorkerEngine
 from agentgym.errors import EnvFailure
 
 
-def open_reference(
+def open_original(
     game: Game, *, worker: bool | None = None, limit: float = LIMIT_SECONDS
-) -> ReferenceSession:
+) -> OriginalSession:
     """Play a game in the real engine.
 
     A process has one such engine. The first session has it, and further ones get a worker process
     each, until it is free again. Close sessions that are no longer needed; to play another game in
-    the same engine, call :meth:`ReferenceSession.start`, which spares a worker's start.
+    the same engine, call :meth:`OriginalSession.start`, which spares a worker's start.
 
     Args:
         game: The game.
@@ -46,17 +46,17 @@ def open_reference(
         NotSupported: The packages do not work on this Python or operating system.
     """
     if worker:
-        return ReferenceSession(game, WorkerEngine(limit))
+        return OriginalSession(game, WorkerEngine(limit))
     try:
         engine: Engine = LocalEngine()
     except EngineBusy:
         if worker is False:
             raise
         engine = WorkerEngine(limit)
-    return ReferenceSession(game, engine)
+    return OriginalSession(game, engine)
 
 
-class ReferenceSession:
+class OriginalSession:
     """A game in the real engine, with the face of the native ``Session``.
 
     It can be forked, at a price: a snapshot is the game and its commands, and going back to it
@@ -177,7 +177,7 @@ class ReferenceSession:
         self._reply = None
         self._engine.close()
 
-    def __enter__(self) -> ReferenceSession:
+    def __enter__(self) -> OriginalSession:
         """Return the session."""
         return self
 
@@ -202,9 +202,9 @@ class ReferenceSession:
         return self._reply
 
 
-def _reopen(game: Game, commands: tuple[str, ...]) -> ReferenceSession:
+def _reopen(game: Game, commands: tuple[str, ...]) -> OriginalSession:
     """Open a session at a point of a game."""
-    session = open_reference(game)
+    session = open_original(game)
     try:
         session.restore((game, commands))
     except BaseException:
