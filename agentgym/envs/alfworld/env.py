@@ -20,7 +20,7 @@ from agentgym.tasks import Task
 REWARDS = ("sparse", "dense")
 
 
-def _on(name: str, description: str, native: str, *examples: str, **params: str) -> ActionSpec:
+def _command(name: str, description: str, native: str, *examples: str, **params: str) -> ActionSpec:
     """Declare a command; ``params`` are its arguments with their descriptions."""
     listed = tuple(Param(key, description=text) for key, text in params.items())
     return ActionSpec(name, description, listed, examples=examples, native=native)
@@ -75,32 +75,32 @@ class ALFWorldEnv(TextEnv):
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = (
-        _on("go", "Go to a receptacle.", "go to {receptacle}", "go to desk 1",
+        _command("go", "Go to a receptacle.", "go to {receptacle}", "go to desk 1",
             receptacle="Where to go, such as desk 1."),
-        _on("open", "Open a receptacle that is here.", "open {receptacle}", "open drawer 2",
+        _command("open", "Open a receptacle that is here.", "open {receptacle}", "open drawer 2",
             receptacle="What to open."),
-        _on("close", "Close a receptacle that is here.", "close {receptacle}",
+        _command("close", "Close a receptacle that is here.", "close {receptacle}",
             receptacle="What to close."),
-        _on("take", "Take an object; one can be carried at a time.",
+        _command("take", "Take an object; one can be carried at a time.",
             "take {object} from {receptacle}", "take mug 1 from desk 1",
             object="What to take.", receptacle="Where it is."),
-        _on("move", "Put the object in hand in or on a receptacle that is here.",
+        _command("move", "Put the object in hand in or on a receptacle that is here.",
             "move {object} to {receptacle}", "move mug 1 to shelf 3",
             object="What is carried.", receptacle="Where it goes."),
-        _on("clean", "Clean the object in hand.", "clean {object} with {receptacle}",
+        _command("clean", "Clean the object in hand.", "clean {object} with {receptacle}",
             object="What is carried.", receptacle="The sink basin."),
-        _on("heat", "Heat the object in hand.", "heat {object} with {receptacle}",
+        _command("heat", "Heat the object in hand.", "heat {object} with {receptacle}",
             object="What is carried.", receptacle="The microwave."),
-        _on("cool", "Cool the object in hand.", "cool {object} with {receptacle}",
+        _command("cool", "Cool the object in hand.", "cool {object} with {receptacle}",
             object="What is carried.", receptacle="The fridge."),
-        _on("slice", "Slice an object that is here.", "slice {object} with {knife}",
+        _command("slice", "Slice an object that is here.", "slice {object} with {knife}",
             object="What to slice.", knife="The knife that is carried."),
-        _on("use", "Switch a lamp on.", "use {object}", "use desklamp 1", object="The lamp."),
-        _on("examine", "Look at a receptacle, or the object in hand.", "examine {thing}",
+        _command("use", "Switch a lamp on.", "use {object}", "use desklamp 1", object="The lamp."),
+        _command("examine", "Look at a receptacle, or the object in hand.", "examine {thing}",
             thing="What to look at."),
-        _on("look", "Look around.", "look"),
-        _on("inventory", "Say what is carried.", "inventory"),
-        _on("help", "List the commands.", "help"),
+        _command("look", "Look around.", "look"),
+        _command("inventory", "Say what is carried.", "inventory"),
+        _command("help", "List the commands.", "help"),
     )  # fmt: skip
 
     def __init__(
@@ -159,7 +159,7 @@ class ALFWorldEnv(TextEnv):
         return self._game
 
     def close(self) -> None:
-        """Give the real engine back, if there is one."""
+        """Give the original engine back, if there is one."""
         if self._game is not None:
             self._game.close()
         super().close()

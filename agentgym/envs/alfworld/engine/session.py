@@ -16,7 +16,7 @@ from agentgym.envs.alfworld.engine.state import State
 
 
 class Session:
-    """A play of a household, which many sessions may share."""
+    """One play of a household; many sessions may share a household."""
 
     def __init__(self, household: Household) -> None:
         self.household = household

@@ -1,7 +1,7 @@
-"""Games in the real engine, with the face of the native one.
+"""Games in the original engine, with the face of the native one.
 
-The real engine is slow (tens of milliseconds a step, up to seconds a start) and not thread-safe. It
-is kept as what the native engine is compared with. :func:`open_original` is the way in.
+It is slow (tens of milliseconds a step, up to seconds a start) and not thread-safe, and is kept as
+what the native engine is compared with. :func:`open_original` is the way in.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agentgym.errors import EnvFailure
 def open_original(
     game: Game, *, worker: bool | None = None, limit: float = LIMIT_SECONDS
 ) -> OriginalSession:
-    """Play a game in the real engine.
+    """Play a game in the original engine.
 
     A process has one such engine. The first session has it, and further ones get a worker process
     each, until it is free again. Close sessions that are no longer needed; to play another game in
@@ -34,9 +34,6 @@ def open_original(
         worker: True: always in a worker, which can be killed when it hangs and cannot disturb
             other threads. False: never. None: where the engine of this process is in use.
         limit: Longest time in seconds that a worker may take for one start or one command.
-
-    Returns:
-        The session.
 
     Raises:
         EngineBusy: The engine is in use, and ``worker`` is False.
@@ -57,7 +54,7 @@ def open_original(
 
 
 class OriginalSession:
-    """A game in the real engine, with the face of the native ``Session``.
+    """A game in the original engine, with the face of the native ``Session``.
 
     It can be forked, at a price: a snapshot is the game and its commands, and going back to it
     plays them again (a start of 0.2 to 5 s and 13 to 120 ms a command).
@@ -66,12 +63,7 @@ class OriginalSession:
         game: The game.
         engine: Where it runs; this process's own engine where it is left out.
 
-    Raises:
-        EngineBusy: The engine of this process is in use.
-        EnvFailure: The engine failed.
-        DataError: The engine cannot load the game.
-        DependencyNotInstalled: alfworld is absent.
-        NotSupported: The packages do not work on this Python.
+    Raises the errors of :func:`open_original`.
     """
 
     def __init__(self, game: Game, engine: Engine | None = None) -> None:
@@ -85,13 +77,7 @@ class OriginalSession:
             raise
 
     def start(self, game: Game) -> str:
-        """Begin another game, or the same from its start, in the same engine.
-
-        Args:
-            game: The game.
-
-        Returns:
-            The first observation.
+        """Begin another game, or the same from its start, and return the first observation.
 
         Raises:
             DataError: The engine cannot load the game.
@@ -103,21 +89,11 @@ class OriginalSession:
         return self._intro
 
     def intro(self) -> str:
-        """Begin anew, unless nothing has happened yet.
-
-        Returns:
-            The first observation, with the engine's banner and the task.
-
-        Raises:
-            EnvFailure: The engine failed, or the session is closed.
-        """
+        """Return the first observation, with banner and task; begin anew if anything happened."""
         return self.start(self.game) if self._commands or self._reply is None else self._intro
 
     def step(self, command: str) -> tuple[str, float, bool]:
-        """Carry out one command.
-
-        Args:
-            command: Text of the policy; what is not admissible is answered "Nothing happens."
+        """Carry out a command of the policy; what is not admissible does nothing.
 
         Returns:
             Observation, score (1.0 if the task is solved now, else 0.0) and whether it is over.
