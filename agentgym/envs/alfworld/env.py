@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
@@ -154,8 +155,13 @@ class ALFWorldEnv(TextEnv):
 
     @property
     def game(self) -> ActiveGame:
-        """The running game, for tools that look behind the text."""
-        assert self._game is not None, "call env.reset() first"
+        """The running game, for tools that look behind the text.
+
+        Raises:
+            ResetNeeded: No episode has begun.
+        """
+        if self._game is None:
+            raise ResetNeeded("expected a running game: call env.reset() first")
         return self._game
 
     def close(self) -> None:

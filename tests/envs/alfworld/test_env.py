@@ -9,6 +9,7 @@ from typing import Any
 
 import gymnasium
 import pytest
+from gymnasium.error import ResetNeeded
 
 from agentgym.core import TextEnv
 from agentgym.envs.alfworld.active_game import ActiveGame
@@ -323,6 +324,8 @@ class TestTheOriginalEngine:
 
 def test_sessions_share_what_never_changes() -> None:
     first, second = make(), make()
+    with pytest.raises(ResetNeeded, match=r"env\.reset"):
+        first.game  # noqa: B018
     first.reset(options={"split": "train", "index": 7})
     second.reset(options={"split": "train", "index": 7})
     session: Session = first.game.session

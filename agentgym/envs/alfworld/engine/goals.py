@@ -324,28 +324,28 @@ def _ordered_steps(
     domains: Sequence[tuple[int, ...]], literals: Sequence[Literal]
 ) -> Iterable[Step]:
     """Order the variables of a query so that each has few candidates, given those before it."""
-    waiting = list(range(len(domains)))
+    unbound = list(range(len(domains)))
     unchecked = list(literals)
     holders = {part.args[1] for part in literals if part.predicate == "inreceptacle"}
-    while waiting:
-        sources = {v: _source(v, waiting, literals) for v in waiting}
+    while unbound:
+        sources = {v: _source(v, unbound, literals) for v in unbound}
 
         def cost(v: int, known: Mapping[int, Literal | None] = sources) -> tuple[bool, bool, int]:
             return known[v] is None, -1 - v not in holders, len(domains[v])
 
-        variable = min(waiting, key=cost)
-        waiting.remove(variable)
-        free = {-1 - v for v in waiting}
+        variable = min(unbound, key=cost)
+        unbound.remove(variable)
+        free = {-1 - v for v in unbound}
         checks = tuple(part for part in unchecked if not free.intersection(part.args))
         unchecked = [part for part in unchecked if free.intersection(part.args)]
         domain = domains[variable]
         yield Step(variable, domain, frozenset(domain), sources[variable], checks)
 
 
-def _source(variable: int, waiting: Sequence[int], literals: Iterable[Literal]) -> Literal | None:
+def _source(variable: int, unbound: Sequence[int], literals: Iterable[Literal]) -> Literal | None:
     """Return a literal that lists the candidates of a variable, all else in it being bound."""
     term = -1 - variable
-    others = {-1 - v for v in waiting if v != variable}
+    others = {-1 - v for v in unbound if v != variable}
     for part in literals:
         if not part.positive or others.intersection(part.args):
             continue

@@ -95,20 +95,20 @@ def typed_list(words: list[Any]) -> list[tuple[str, str]]:
         DataError: A list or a dash stands where a name should.
     """
     pairs: list[tuple[str, str]] = []
-    waiting: list[str] = []
+    untyped: list[str] = []
     stream = iter(words)
     for word in stream:
         if word == "-":
             kind = next(stream, None)
             if not isinstance(kind, str):
                 raise malformed("a type after '-'", repr(kind))
-            pairs += [(name, kind) for name in waiting]
-            waiting.clear()
+            pairs += [(name, kind) for name in untyped]
+            untyped.clear()
         elif isinstance(word, str):
-            waiting.append(word)
+            untyped.append(word)
         else:
             raise malformed("a list of names", f"the list {str(word)[:60]} in it")
-    return pairs + [(name, "object") for name in waiting]
+    return pairs + [(name, "object") for name in untyped]
 
 
 def _sections(tree: list[Any]) -> dict[str, list[Any]]:

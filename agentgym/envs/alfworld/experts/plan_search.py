@@ -54,7 +54,8 @@ class PartialPlan(NamedTuple):
     cost: int
     """Commands so far."""
     trail: Any
-    """The last action and, nested, those before it: ``(trail, action)`` or None."""
+    """The last action and, nested, those before it: ``(trail, action)`` or None. Thousands of plans
+    are begun alike, so they share their beginnings instead of copying them."""
 
     def then(self, verb: str, first: int, second: int, hand: int) -> PartialPlan:
         """Add a command that leaves ``hand`` in hand."""
@@ -147,9 +148,7 @@ class PlanSearch:
         assert missing is not None
         left = tuple(other for other in remaining.left if other != number)
         used = (*remaining.used, thing)
-        floor = 0
-        for other in left:
-            floor += self._floors[other]
+        floor = sum([self._floors[other] for other in left])
         for source, held in self.fetch(partial, thing, floor + self._bounds[number][thing]):
             for ready in self._treat(held, thing, missing, floor):
                 if subgoal.group == NOBODY:

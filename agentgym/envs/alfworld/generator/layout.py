@@ -9,9 +9,9 @@ from agentgym.envs.alfworld.generator.config import GeneratorConfig, Range, as_r
 from agentgym.envs.alfworld.generator.rooms import Receptacle, Room
 from agentgym.envs.alfworld.generator.stream import Stream
 from agentgym.envs.alfworld.generator.tables import (
-    APPLIANCES,
     LAMP_SUPPORTS,
     OPENABLE,
+    TASK_APPLIANCES,
     supports,
 )
 
@@ -68,7 +68,7 @@ def _bare(stream: Stream, room: Room, task_type: str, hidden: bool | None) -> La
     """Place what the task needs and nothing else; None if the room has no such task."""
     looks = task_type == "look_at_obj_in_light"
     lamp = _lamp(stream, room) if looks else None
-    appliance, fitting = APPLIANCES.get(task_type, ("", None))
+    appliance, fitting = TASK_APPLIANCES.get(task_type, ("", None))
     stations = [r for r in room.receptacles if r.kind == appliance]
     if (looks and lamp is None) or (appliance and not stations):
         return None

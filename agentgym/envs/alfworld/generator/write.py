@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.envs.alfworld.engine.household import Game
+from agentgym.envs.alfworld.official.gamefile import GAME_FILE, TRAJECTORY_FILE
 from agentgym.envs.alfworld.original.package import UNNAMED_TASK, package_texts
 from agentgym.errors import DataError
 
-GAME_FILE = "game.tw-pddl"
 PROBLEM_FILE = "initial_state.pddl"
-TRAJECTORY_FILE = "traj_data.json"
 
 _PLAIN = re.compile(r"[A-Za-z0-9 ,.'-]{1,300}")
 _TYPED = re.compile(r"\((objectType|receptacleType) \?\w+ (\w+)Type\)", re.IGNORECASE)

@@ -19,6 +19,8 @@ from pathlib import Path
 from agentgym import caching
 from agentgym.envs.alfworld.engine.household import TASK_TYPES, digest
 from agentgym.envs.alfworld.official.gamefile import (
+    GAME_FILE,
+    TRAJECTORY_FILE,
     GameEntry,
     check_playable,
     read_game,
@@ -31,8 +33,6 @@ from agentgym.errors import DataError
 INDEX_VERSION = 2
 """Raise it when the stored form, or what is collected, changes."""
 
-GAME_FILE = "game.tw-pddl"
-TRAJECTORY_FILE = "traj_data.json"
 LEFT_OUT = ("movable", "Sliced")
 """Words in the names of folders that alfworld's own environment passes over."""
 

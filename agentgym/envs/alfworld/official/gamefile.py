@@ -15,6 +15,8 @@ from typing import Any
 from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game, Household
 from agentgym.errors import DataError
 
+GAME_FILE = "game.tw-pddl"
+TRAJECTORY_FILE = "traj_data.json"
 LARGEST_GAME = 8 << 20
 """Bytes of a ``game.tw-pddl``; the largest official one has about 0.15 million."""
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from agentgym.envs.alfworld.official.folders import GAME_FILE, FolderSource
-from agentgym.envs.alfworld.official.gamefile import GameEntry
+from agentgym.envs.alfworld.official.folders import FolderSource
+from agentgym.envs.alfworld.official.gamefile import GAME_FILE, GameEntry
 from agentgym.envs.alfworld.official.packs import SUFFIXES, PackSource, split_name
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 
