@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
 from agentgym.envs.alfworld.active_game import ENGINES, ActiveGame
 from agentgym.envs.alfworld.engine.text import BANNER
+from agentgym.envs.alfworld.generator.config import GeneratorConfig
 from agentgym.envs.alfworld.tasks import one_of, open_tasks
 from agentgym.errors import ConfigurationError
 from agentgym.hooks import finite
@@ -107,14 +109,14 @@ class ALFWorldEnv(TextEnv):
     def __init__(
         self,
         *,
-        difficulty: Any = "medium",
+        difficulty: GeneratorConfig | str | Mapping[str, Any] = "medium",
         task_types: Sequence[str] | None = None,
         receptacles: int | tuple[int, int] | None = None,
         distractors: int | tuple[int, int] | None = None,
         hidden: bool | None = None,
         households_seed: int = 0,
         order: str = "random",
-        data_dir: str | None = None,
+        data_dir: str | Path | None = None,
         human_goals: bool = False,
         engine: str = "native",
         reward: str = "sparse",
