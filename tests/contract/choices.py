@@ -17,9 +17,9 @@ import gymnasium
 import pytest
 
 from agentgym.core import TextEnv
-from agentgym.envs.alfworld import active_game as play
+from agentgym.envs.alfworld import active_game
 from agentgym.envs.alfworld import env as alfworld
-from agentgym.envs.alfworld.experts.lines import EXPERTS
+from agentgym.envs.alfworld.experts.expert import EXPERTS
 from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
 from agentgym.envs.textworld import env as textworld
 from agentgym.envs.textworld.generator.settings import CHALLENGES, DEFAULT, NAMED
@@ -75,8 +75,8 @@ class Configuration:
 
 CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "alfworld": {
-        "engine": play.ENGINES,
-        "expert": EXPERTS,
+        "engine": active_game.ENGINES,
+        "expert": tuple(EXPERTS),
         "reward": (*alfworld.REWARDS, "sparse"),
         "difficulty": tuple(HOUSEHOLDS),
         "show_admissible": SWITCH,
