@@ -251,18 +251,16 @@ def evaluate(
         size = tasks.len(split)
         panel = tasks.panel(split, size if n is None else min(n, size), seed)
         make_policy, name, several = _named(policy, seed)
-        count = min(workers or _default_workers(backend), len(panel)) if several else 1
         seats: list[_Seat] = []
-        for _ in range(count):
+        for _ in range(min(workers or _default_workers(backend), len(panel)) if several else 1):
             played = made
             if backend != "sync":
                 played = IsolatedEnv(made.spec or made.unwrapped.spec, backend, step_timeout)
                 stack.callback(played.close)
-            player = make_policy(played)
             recorder = None
             if record is not None:
                 recorder = Recorder(played, None, panel_sha256=panel.sha256, policy=name)
-            seats.append(_Seat(player, recorder or played, recorder))
+            seats.append(_Seat(make_policy(played), recorder or played, recorder))
         rows: list[EpisodeResult] = []
         for row, episode in _in_order(seats, panel.ids, seed, horizon):
             rows.append(row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from agentgym.cli.doctor import Check
     from agentgym.core import TextEnv
+    from agentgym.policies.base import Policy
 
 
 _NOTHING: Mapping[str, Any] = {}
@@ -129,15 +131,14 @@ def _eval(command: Eval, console: Console) -> int:
     from rich.progress import Progress
 
     from agentgym.evaluation import evaluate
-    from agentgym.policies.base import Policy
 
     env = _make(command)
     for path in filter(None, (command.output, command.record)):
         _check_writable(path)
     try:
-        policy: Policy | str = command.policy
+        policy: Callable[[], Policy] | str = command.policy
         if command.policy == "chat":
-            policy = _chat(command, env)
+            policy = partial(_chat, command, env.action_prompt(), env.language.grammar)
         with Progress(console=console, transient=True) as progress:
             bar = progress.add_task("episodes", total=command.n)
             report = evaluate(
@@ -149,6 +150,9 @@ def _eval(command: Eval, console: Console) -> int:
                 horizon=command.horizon,
                 record=command.record,
                 on_episode=lambda row: progress.advance(bar),
+                backend=command.backend,
+                workers=command.workers,
+                step_timeout=command.step_timeout,
             )
     finally:
         env.close()
@@ -159,7 +163,7 @@ def _eval(command: Eval, console: Console) -> int:
     return 0
 
 
-def _chat(command: Eval, env: TextEnv) -> Any:
+def _chat(command: Eval, action_prompt: str, grammar: str) -> Policy:
     from agentgym.policies.chat import ChatConfig, ChatPolicy
 
     config = ChatConfig(
@@ -168,9 +172,10 @@ def _chat(command: Eval, env: TextEnv) -> Any:
         window=command.window,
         max_tokens=command.max_tokens,
         temperature=command.temperature,
-        tools=env.language.grammar == "tool_call",
+        top_p=command.top_p,
+        tools=grammar == "tool_call",
     )
-    return ChatPolicy(config, env.action_prompt())
+    return ChatPolicy(config, action_prompt)
 
 
 def _check_writable(path: Path) -> None:
