@@ -80,17 +80,14 @@ def mean_ci95(
 
 
 def wilson_ci95(successes: int, n: int) -> Estimate:
-    """Estimate a success rate with Wilson's score interval.
+    """Estimate a success rate with Wilson's score interval, inside [0, 1] also at its ends.
 
     Args:
         successes: Number of successes.
         n: Number of trials, at least one.
 
-    Returns:
-        Rate and 95 % interval, inside [0, 1] also at 0 and n successes.
-
     Raises:
-        ConfigurationError: If not 0 <= successes <= n and n >= 1.
+        ConfigurationError: Not 0 <= successes <= n and n >= 1.
     """
     if not (n >= 1 and 0 <= successes <= n):
         raise ConfigurationError(f"expected 0 <= successes <= n and n >= 1, got {successes} of {n}")
@@ -128,16 +125,13 @@ def paired_difference(
 def scaled(score: float, random: float, oracle: float) -> float:
     """Put a score on the scale where 0 is the random policy and 100 the oracle.
 
-    Args:
-        score: Score of a policy on a panel.
-        random: Score of the random policy on the same panel.
-        oracle: Score of the oracle on the same panel.
+    All three are scores on the same panel.
 
     Returns:
         100 * (score - random) / (oracle - random).
 
     Raises:
-        ConfigurationError: If the oracle is not better than random.
+        ConfigurationError: The oracle is not better than random.
     """
     if not oracle > random:
         raise ConfigurationError(

@@ -25,29 +25,20 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 def run(command: Command, console: Console) -> int:
-    """Carry out a subcommand.
-
-    Args:
-        command: The parsed subcommand.
-        console: Where to print.
+    """Carry out a parsed subcommand.
 
     Returns:
         The exit code.
 
     Raises:
-        AgentGymError: If the input was bad; the message is for the user.
+        AgentGymError: The input was bad; the message is for the user.
     """
     action: Callable[[Any, Console], int] = _COMMANDS[type(command)]
     return action(command, console)
 
 
 def _make(command: Play | Eval, suited: Mapping[str, Any] = _NOTHING) -> TextEnv:
-    """Make the environment that a command names.
-
-    Args:
-        command: The command.
-        suited: Arguments that hold where the command names no others.
-    """
+    """Make the environment that a command names, with ``suited`` arguments where it names none."""
     asked = parse_pairs(command.set, "--set")
     if command.grammar and asked.setdefault("grammar", command.grammar) != command.grammar:
         raise ConfigurationError(

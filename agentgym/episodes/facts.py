@@ -21,46 +21,29 @@ class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     policy. The facts are ``potential`` (phi of the state, float) and ``executed`` (the action in
     the environment's own text; empty at a reset), and at a reset without seed ``rng`` (the state of
     ``np_random`` before it, as JSON text: its numbers are too large for arrays of numpy).
+
+    Args:
+        env: A text environment, wrapped or not.
     """
 
     memoryless = True
     """The vector environment may bring it back by a snapshot of what it wraps."""
 
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
-        """Wrap an environment.
-
-        Args:
-            env: A text environment, wrapped or not.
-        """
         RecordConstructorArgs.__init__(self)
         gymnasium.Wrapper.__init__(self, env)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start an episode.
-
-        Args:
-            seed: As in the wrapped environment.
-            options: As in the wrapped environment.
-
-        Returns:
-            Observation and info.
-        """
+        """Start an episode, with its facts in the info."""
         before = {} if seed is not None else {"rng": json.dumps(generator_state(self.env))}
         observation, info = self.env.reset(seed=seed, options=options)
         info[FACTS] = {"potential": potential(self.env), "executed": "", **before}
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one turn.
-
-        Args:
-            action: As in the wrapped environment.
-
-        Returns:
-            Observation, reward, terminated, truncated and info.
-        """
+        """Take one turn, with its facts in the info."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         info[FACTS] = {"potential": potential(self.env), "executed": executed(self.env, action)}
         return observation, float(reward), terminated, truncated, info

@@ -25,6 +25,12 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     Put it outside of wrappers that change rewards. An episode that is abandoned by a new reset is
     not written; one that ends, or does not even begin, because of an `EnvFailure` is, with stop
     reason ``error``.
+
+    Args:
+        env: A text environment, wrapped or not.
+        path: File to append to; None keeps only the :attr:`last` episode.
+        panel_sha256: Hash of the panel that is played, if any.
+        policy: Name of the policy.
     """
 
     def __init__(
@@ -35,14 +41,6 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         panel_sha256: str = "",
         policy: str = "",
     ) -> None:
-        """Wrap an environment.
-
-        Args:
-            env: A text environment, wrapped or not.
-            path: File to append to; None keeps only the :attr:`last` episode.
-            panel_sha256: Hash of the panel that is played, if any.
-            policy: Name of the policy.
-        """
         RecordConstructorArgs.__init__(self, path=path, panel_sha256=panel_sha256, policy=policy)
         gymnasium.Wrapper.__init__(self, env)
         self.path = None if path is None else Path(path)
@@ -59,13 +57,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         prompt_tokens: int | None = None,
         completion_tokens: int | None = None,
     ) -> None:
-        """Say what the model did for the next action.
-
-        Args:
-            raw_text: The model's whole text.
-            prompt_tokens: Tokens read.
-            completion_tokens: Tokens written.
-        """
+        """Keep the model's whole text for the next action, and the tokens it read and wrote."""
         self._note = {
             "raw_text": None if raw_text is None else clean(raw_text),
             "prompt_tokens": prompt_tokens,
@@ -77,15 +69,8 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     ) -> tuple[str, dict[str, Any]]:
         """Start an episode.
 
-        Args:
-            seed: As in the wrapped environment.
-            options: As in the wrapped environment.
-
-        Returns:
-            Observation and info.
-
         Raises:
-            EnvFailure: If the environment failed; the episode is written with reason ``error``.
+            EnvFailure: The environment failed; the episode is written with reason ``error``.
         """
         rng = None if seed is not None else generator_state(self.env)
         asked = {key: plain(value) for key, value in (options or {}).items()}
@@ -120,14 +105,8 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one turn, and write the episode if it ends.
 
-        Args:
-            action: As in the wrapped environment.
-
-        Returns:
-            Observation, reward, terminated, truncated and info.
-
         Raises:
-            EnvFailure: If the environment failed; the episode is written with reason ``error``.
+            EnvFailure: The environment failed; the episode is written with reason ``error``.
         """
         action = clean(action)  # what the record gives back, so that a replay is exact
         try:
@@ -170,16 +149,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
 
 
 def state_of(observation: str, info: Mapping[str, Any], potential: float) -> State:
-    """Return what is recorded of an environment between two turns.
-
-    Args:
-        observation: The text that the policy saw.
-        info: The info that came with it.
-        potential: Phi of the state.
-
-    Returns:
-        The state.
-    """
+    """Return what is recorded of an environment between two turns; ``potential`` is its phi."""
     score = float(info["score"])
     return State(clean(observation), score, potential, info["state_key"], info["oracle_turns"])
 
@@ -192,9 +162,6 @@ def failure_details(error: str, action: str | None = None) -> dict[str, Any]:
     Args:
         error: What failed.
         action: The action that was not answered; None if the episode did not even begin.
-
-    Returns:
-        JSON-safe details.
     """
     return {"error": error} if action is None else {"error": error, "unanswered_action": action}
 
@@ -236,14 +203,7 @@ def origin(
 
 
 def package_versions(*more: str) -> dict[str, str]:
-    """Return the versions of what decides how an episode plays.
-
-    Args:
-        *more: Names of further packages.
-
-    Returns:
-        Package name to version.
-    """
+    """Return the versions of what decides how an episode plays, and of ``more`` packages."""
     versions = {"python": platform.python_version()}
     for name in (DISTRIBUTION, "gymnasium", "numpy", *more):
         try:

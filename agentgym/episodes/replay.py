@@ -61,16 +61,10 @@ class ReplayReport:
 def make_env(episode: Episode) -> gymnasium.Env[str, str]:
     """Make the environment of a record.
 
-    Args:
-        episode: The record.
-
-    Returns:
-        A fresh environment.
-
     Raises:
-        ConfigurationError: If the record does not hold all of its arguments, its id is unknown, or
-            no environment can be made with its arguments.
-        DataError: If its reward hooks are damaged.
+        ConfigurationError: The record does not hold all of its arguments, its id is unknown, or no
+            environment can be made with its arguments.
+        DataError: Its reward hooks are damaged.
     """
     if episode.not_stored:
         raise ConfigurationError(
