@@ -19,6 +19,7 @@ import numpy as np
 from agentgym.episodes import Episode, Recorder, append_episode
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.isolated import IsolatedEnv
+from agentgym.options import check_seed
 from agentgym.playing import play
 from agentgym.policies.base import Policy
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
@@ -272,17 +273,6 @@ def evaluate(
         raise EnvFailure(f"expected episodes, but all {len(rows)} failed; first: {rows[0].error}")
     env_id = made.spec.id if made.spec else type(made.unwrapped).__name__
     return Report(env_id, name, split, seed, panel.sha256, tuple(rows))
-
-
-def check_seed(seed: int) -> int:
-    """Return a seed of episodes or panels.
-
-    Raises:
-        ConfigurationError: It is negative, which generators do not take.
-    """
-    if seed < 0:
-        raise ConfigurationError(f"expected a seed of at least 0, got {seed}")
-    return seed
 
 
 def _check_backend(backend: str, workers: int | None, step_timeout: float | None) -> None:

@@ -212,5 +212,7 @@ def check_grammar(grammar: str) -> str:
         ConfigurationError: It is not one of `GRAMMARS`.
     """
     if grammar not in GRAMMARS:
-        raise ConfigurationError(f"grammar must be one of {', '.join(GRAMMARS)}, got {grammar!r}")
+        raise ConfigurationError(
+            f"expected grammar to be one of {', '.join(GRAMMARS)}; got {grammar!r:.80}"
+        )
     return grammar

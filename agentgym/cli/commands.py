@@ -87,14 +87,12 @@ def _describe(entry: Any) -> dict[str, Any]:
 
 def _play(command: Play, console: Console) -> int:
     from agentgym.cli.play import play
-    from agentgym.evaluation import check_seed
 
     options: dict[str, Any] = {"split": command.split}
     if command.index is not None:
         options["index"] = command.index
     if command.horizon is not None:
         options["horizon"] = command.horizon
-    check_seed(command.seed)
     env = _make(command, _play_defaults(command.env))
     try:
         play(

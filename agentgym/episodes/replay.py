@@ -20,8 +20,7 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
-from agentgym.episodes.facts import executed, potential
-from agentgym.episodes.recorder import origin, package_versions, plain
+from agentgym.episodes.recorder import executed, origin, package_versions, plain, potential
 from agentgym.episodes.records import Episode, State, Turn, clean
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, TaskNotFound
 from agentgym.hooks import HookRunner, TurnReward, TurnState
