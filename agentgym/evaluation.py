@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -263,7 +263,8 @@ def evaluate(
                 recorder = Recorder(played, None, panel_sha256=panel.sha256, policy=name)
             seats.append(_Seat(make_policy(played), recorder or played, recorder))
         rows: list[EpisodeResult] = []
-        for row, episode in _in_order(seats, panel.ids, seed, horizon):
+        played_in_order = stack.enter_context(closing(_in_order(seats, panel.ids, seed, horizon)))
+        for row, episode in played_in_order:
             rows.append(row)
             if record is not None and episode is not None:
                 append_episode(record, episode)
@@ -336,7 +337,7 @@ class _Seat(NamedTuple):
 
 def _in_order(
     seats: Sequence[_Seat], task_ids: Sequence[str], seed: int, horizon: int | None
-) -> Iterator[tuple[EpisodeResult, Episode | None]]:
+) -> Generator[tuple[EpisodeResult, Episode | None], None, None]:
     """Play the tasks at the seats, and yield what happened in the order of the tasks."""
     jobs = [(task_id, _derive(seed, index)) for index, task_id in enumerate(task_ids)]
     stop = threading.Event()
@@ -376,7 +377,7 @@ def _episode(
     if horizon is not None:
         options["horizon"] = horizon
     annotate = partial(_annotate, seat.recorder) if seat.recorder else None
-    total, invalid, counted = 0.0, 0, None
+    total, invalid = 0.0, 0
     for moment in play(seat.policy, seat.env, seed=seed, options=options, on_output=annotate):
         if moment.action is not None and moment.failure is None:
             total += moment.reward
@@ -384,8 +385,6 @@ def _episode(
         if stop.is_set():
             break
     info, failure = moment.info, moment.failure
-    if info:
-        counted = invalid
     row = EpisodeResult(
         task_id,
         float(info.get("score", 0.0)),
@@ -394,7 +393,7 @@ def _episode(
         total,
         str(info["stop_reason"]) if failure is None else "error",
         "" if failure is None else str(failure),
-        counted,
+        invalid if info else None,  # nothing is counted of an episode that did not begin
     )
     return row, seat.recorder.last if seat.recorder else None
 

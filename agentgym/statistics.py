@@ -56,7 +56,7 @@ def mean_ci95(
         line.
 
     Raises:
-        ConfigurationError: If there is no value, or one is not finite or out of bounds.
+        ConfigurationError: There is no value, or one is not finite or out of bounds.
     """
     array = np.asarray(values, dtype=float)
     if array.size == 0 or not np.isfinite(array).all():
@@ -112,7 +112,7 @@ def paired_difference(
         two independent samples because task difficulty cancels.
 
     Raises:
-        ConfigurationError: If the lengths differ, there are no values, or one is out of bounds.
+        ConfigurationError: The lengths differ, there are no values, or one is out of bounds.
     """
     if len(first) != len(second):
         raise ConfigurationError(

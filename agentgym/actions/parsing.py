@@ -72,7 +72,7 @@ def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> 
         ``native`` with ``call`` None, and the environment says what it thinks of it.
 
     Raises:
-        ConfigurationError: If the grammar is unknown or the spec set is not valid.
+        ConfigurationError: The grammar is unknown or the spec set is not valid.
     """
     if len(text) > _SHORT:
         return _parse(text, specs, grammar)

@@ -147,7 +147,7 @@ class ActionSpec:
         """The native templates, with the default filled in.
 
         Raises:
-            ConfigurationError: If there is none and the action has several parameters.
+            ConfigurationError: There is none and the action has several parameters.
         """
         if self.native:
             return (self.native,) if isinstance(self.native, str) else self.native

@@ -263,7 +263,7 @@ def read_episodes(path: str | Path, *, strict: bool = True) -> Iterator[Episode]
         The episodes in order; empty lines are skipped.
 
     Raises:
-        DataError: If the file cannot be read, or a line is broken; names the line.
+        DataError: The file cannot be read, or a line is broken; names the line.
     """
     try:
         with open(path, encoding="utf-8") as file:

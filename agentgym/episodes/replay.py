@@ -101,10 +101,10 @@ def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> Repl
         The report; a difference also names packages whose version has changed.
 
     Raises:
-        ConfigurationError: If the environment cannot be made from the record, or refuses its seed
+        ConfigurationError: The environment cannot be made from the record, or refuses its seed
             or options.
-        DataError: If the random generator or the reward hooks in the record are damaged.
-        TaskNotFound: If the task no longer exists.
+        DataError: The random generator or the reward hooks in the record are damaged.
+        TaskNotFound: The task no longer exists.
     """
     used = env if env is not None else make_env(episode)
     try:
@@ -260,7 +260,7 @@ def rescore(
         sum to the turn's new reward.
 
     Raises:
-        ConfigurationError: If two hooks share a name with each other or with a family's term.
+        ConfigurationError: Two hooks share a name with each other or with a family's term.
     """
     if env is not None:
         shaped = ShapedReward(env, hooks)

@@ -48,7 +48,7 @@ class ChatConfig:
         """Validate.
 
         Raises:
-            ConfigurationError: If a field is out of its domain.
+            ConfigurationError: A field is out of its domain.
         """
         if not self.model:
             raise ConfigurationError(
