@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.errors import AgentGymError, ConfigurationError, TaskNotFound
@@ -220,6 +220,7 @@ def test_older_ids_are_found() -> None:
     assert tasks.find("sums/102").id == "sums/102"
 
 
+@settings(deadline=None)
 @given(
     st.text()
     | st.builds(
