@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentgym.episodes import State
-from agentgym.episodes.facts import FACTS
-from agentgym.episodes.recorder import state_of
+from agentgym.episodes.recorder import FACTS, state_of
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import StopReason
 from trainers.rollouts.budget import Limits
