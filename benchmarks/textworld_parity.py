@@ -31,13 +31,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from provenance import to_json
 from stopwatch import Stopwatch
 
-from agentgym.envs.textworld.engine.protocol import GameSession, Turn
-from agentgym.envs.textworld.engine.sanitise import read_command
 from agentgym.envs.textworld.engine.session import NativeSession
 from agentgym.envs.textworld.generator.generate import make_game
 from agentgym.envs.textworld.generator.settings import settings
-from agentgym.envs.textworld.original.compiler import compile_game
+from agentgym.envs.textworld.original.story_file import compile_game
 from agentgym.envs.textworld.original.inform7 import InformSession
+from agentgym.envs.textworld.sanitise import read_command
+from agentgym.envs.textworld.session import GameSession, Turn
 from agentgym.errors import AgentGymError, DataError
 
 SHOWN = 10

@@ -10,10 +10,10 @@ import numpy as np
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
 from agentgym.envs.textworld.arguments import check_knobs, flag, task_set
-from agentgym.envs.textworld.engine.protocol import GameSession
-from agentgym.envs.textworld.engine.sanitise import read_command
 from agentgym.envs.textworld.generator.settings import Settings
 from agentgym.envs.textworld.rewards import Status, check_reward, potential, progress, value
+from agentgym.envs.textworld.sanitise import read_command
+from agentgym.envs.textworld.session import GameSession
 from agentgym.errors import ConfigurationError
 from agentgym.options import arguments
 from agentgym.outcome import Outcome

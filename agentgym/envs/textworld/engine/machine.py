@@ -36,7 +36,7 @@ class Machine:
         self._quests = self.world.beginning
         self._before: tuple[QuestProgress, ...] | None = None
         self._reward = 0
-        self.verdict = Verdict()
+        self.result = Verdict()
         """What the compiled game would say about score and end."""
         self.moves = 0
         """Number of actions applied."""
@@ -100,8 +100,8 @@ class Machine:
         self.wait()
 
     def wait(self) -> None:
-        """Let a turn pass in which nothing is done: only the ``verdict`` can change."""
-        self.verdict = judge(self.verdict, self.world.quests, self._mask)
+        """Let a turn pass in which nothing is done: only the ``result`` can change."""
+        self.result = judge(self.result, self.world.quests, self._mask)
 
     # Progress
 
@@ -185,7 +185,7 @@ class Machine:
             moves=self.moves,
             last=None if self.last_action is None else self.last_action.key,
             reward=self.intermediate_reward,
-            verdict=self.verdict,
+            result=self.result,
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -205,7 +205,7 @@ class Machine:
         )
         self._before = None
         self._reward = snapshot.reward
-        self.verdict = snapshot.verdict
+        self.result = snapshot.result
         self.moves = snapshot.moves
         self.last_action = None if snapshot.last is None else world.action(snapshot.last)
 

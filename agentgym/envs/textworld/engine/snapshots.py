@@ -33,7 +33,7 @@ class Snapshot:
     """Rule and entities of the last action."""
     reward: int
     """The intermediate reward of the last action."""
-    verdict: Verdict
+    result: Verdict
     """What the compiled game would say."""
 
 

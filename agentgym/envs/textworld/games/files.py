@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.envs.textworld.engine import Machine, World
-from agentgym.envs.textworld.engine.sanitise import typable
 from agentgym.envs.textworld.games.shape import check_game
 from agentgym.envs.textworld.games.store import root, story
 from agentgym.envs.textworld.generator.generate import Game
-from agentgym.envs.textworld.inform.story import Book
+from agentgym.envs.textworld.inform.story import Story
+from agentgym.envs.textworld.sanitise import typable
 from agentgym.envs.textworld.splits import fingerprint
 from agentgym.envs.textworld.tasks import GameSet, PlanLength, digest, stored_plan_length
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
@@ -190,7 +190,7 @@ def _examined(file: Path, native: bool, version: tuple[int, int]) -> str:
                     "'then', and signs and blanks at the ends"
                 )
         if native:
-            Book.of(game)
+            Story.of(game)
             World.of(game)
         return fingerprint(game)
     except DataError as error:

@@ -27,7 +27,7 @@ from agentgym.caching import cache_folder, check_folder, load, save, save_folder
 from agentgym.envs.textworld import splits
 from agentgym.envs.textworld.generator.config import Settings
 from agentgym.envs.textworld.generator.generate import Game, version
-from agentgym.envs.textworld.original.compiler import compile_game
+from agentgym.envs.textworld.original.story_file import compile_game
 from agentgym.errors import DataError, EnvFailure
 
 FORMAT = 2

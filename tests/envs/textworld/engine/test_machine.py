@@ -92,7 +92,7 @@ def test_what_cannot_be_undone_makes_a_quest_unfinishable() -> None:
     world = World.of(games.game([games.quest([games.event([("at", "f_0", "r_1")], plan)])]))
     machine = games.play(Machine(world), "take plum", "eat plum")
     assert machine.lost and not machine.failed
-    assert machine.verdict.lost is False
+    assert machine.result.lost is False
 
 
 def test_a_quest_without_a_plan_has_no_policy() -> None:

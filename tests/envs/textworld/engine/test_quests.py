@@ -61,21 +61,21 @@ def test_a_quest_that_failed_is_not_followed() -> None:
     assert games.play(machine, "go east").won
 
 
-def test_the_verdict_of_a_compiled_game_knows_only_conditions() -> None:
+def test_the_result_of_a_compiled_game_knows_only_conditions() -> None:
     here, eaten = games.event([("at", "P", "r_0")]), games.event([("eaten", "f_0")])
     machine = _machine(games.quest([here]), games.quest([OPEN], [eaten]), games.quest([EAST]))
-    assert (machine.score, machine.verdict.score) == (1, 0)
+    assert (machine.score, machine.result.score) == (1, 0)
     machine.wait()
-    assert (machine.verdict.score, machine.verdict.paid) == (1, (0,))
+    assert (machine.result.score, machine.result.paid) == (1, (0,))
     games.play(machine, "open box", "go east")
-    assert machine.verdict.won and machine.won and machine.verdict.score == machine.score == 3
-    verdict = machine.verdict
-    assert games.play(machine, "go west").verdict is verdict
+    assert machine.result.won and machine.won and machine.result.score == machine.score == 3
+    result = machine.result
+    assert games.play(machine, "go west").result is result
 
 
-def test_the_verdict_loses_by_optional_quests_too() -> None:
+def test_the_result_loses_by_optional_quests_too() -> None:
     eaten = games.event([("eaten", "f_0")])
     machine = _machine(games.quest([OPEN], [eaten], optional=True))
-    assert machine.won and not machine.verdict.won
+    assert machine.won and not machine.result.won
     games.play(machine, "take plum", "eat plum")
-    assert machine.verdict.lost and not machine.lost
+    assert machine.result.lost and not machine.lost

@@ -10,7 +10,7 @@ import pytest
 
 from agentgym.envs.textworld.generator.generate import make_game, plan
 from agentgym.envs.textworld.generator.settings import settings
-from agentgym.envs.textworld.original.compiler import compile_game
+from agentgym.envs.textworld.original.story_file import compile_game
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 
 textworld = pytest.importorskip("textworld", reason="needs the package textworld")

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentgym.envs.textworld.engine.protocol import ONE_THING, clean
-from agentgym.envs.textworld.engine.sanitise import read_command
 from agentgym.envs.textworld.engine.session import NativeSession
 from agentgym.envs.textworld.generator.settings import DEFAULT
-from agentgym.envs.textworld.original.inform7 import NO_EFFECT, InformSession
+from agentgym.envs.textworld.original.inform7 import NO_EFFECT, InformSession, clean
+from agentgym.envs.textworld.sanitise import read_command
+from agentgym.envs.textworld.session import ONE_THING
 from agentgym.envs.textworld.tasks import GameTasks
 from agentgym.errors import EnvFailure
 from tests.envs.textworld.conftest import Story

@@ -33,7 +33,7 @@ THEIRS = frozenset(("that", "those"))
 OWNED = {"his": "him", "her": "her", "their": "them", "its": "it"}
 LIT = frozenset(("lit", "lighted", "unlit"))
 ARTICLE_LIKE = DEFINITE | INDEFINITE | MINE | THEIRS | LIT | frozenset(OWNED)
-EVERY = 100
+ALL_COUNT = 100
 """How many things ``all`` wants."""
 _SPELT = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
           "fifteen sixteen seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three "
