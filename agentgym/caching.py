@@ -127,6 +127,29 @@ def load(path: Path, key: str) -> bytes | None:
     return None
 
 
+def entry_path(room: str, kind: str, name: str) -> Path:
+    """Return where a value is kept.
+
+    Args:
+        room: Folder of the cache, such as a family's name.
+        kind: What the value is, for example ``"index"``.
+        name: Text that names it among values of its kind.
+    """
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return cache_folder() / room / f"{kind}-{digest[:24]}"
+
+
+def save_json(path: Path, key: str, value: Any) -> bool:
+    """Store a JSON value for :func:`load_json`, as :func:`save` stores bytes."""
+    return save(path, key, json.dumps(value, separators=(",", ":")).encode())
+
+
+def load_json(path: Path, key: str) -> Any | None:
+    """Read what :func:`save_json` stored; None if it is not there, damaged or of another key."""
+    data = load(path, key)
+    return None if data is None else json.loads(data)
+
+
 def save_folder(folder: Path, fill: Callable[[Path], None]) -> bool:
     """Store a folder of files for :func:`check_folder`.
 
@@ -222,7 +245,7 @@ def sweep(folder: Path) -> None:
 
 
 class BoundedCache(dict[Key, Value]):
-    """A dict that is emptied when it is full: bounded, and safe under threads without a lock.
+    """A dict that drops its older half when it is full: bounded, and safe under threads.
 
     Args:
         capacity: Most entries to hold.
@@ -235,12 +258,22 @@ class BoundedCache(dict[Key, Value]):
     def put(self, key: Key, value: Value) -> Value:
         """Store and return ``value``."""
         if len(self) >= self.capacity:
-            self.clear()
+            # Many at once: a dict that loses its first entry again and again searches for it ever
+            # longer. Another thread may drop the same ones.
+            for old in list(self)[: max(1, self.capacity // 2)]:
+                self.pop(old, None)
         self[key] = value
         return value
 
+    def refresh(self, key: Key) -> Value | None:
+        """Return the value of ``key`` and make it the newest, or None if it is not here."""
+        value = self.pop(key, None)
+        if value is not None:
+            self[key] = value
+        return value
+
     def __reduce__(self) -> Any:
-        """A cache travels empty."""
+        """Travel empty."""
         return type(self), (self.capacity,)
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from agentgym.caching import BoundedCache
 from agentgym.errors import ConfigurationError, TaskNotFound
 
 SPLITS = ("train", "valid", "test")
+KEPT_TASKS = 1 << 14
+"""Most tasks, and plan lengths, that a set of numbered tasks remembers."""
+
+Problem = TypeVar("Problem")
 
 
 def canonical_json(value: Any) -> str:
@@ -154,11 +159,17 @@ class TaskSet(ABC):
             The panel with its SHA-256.
 
         Raises:
-            ConfigurationError: ``n`` is not between 1 and the size of the split.
+            ConfigurationError: ``n`` is not between 1 and the size of the split, or ``seed`` is not
+                a whole number from 0.
             TaskNotFound: There is no such split.
         """
         split = self.check(split)
         size = self.len(split)
+        for name, value in (("n", n), ("seed", seed)):
+            if not _is_whole(value):
+                raise ConfigurationError(f"expected {name} to be a whole number, got {value!r:.80}")
+        if seed < 0:
+            raise ConfigurationError(f"expected the seed of a panel to be 0 or more, got {seed}")
         if not 1 <= n <= size:
             raise ConfigurationError(
                 f"expected a panel of 1 to {size} tasks of split {split!r}, got n={n}; choose a "
@@ -167,7 +178,7 @@ class TaskSet(ABC):
         order = np.random.Generator(np.random.PCG64(seed)).permutation(size)[:n]
         tasks = [self.task(split, int(index)) for index in order]
         digest = hashlib.sha256("".join(task.digest() for task in tasks).encode()).hexdigest()
-        return Panel(split, seed, tuple(task.id for task in tasks), digest)
+        return Panel(split, int(seed), tuple(task.id for task in tasks), digest)
 
     def check(self, split: str, index: int | None = None) -> str:
         """Validate a split and, if given, an index within it.
@@ -182,17 +193,155 @@ class TaskSet(ABC):
         Raises:
             TaskNotFound: The split is unknown or the index is out of range.
         """
-        split = self.aliases.get(split, split)
-        if split not in self.splits:
+        if isinstance(split, str):
+            split = self.aliases.get(split, split)
+        if not isinstance(split, str) or split not in self.splits:
             raise TaskNotFound(
                 f"expected a split of {self.name}: one of {', '.join(self.splits)}; got {split!r}"
             )
-        if index is not None and not 0 <= index < self.len(split):
+        if index is None:
+            return split
+        if not _is_whole(index):
+            raise TaskNotFound(f"expected an index that is a whole number, got {index!r:.80}")
+        if not 0 <= index < self.len(split):
             raise TaskNotFound(
                 f"expected an index from 0 to {self.len(split) - 1} in split {split!r} of "
                 f"{self.name}, got {index}"
             )
         return split
+
+
+class NumberedTasks(TaskSet, Generic[Problem]):
+    """Tasks that are made, when they are asked for, from numbered problems.
+
+    A problem is what a family plays: a game, or a goal of a shop. Its *number* within its split is
+    fixed and stands in its id, or for it; the *index* of its task is its place in the order of the
+    split, which is the number unless :meth:`_order` says otherwise. Problems used last, tasks and
+    plan lengths are remembered, also under threads; a set is copied and pickled without them.
+
+    A family implements :meth:`len`, :meth:`_problem` and :meth:`_describe`, and overrides
+    :meth:`_id` and :meth:`_place` if its ids are not ``<name>/<split>/<number>``.
+
+    Args:
+        name: Name of the set, which begins every id.
+        plan_length: Return the length of the expert's plan for a problem; None if nobody knows.
+        kept: Most problems to keep in memory.
+    """
+
+    remedy: str = "make the environment with the settings that the id names"
+    """What to do about an id that is not of this set; ends an error message."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        plan_length: Callable[[Problem], int | None] | None = None,
+        kept: int = 256,
+    ) -> None:
+        self.name = name
+        self.plan_length = plan_length
+        self._problems: BoundedCache[str, Problem] = BoundedCache(kept)
+        self._tasks: BoundedCache[tuple[str, int], Task] = BoundedCache(KEPT_TASKS)
+        self._turns: BoundedCache[str, int | None] = BoundedCache(KEPT_TASKS)
+        self._orders: BoundedCache[str, tuple[Sequence[int], dict[int, int]]] = BoundedCache(64)
+
+    @abstractmethod
+    def _problem(self, split: str, number: int) -> Problem:
+        """Make or read a problem; split and number are valid."""
+
+    @abstractmethod
+    def _describe(self, split: str, number: int, problem: Problem) -> tuple[str, Mapping[str, Any]]:
+        """Return goal and content of a problem's task."""
+
+    def _id(self, split: str, number: int) -> str:
+        """Return the id of a problem's task."""
+        return f"{self.name}/{split}/{number}"
+
+    def _place(self, task_id: str) -> tuple[str, int] | None:
+        """Return split and number of the problem that an id names, or None."""
+        head, _, tail = task_id.rpartition("/")
+        name, _, split = head.rpartition("/")
+        number = whole_number(tail)
+        if name != self.name or split not in self.splits or number is None:
+            return None
+        return (split, number) if number < self.len(split) else None
+
+    def _order(self, split: str) -> Sequence[int] | None:
+        """Return the numbers of a split's problems in the order of its tasks; None as they are."""
+        return None
+
+    def task(self, split: str, index: int) -> Task:
+        """Return task number ``index`` of ``split``."""
+        place = self.check(split, index), int(index)
+        task = self._tasks.get(place)
+        if task is None:
+            order = self._ordered(place[0])
+            number = place[1] if order is None else order[0][place[1]]
+            task_id = self._id(place[0], number)
+            goal, content = self._describe(place[0], number, self._kept(task_id, place[0], number))
+            task = self._tasks.put(place, Task(task_id, *place, goal, content))
+        return task
+
+    def find(self, task_id: str) -> Task:
+        """Return the task with this id."""
+        split, number = self._known(task_id)
+        order = self._ordered(split)
+        return self.task(split, number if order is None else order[1][number])
+
+    def problem(self, task: Task) -> Problem:
+        """Return what a task is made of. It is shared: do not change it.
+
+        Raises:
+            TaskNotFound: The task is of another set.
+        """
+        kept = self._problems.refresh(task.id)
+        return self._kept(task.id, *self._known(task.id)) if kept is None else kept
+
+    def oracle_turns(self, task: Task) -> int | None:
+        """Return the length of the expert's plan from the start, remembered once it is known."""
+        if self.plan_length is None:
+            return None
+        turns = self._turns.get(task.id, -1)
+        if turns == -1:
+            turns = self._turns.put(task.id, self.plan_length(self.problem(task)))
+        return turns
+
+    def _known(self, task_id: str) -> tuple[str, int]:
+        place = self._place(str(task_id))
+        if place is None:
+            example = self._id(self.splits[0], 0)
+            raise TaskNotFound(
+                f"expected the id of a task of {self.name}, such as {example}; got {task_id!r:.200}"
+                f"; {self.remedy}"
+            )
+        return place
+
+    def _kept(self, task_id: str, split: str, number: int) -> Problem:
+        problem = self._problems.refresh(task_id)
+        if problem is None:
+            problem = self._problems.put(task_id, self._problem(split, number))
+        return problem
+
+    def _ordered(self, split: str) -> tuple[Sequence[int], dict[int, int]] | None:
+        """Return the numbers by index and the indices by number, or None where they are equal."""
+        known = self._orders.get(split)
+        if known is None:
+            numbers = self._order(split)
+            if numbers is None:
+                return None
+            indices = {number: index for index, number in enumerate(numbers)}
+            known = self._orders.put(split, (numbers, indices))
+        return known
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def whole_number(text: str) -> int | None:
+    """Read a number as ids write it: in one way, so that ``"007"`` and ``"+7"`` are None."""
+    written = text.isascii() and text.isdecimal() and len(text) <= 18
+    return int(text) if written and (text == "0" or text[0] != "0") else None
 
 
 class TaskList(TaskSet):

@@ -50,6 +50,33 @@ def test_a_file_comes_back(tmp_path):
     assert entries(path.parent) == ["file"]
 
 
+def test_a_json_value_comes_back(tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
+    path = caching.entry_path("family", "index", "a name of any kind / \ud800")
+    assert path.parent == tmp_path / "family" and path.name.startswith("index-")
+    assert path != caching.entry_path("family", "index", "another name")
+    value = {"rows": [1, 2.5, None, "\ud800"], "more": {}}
+    assert caching.load_json(path, "key") is None
+    assert caching.save_json(path, "key", value)
+    assert caching.load_json(path, "key") == value
+    assert caching.load_json(path, "another key") is None
+    path.write_bytes(path.read_bytes()[:-2])
+    assert caching.load_json(path, "key") is None
+
+
+def test_a_bounded_cache_drops_what_is_oldest():
+    cache = caching.BoundedCache(4)
+    for number in range(4):
+        assert cache.put(number, str(number)) == str(number)
+    assert cache.refresh(0) == "0" and cache.refresh(9) is None
+    cache.put(4, "4")
+    assert list(cache) == [3, 0, 4]
+    alone = caching.BoundedCache(1)
+    alone.put("a", 1)
+    alone.put("b", 2)
+    assert alone == {"b": 2}
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_file_is_not_believed(tmp_path, damage):
     path = tmp_path / "file"

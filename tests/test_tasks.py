@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import pickle
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentgym.errors import AgentGymError, ConfigurationError, TaskNotFound
-from agentgym.tasks import Task, TaskList, canonical_json
+from agentgym.tasks import NumberedTasks, Task, TaskList, canonical_json, whole_number
 from tests.toy import SIZES, ToyTasks
 
 
@@ -116,3 +121,168 @@ def test_a_panel_has_to_fit() -> None:
             tiny().panel("test", n)
     with pytest.raises(TaskNotFound):
         tiny().panel("valid", 1)
+
+
+def test_what_cannot_be_a_place_or_a_seed_is_refused_in_words() -> None:
+    tasks = tiny()
+    for split in (["train"], None, 3):
+        with pytest.raises(TaskNotFound, match="train, test"):
+            tasks.len(split)  # type: ignore[arg-type]
+    for index in ("0", 1.5, True):
+        with pytest.raises(TaskNotFound, match="whole number"):
+            tasks.task("train", index)  # type: ignore[arg-type]
+    for wrong in ({"seed": -1}, {"seed": "0"}, {"seed": 1.0}, {"n": 2.0}, {"n": "all"}):
+        with pytest.raises(ConfigurationError, match=r"whole number|0 or more"):
+            tasks.panel("train", **{"n": 2, **wrong})  # type: ignore[arg-type]
+    assert tasks.task("train", np.int64(2)).index == 2
+    assert tasks.panel("train", np.int64(2), seed=np.int64(3)) == tasks.panel("train", 2, seed=3)
+
+
+class Sums(NumberedTasks[tuple[int, int]]):
+    """Sums of two numbers; long ones come last if they are ordered."""
+
+    aliases: Mapping[str, str] = {"dev": "valid"}
+    remedy = "ask for sums"
+
+    def __init__(self, *, ordered: bool = False, kept: int = 256) -> None:
+        super().__init__("sums", plan_length=plan_of_sum, kept=kept)
+        self.ordered = ordered
+        self.made: list[tuple[str, int]] = []
+
+    def len(self, split: str) -> int:
+        return {"train": 30, "valid": 5, "test": 7}[self.check(split)]
+
+    def _problem(self, split: str, number: int) -> tuple[int, int]:
+        self.made.append((split, number))
+        return self.splits.index(split) * 100 + number, number * 7 % 13
+
+    def _describe(
+        self, split: str, number: int, problem: tuple[int, int]
+    ) -> tuple[str, Mapping[str, Any]]:
+        return f"{problem[0]} + {problem[1]}", {"terms": list(problem)}
+
+    def _order(self, split: str) -> list[int] | None:
+        if not self.ordered:
+            return None
+        return sorted(range(self.len(split)), key=lambda n: (n * 7 % 13, n))
+
+
+class NamedSums(Sums):
+    """Sums with ids of their own, and ids of older records."""
+
+    def _id(self, split: str, number: int) -> str:
+        return f"{self.name}/{self.splits.index(split) * 100 + number}"
+
+    def _place(self, task_id: str) -> tuple[str, int] | None:
+        old = super()._place(task_id)
+        number = whole_number(task_id.removeprefix("sums/"))
+        if old is not None or number is None or number >= 300:
+            return old
+        split = self.splits[number // 100]
+        return (split, number % 100) if number % 100 < self.len(split) else None
+
+
+def plan_of_sum(problem: tuple[int, int]) -> int | None:
+    return problem[1] or None
+
+
+@pytest.mark.parametrize("kind", [Sums, NamedSums])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_numbered_tasks_are_found_where_they_stand(kind: type[Sums], ordered: bool) -> None:
+    tasks = kind(ordered=ordered)
+    for split in tasks.splits:
+        listed = list(tasks.iterate(split))
+        assert [task.index for task in listed] == list(range(tasks.len(split)))
+        assert len({task.id for task in listed}) == len(listed)
+        for task in listed:
+            assert tasks.find(task.id) == task == kind(ordered=ordered).find(task.id)
+            assert list(tasks.problem(task)) == task.content["terms"]
+            assert tasks.oracle_turns(task) == (task.content["terms"][1] or None)
+    assert tasks.task("dev", 1) == tasks.task("valid", 1)
+    assert {task.id for task in kind().iterate("train")} == {
+        task.id for task in kind(ordered=True).iterate("train")
+    }
+
+
+def test_an_order_moves_tasks_and_leaves_their_ids() -> None:
+    plain, ordered = Sums(), Sums(ordered=True)
+    lengths = [task.content["terms"][1] for task in ordered.iterate("train")]
+    assert lengths == sorted(lengths)
+    for task in plain.iterate("train"):
+        moved = ordered.find(task.id)
+        assert (moved.goal, moved.content) == (task.goal, task.content)
+    assert ordered.task("train", 1).id == "sums/train/13"
+
+
+def test_older_ids_are_found() -> None:
+    tasks = NamedSums()
+    assert tasks.find("sums/valid/2") is tasks.find("sums/102")
+    assert tasks.find("sums/102").id == "sums/102"
+
+
+@given(
+    st.text()
+    | st.builds(
+        "sums/{}/{}".format,
+        st.sampled_from(["train", "dev", "x"]),
+        st.text("0123456789-+_ \u0661", max_size=4),
+    )
+)
+def test_numbered_tasks_have_one_id(text: str) -> None:
+    tasks = Sums()
+    try:
+        assert tasks.find(text).id == text
+    except TaskNotFound as error:
+        assert "such as sums/train/0" in str(error) and str(error).endswith("ask for sums")
+
+
+def test_whole_numbers_are_written_in_one_way() -> None:
+    assert [whole_number(text) for text in ("0", "7", "1000000000")] == [0, 7, 1_000_000_000]
+    for text in ("", "00", "07", "+7", "-7", " 7", "7.", "1_0", "\u0661", "²", "9" * 5000):
+        assert whole_number(text) is None
+
+
+def test_problems_are_made_once_and_the_ones_used_last_are_kept() -> None:
+    tasks = Sums(kept=3)
+    chosen = [tasks.task("train", index) for index in range(6)]
+    assert tasks.made == [("train", index) for index in range(6)]
+    tasks.problem(chosen[3])
+    tasks.task("train", 9)
+    assert len(tasks.made) == 7
+    tasks.problem(chosen[3])
+    assert len(tasks.made) == 7, "the problem used last was dropped"
+    tasks.problem(chosen[0])
+    assert tasks.made[-1] == ("train", 0)
+    assert tasks.task("train", 0) is chosen[0]
+    with pytest.raises(TaskNotFound):
+        tasks.problem(Task("other/train/0", "train", 0, "", {}))
+
+
+def test_plan_lengths_are_measured_once() -> None:
+    asked: list[Any] = []
+    tasks = Sums()
+    tasks.plan_length = lambda problem: asked.append(problem)
+    assert [tasks.oracle_turns(tasks.task("test", 3)) for _ in range(3)] == [None] * 3
+    assert len(asked) == 1
+    tasks.plan_length = None
+    assert tasks.oracle_turns(tasks.task("test", 4)) is None
+
+
+def test_numbered_tasks_travel_without_what_they_remember() -> None:
+    tasks = Sums(ordered=True)
+    expected = [tasks.task("train", index) for index in range(30)]
+    tasks.made.clear()
+    for other in (copy.deepcopy(tasks), pickle.loads(pickle.dumps(tasks))):
+        assert other.made == []
+        assert [other.task("train", index) for index in range(30)] == expected
+        assert len(other.made) == 30
+    assert len(pickle.dumps(tasks)) < 700
+
+
+def test_threads_share_numbered_tasks() -> None:
+    tasks = Sums(kept=4)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda index: tasks.task("train", index % 30), range(3000)))
+        turns = list(pool.map(tasks.oracle_turns, found))
+    assert found == [Sums().task("train", index % 30) for index in range(3000)]
+    assert turns == [index % 30 * 7 % 13 or None for index in range(3000)]

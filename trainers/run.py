@@ -18,10 +18,12 @@ from trainers.config.schema import TrainConfig
 from trainers.models.policy import check_model
 from trainers.output.curve import write_curve
 from trainers.output.display import Display
-from trainers.output.report import ARMS, scaled_text, write_report
+from trainers.output.phase import Phase
+from trainers.output.report import scaled_text, write_report
 from trainers.output.run_folder import COMPLETE, RunFolder, write_atomically
+from trainers.output.summary import GREEDY, ArmResult, Evaluation, Horizon, Summary, WarmStart
 from trainers.output.verdict import arm_names, gate_remark, steps_remark, verdict, versions
-from trainers.phases.comparison import GREEDY, Arms
+from trainers.phases.comparison import Arms
 from trainers.rollouts.engines.vllm_process import check_vllm
 
 PACKAGES = (
@@ -102,10 +104,11 @@ class _Run:
         summary = self._summarise(arms)
         write_curve(self._folder)
         report = write_report(self._folder, summary)
-        text = json.dumps(summary, indent=2) + "\n"
+        content = summary.to_dict()
+        text = json.dumps(content, indent=2) + "\n"
         write_atomically(self._folder.summary_path, text.encode())
         self._show(summary, report)
-        return summary
+        return content
 
     def _learn(self, arms: Arms) -> None:
         """Warm start, then reinforcement learning, each evaluated on the panel."""
@@ -116,7 +119,7 @@ class _Run:
         policy = warm_start(self._plan, self._folder, self._display)
         self._folder.note()
         recorder = reinforce.Recorder(self._plan, self._folder, self._display, policy.chat)
-        output = self._folder.checkpoints / reinforce.PHASE
+        output = self._folder.checkpoints / reinforce.CHECKPOINTS
         trainer = reinforce.make_trainer(self._plan, policy, recorder, output)
         try:
             self._evaluate("sft", arms, trainer)
@@ -148,76 +151,73 @@ class _Run:
             report = arms.add(name, played)
             self._display.update(1, score=report.score_mean, success=report.success)
 
-    def _summarise(self, arms: Arms) -> dict[str, Any]:
+    def _summarise(self, arms: Arms) -> Summary:
         """Assemble ``summary.json``."""
-        plan, results = self._plan, arms.summary()
+        plan, paired = self._plan, arms.paired()
         warm_start = self._folder.state().get("sft")
         remarks = (
-            gate_remark(warm_start, plan.gate_success),
+            gate_remark(warm_start and WarmStart(**warm_start), plan.gate_success),
             steps_remark(self._steps(), plan.steps),
             arms.no_scale,
         )
-        return {
-            "env": plan.env_id,
-            "preset": plan.preset.name,
-            "preset_parts_left_out": list(plan.preset.ignored),
-            "steps": self._steps(),
-            "horizon": {
-                "rounds": list(plan.schedule.rounds),
-                "every": plan.schedule.every,
-                "fit": plan.fit,
-            },
-            "seed": plan.config.seed,
-            "wall_s": round(self._folder.seconds(), 1),
-            "verdict": verdict(results["paired"]["rl_minus_sft"], self._names["sft"]),
-            "remarks": [remark for remark in remarks if remark],
-            "names": self._names,
-            **results,
-            "evaluation": {
-                "split": arms.panel.split,
-                "panel_sha256": arms.panel.sha256,
-                "decoding": "greedy" if plan.config.eval.greedy else "sampled",
-                "horizon": plan.full_horizon,
-            },
-            "warm_start": warm_start,
-            "packages": versions(),
-        }
+        return Summary(
+            env=plan.env_id,
+            preset=plan.preset.name,
+            preset_parts_left_out=tuple(plan.preset.ignored),
+            steps=self._steps(),
+            horizon=Horizon(plan.schedule.rounds, plan.schedule.every, plan.fit),
+            seed=plan.config.seed,
+            wall_s=round(self._folder.seconds(), 1),
+            verdict=verdict(paired.rl_minus_sft, self._names["sft"]),
+            remarks=tuple(remark for remark in remarks if remark),
+            names=self._names,
+            eval=arms.results(),
+            paired=paired,
+            greedy=arms.greedy(),
+            evaluation=Evaluation(
+                split=arms.panel.split,
+                panel_sha256=arms.panel.sha256,
+                decoding="greedy" if plan.config.eval.greedy else "sampled",
+                horizon=plan.full_horizon,
+            ),
+            warm_start=warm_start and WarmStart(**warm_start),
+            packages=versions(),
+        )
 
     def _steps(self) -> int:
         """Return the reinforcement learning steps that were taken."""
-        records = [r for r in self._folder.metrics() if r.get("phase") == "rl"]
+        records = [r for r in self._folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
         return max((record["step"] for record in records), default=0)
 
-    def _show(self, summary: dict[str, Any], report: Path) -> None:
+    def _show(self, summary: Summary, report: Path) -> None:
         """Show the result as a table."""
-        panel = summary["evaluation"]
+        panel = summary.evaluation
         table = Table(
-            title=f"{summary['env']}: {summary['eval']['rl']['n']} held-out tasks, "
-            f"{panel['horizon']} turns, {panel['decoding']} actions"
+            title=f"{summary.env}: {summary.eval['rl'].n} held-out tasks, "
+            f"{panel.horizon} turns, {panel.decoding} actions"
         )
         for head in ("policy", "score (95 %)", "success (95 %)", "turns", "0 to 100"):
             table.add_column(head, justify="left" if head == "policy" else "right", no_wrap=True)
-        for arm in ARMS:
-            if arm in summary["eval"]:
-                table.add_row(summary["names"][arm], *_cells(summary["eval"][arm]))
+        for arm, result in summary.eval.items():
+            table.add_row(summary.names[arm], *_cells(result))
         self._display.note(table)
-        for sentence in (summary["verdict"], *summary["remarks"]):
+        for sentence in (summary.verdict, *summary.remarks):
             self._display.note(sentence)
         if self._folder.warnings_path.exists():
             self._display.note(f"there were warnings, see {self._folder.warnings_path}")
-        self._display.note(f"{summary['wall_s']:.0f} s; open {report}")
+        self._display.note(f"{summary.wall_s:.0f} s; open {report}")
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _cells(result: ArmResult) -> list[str]:
     """Write the figures of one policy."""
     estimates = [
-        f"{row[name]:.3f} ({low:.2f} to {high:.2f})"
-        for name, (low, high) in (
-            ("score_mean", row["score_ci95"]),
-            ("success", row["success_ci95"]),
+        f"{value:.3f} ({low:.2f} to {high:.2f})"
+        for value, (low, high) in (
+            (result.score_mean, result.score_ci95),
+            (result.success, result.success_ci95),
         )
     ]
-    return [*estimates, f"{row['turns_mean']:.1f}", scaled_text(row["scaled"])]
+    return [*estimates, f"{result.turns_mean:.1f}", scaled_text(result.scaled)]
 
 
 class _WarningFile(logging.FileHandler):

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainers.output.jsonl import write_atomically
-from trainers.output.run_folder import VALIDATION, RunFolder
+from trainers.output.phase import Phase
+from trainers.output.run_folder import RunFolder
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -34,7 +35,7 @@ def draw_curve(metrics: Records) -> bytes:
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    steps = [record for record in metrics if record.get("phase") == "rl"]
+    steps = [record for record in metrics if record.get("phase") == Phase.REINFORCEMENT]
     figure = Figure(figsize=(10, 4.4), dpi=120, layout="constrained")
     panels = figure.subplots(1, len(QUANTITIES), sharey=True)
     for axes, quantity in zip(panels, QUANTITIES, strict=True):
@@ -77,7 +78,7 @@ def _draw_training(axes: Any, steps: Records, quantity: str) -> None:
 
 def _draw_validation(axes: Any, metrics: Records, quantity: str) -> None:
     """Mark the validations at the full horizon."""
-    found = [record for record in metrics if record.get("phase") == VALIDATION]
+    found = [record for record in metrics if record.get("phase") == Phase.VALIDATION]
     if found:
         numbers, values = [r["step"] for r in found], [r[quantity] for r in found]
         axes.plot(numbers, values, "o", color="tab:red", markersize=5, label="validation tasks")
@@ -85,7 +86,7 @@ def _draw_validation(axes: Any, metrics: Records, quantity: str) -> None:
 
 def _draw_references(axes: Any, metrics: Records, quantity: str) -> None:
     """Draw what policies that do not learn reach on the test tasks."""
-    rows = {r["arm"]: r["rows"] for r in metrics if r.get("phase") == "eval"}
+    rows = {r["arm"]: r["rows"] for r in metrics if r.get("phase") == Phase.COMPARISON}
     for arm, label, colour, style in REFERENCES:
         values = [
             float(row[quantity]) for row in rows.get(arm, ()) if row["stop_reason"] != "error"

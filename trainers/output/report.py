@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from trainers.output.run_folder import RunFolder, read_jsonl, training_step, write_atomically
+from trainers.output.summary import ARMS, ArmResult, Summary
 from trainers.output.verdict import difference
 
-ARMS = ("random", "sft", "rl", "oracle")
 EPISODES_SHOWN = 6
 """Training episodes on the page."""
 TASKS_SHOWN = 3
 """Held-out tasks of which the page shows the episodes before and after."""
 
 
-def write_report(folder: RunFolder, summary: Mapping[str, Any]) -> Path:
+def write_report(folder: RunFolder, summary: Summary) -> Path:
     """Write ``report.html``: result, curve, episodes and settings, in one file.
 
     Args:
@@ -31,8 +31,8 @@ def write_report(folder: RunFolder, summary: Mapping[str, Any]) -> Path:
     """
     curve = base64.b64encode((folder.path / "curve.png").read_bytes()).decode()
     page = _PAGE.format(
-        title=html.escape(f"agentgym-train: {summary['env']}, {summary['preset']}"),
-        verdict=html.escape(summary["verdict"]),
+        title=html.escape(f"agentgym-train: {summary.env}, {summary.preset}"),
+        verdict=html.escape(summary.verdict),
         remarks=_remarks(summary),
         results=_results(summary),
         curve=curve,
@@ -51,47 +51,48 @@ def scaled_text(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
-def _remarks(summary: Mapping[str, Any]) -> str:
+def _remarks(summary: Summary) -> str:
     """Write what a reader must know besides the figures."""
-    return "".join(f"<p>{html.escape(remark)}</p>" for remark in summary["remarks"])
+    return "".join(f"<p>{html.escape(remark)}</p>" for remark in summary.remarks)
 
 
-def _results(summary: Mapping[str, Any]) -> str:
+def _results(summary: Summary) -> str:
     """Write the tables: the policies as they were compared, and greedy ones where these differ."""
-    evaluation, names = summary["evaluation"], summary["names"]
+    evaluation, names = summary.evaluation, summary.names
     parts = [
-        f"<p>{evaluation['decoding'].capitalize()} actions, {evaluation['horizon']} turns, on "
-        f"{summary['eval']['rl']['n']} tasks of the {evaluation['split']} split, which no training "
+        f"<p>{evaluation.decoding.capitalize()} actions, {evaluation.horizon} turns, on "
+        f"{summary.eval['rl'].n} tasks of the {evaluation.split} split, which no training "
         "saw. Score is the environment's measure of progress from 0 to 1, success the share of "
         "solved tasks, both with 95 % intervals.</p>",
-        _table(summary["eval"], names),
+        _table(summary.eval, names),
     ]
-    greedy = summary.get("greedy")
+    greedy = summary.greedy
     if greedy:
-        arms = {arm: greedy[arm] for arm in ("sft", "rl")}
-        paired = greedy["rl_minus_sft"]
+        arms = {"sft": greedy.sft, "rl": greedy.rl}
+        paired = greedy.rl_minus_sft
         parts += [
             "<p>The same tasks with the likeliest action in place of a sampled one:</p>",
             _table(arms, names),
             f"<p>Trained minus {html.escape(names['sft'])}, greedy: score "
-            f"{difference(paired, 'score')}, success {difference(paired, 'success')}.</p>",
+            f"{difference(paired.score_mean, paired.score_ci95)}, "
+            f"success {difference(paired.success_mean, paired.success_ci95)}.</p>",
         ]
     return "\n".join(parts)
 
 
-def _table(arms: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _table(arms: Mapping[str, ArmResult], names: Mapping[str, str]) -> str:
     """Write figures of policies as a table."""
     rows = []
     for arm in ARMS:
         if arm not in arms:
             continue
         row = arms[arm]
-        score, success = row["score_ci95"], row["success_ci95"]
+        score, success = row.score_ci95, row.success_ci95
         rows.append(
-            f"<tr><td>{html.escape(names[arm])}</td><td>{row['score_mean']:.3f}</td>"
-            f"<td>{score[0]:.3f} to {score[1]:.3f}</td><td>{row['success']:.3f}</td>"
-            f"<td>{success[0]:.3f} to {success[1]:.3f}</td><td>{row['turns_mean']:.1f}</td>"
-            f"<td>{scaled_text(row['scaled'])}</td></tr>"
+            f"<tr><td>{html.escape(names[arm])}</td><td>{row.score_mean:.3f}</td>"
+            f"<td>{score[0]:.3f} to {score[1]:.3f}</td><td>{row.success:.3f}</td>"
+            f"<td>{success[0]:.3f} to {success[1]:.3f}</td><td>{row.turns_mean:.1f}</td>"
+            f"<td>{scaled_text(row.scaled)}</td></tr>"
         )
     head = "".join(
         f"<th>{name}</th>"
@@ -102,9 +103,9 @@ def _table(arms: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return f"<table><tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>"
 
 
-def _held_out(folder: RunFolder, summary: Mapping[str, Any]) -> str:
+def _held_out(folder: RunFolder, summary: Summary) -> str:
     """Write the first tasks of the panel as they were played before and after training."""
-    names = summary["names"]
+    names = summary.names
     arms = {
         names[arm]: list(islice(read_jsonl(folder.eval_episodes(arm)), TASKS_SHOWN))
         for arm in ("sft", "rl")
@@ -138,17 +139,17 @@ def _transcript(episode: Mapping[str, Any], head: str) -> str:
     return f"<details><summary>{title}</summary>{''.join(lines)}</details>"
 
 
-def _facts(summary: Mapping[str, Any]) -> str:
+def _facts(summary: Summary) -> str:
     """Write how the run came about and how to go on from it."""
-    horizon, evaluation = summary["horizon"], summary["evaluation"]
-    stages = ", ".join(map(str, horizon["rounds"]))
-    packages = ", ".join(f"{name} {version}" for name, version in summary["packages"].items())
+    horizon, evaluation = summary.horizon, summary.evaluation
+    stages = ", ".join(map(str, horizon.rounds))
+    packages = ", ".join(f"{name} {version}" for name, version in summary.packages.items())
     lines = {
-        "steps": f"{summary['steps']} of reinforcement learning; {stages} turns, a stage every "
-        f"{horizon['every']} steps",
-        "seed": summary["seed"],
-        "time": f"{summary['wall_s'] / 60:.1f} minutes",
-        "test tasks": f"{evaluation['split']} split, panel SHA-256 {evaluation['panel_sha256']}",
+        "steps": f"{summary.steps} of reinforcement learning; {stages} turns, a stage every "
+        f"{horizon.every} steps",
+        "seed": summary.seed,
+        "time": f"{summary.wall_s / 60:.1f} minutes",
+        "test tasks": f"{evaluation.split} split, panel SHA-256 {evaluation.panel_sha256}",
         "versions": packages,
         "weights": "checkpoints/trained (its README.md says how to load it)",
         "episodes": "episodes.jsonl of training, eval_episodes/ of validation and test; "
@@ -156,7 +157,7 @@ def _facts(summary: Mapping[str, Any]) -> str:
         "to continue": "a run that was interrupted goes on when its command is repeated with "
         "--resume; this one is complete",
         "to evaluate": "serve checkpoints/trained with an OpenAI-compatible server and let "
-        f"agentgym eval {summary['env']} --policy chat play it, with the environment's arguments "
+        f"agentgym eval {summary.env} --policy chat play it, with the environment's arguments "
         "below as --set",
     }
     rows = (

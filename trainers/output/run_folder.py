@@ -23,6 +23,7 @@ from trainers.output.jsonl import (
     read_jsonl,
     write_atomically,
 )
+from trainers.output.phase import Phase
 
 try:
     import fcntl
@@ -35,8 +36,6 @@ CHANGEABLE = frozenset({"resume", "out"})
 
 RESOLVED = "resolved"
 """Key of ``config.yaml`` for what the settings left open."""
-VALIDATION = "valid"
-"""Phase of the validations between the steps of reinforcement learning."""
 LOCK = ".lock"
 """File that a working process holds locked."""
 
@@ -111,7 +110,11 @@ class RunFolder:
             write_atomically(config_path, yaml.safe_dump(settings, sort_keys=False).encode())
         self.checkpoints.mkdir(exist_ok=True)
         self._clock -= self.state().get("seconds", 0.0)
-        for records in (self.metrics_path, self.episodes_path, self.eval_episodes(VALIDATION)):
+        for records in (
+            self.metrics_path,
+            self.episodes_path,
+            self.eval_episodes(Phase.VALIDATION),
+        ):
             cut_unfinished_line(records)
 
     def lock(self) -> None:
@@ -204,7 +207,7 @@ class RunFolder:
         """Drop episodes of training and validation after ``step``, which will be written again."""
         if self.episodes_path.exists():
             filter_lines(self.episodes_path, lambda record: training_step(record) <= step)
-        validation = self.eval_episodes(VALIDATION)
+        validation = self.eval_episodes(Phase.VALIDATION)
         if validation.exists():
             # The untrained policy is validated before the first step.
             filter_lines(validation, lambda record: record["extra"]["step"] <= (step or -1))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from agentgym.episodes.recorder import package_versions
+from trainers.output.summary import Difference, Interval, WarmStart
 
 LIBRARIES = ("torch", "transformers", "trl", "peft")
 
@@ -21,7 +19,7 @@ def arm_names(pretrained: bool, imitated: bool) -> dict[str, str]:
     return {"random": "random", "sft": start, "rl": "trained", "oracle": "oracle"}
 
 
-def verdict(paired: Mapping[str, Any], start: str) -> str:
+def verdict(paired: Difference, start: str) -> str:
     """Say whether reinforcement learning changed the policy, by the interval of the difference.
 
     Args:
@@ -31,7 +29,7 @@ def verdict(paired: Mapping[str, Any], start: str) -> str:
     Returns:
         A sentence with both differences and their 95 % intervals.
     """
-    low, high = paired["score_ci95"]
+    low, high = paired.score_ci95
     if low > 0:
         found = "Reinforcement learning raised the score"
     elif high < 0:
@@ -39,19 +37,19 @@ def verdict(paired: Mapping[str, Any], start: str) -> str:
     else:
         found = "No effect of reinforcement learning on the score can be told from chance"
     return (
-        f"{found}: trained minus {start}, task by task on the same {paired['n']} held-out tasks, "
-        f"is {difference(paired, 'score')} in score and {difference(paired, 'success')} in "
-        "success (95 % intervals)."
+        f"{found}: trained minus {start}, task by task on the same {paired.n} held-out tasks, "
+        f"is {difference(paired.score_mean, paired.score_ci95)} in score and "
+        f"{difference(paired.success_mean, paired.success_ci95)} in success (95 % intervals)."
     )
 
 
-def difference(paired: Mapping[str, Any], name: str) -> str:
+def difference(mean: float, interval: Interval) -> str:
     """Write a difference with its interval."""
-    low, high = paired[f"{name}_ci95"]
-    return f"{paired[f'{name}_mean']:+.3f} ({low:+.3f} to {high:+.3f})"
+    low, high = interval
+    return f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
-def gate_remark(warm_start: Mapping[str, Any] | None, gate: float) -> str:
+def gate_remark(warm_start: WarmStart | None, gate: float) -> str:
     """Say how the warm start ended.
 
     Args:
@@ -63,8 +61,8 @@ def gate_remark(warm_start: Mapping[str, Any] | None, gate: float) -> str:
     """
     if warm_start is None:
         return ""
-    steps, success = warm_start["steps"], warm_start["success"]
-    if warm_start["gated"]:
+    steps, success = warm_start.steps, warm_start.success
+    if warm_start.gated:
         return (
             f"The warm start reached its gate after {steps} steps: validation success "
             f"{success:.3f}, the gate is {gate}."

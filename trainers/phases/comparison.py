@@ -11,13 +11,13 @@ from agentgym.evaluation import Report, Row, evaluate, paired_difference, scaled
 from agentgym.outcome import StopReason
 from agentgym.tasks import Panel
 from trainers.config.plan import TEST, GuardedEnv, Plan
+from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
+from trainers.output.summary import ARMS, GREEDY, ArmResult, Difference, GreedyResults, Paired
 from trainers.rollouts.trajectory import Trajectory
 
 BASELINES = ("random", "oracle")
 PANEL_SEED = 0
-GREEDY = "-greedy"
-"""Suffix of an arm that takes the likeliest token instead of sampling."""
 SOLVES = 0.9
 """Success from which an expert is one: below it, its score is no 100 on any scale."""
 
@@ -57,7 +57,7 @@ class Arms:
         self.panel = test_panel(plan)
         self._reports: dict[str, Report] = {}
         for record in folder.metrics():
-            if record.get("phase") == "eval":
+            if record.get("phase") == Phase.COMPARISON:
                 rows = tuple(Row(**row) for row in record["rows"])
                 self._reports[record["arm"]] = self._report(record["arm"], rows)
 
@@ -144,35 +144,24 @@ class Arms:
             )
         return self._store(arm, rows)
 
-    def summary(self) -> dict[str, Any]:
-        """Return the parts ``eval``, ``paired`` and ``greedy`` of ``summary.json``.
+    def results(self) -> dict[str, ArmResult]:
+        """Return the result of every arm that has been evaluated, in the order of ``ARMS``."""
+        return {arm: self._result(arm) for arm in ARMS if arm in self}
 
-        ``scaled`` is None where there is no scale.
-        """
-        rows = {
-            arm: {
-                "n": report.n,
-                "score_mean": report.score_mean,
-                "score_ci95": list(report.score_ci95),
-                "success": report.success,
-                "success_ci95": list(report.success_ci95),
-                "turns_mean": report.turns_mean,
-                "scaled": self._scaled(report.score_mean),
-            }
-            for arm, report in self._reports.items()
-        }
-        result: dict[str, Any] = {
-            "eval": {arm: rows[arm] for arm in ("random", "sft", "rl", "oracle") if arm in rows},
-            "paired": {"rl_minus_sft": self.paired("rl", "sft")},
-        }
-        if f"rl{GREEDY}" in rows:
-            result["greedy"] = {
-                **{arm: rows[f"{arm}{GREEDY}"] for arm in ("sft", "rl")},
-                "rl_minus_sft": self.paired(f"rl{GREEDY}", f"sft{GREEDY}"),
-            }
-        return result
+    def paired(self) -> Paired:
+        """Compare the policy after reinforcement learning with the one before it."""
+        return Paired(self.difference("rl", "sft"))
 
-    def paired(self, arm: str, base: str) -> dict[str, Any]:
+    def greedy(self) -> GreedyResults | None:
+        """Return the results of greedy actions; None if they were not asked for in addition."""
+        after, before = f"rl{GREEDY}", f"sft{GREEDY}"
+        if after not in self:
+            return None
+        return GreedyResults(
+            self._result(before), self._result(after), self.difference(after, before)
+        )
+
+    def difference(self, arm: str, base: str) -> Difference:
         """Compare two arms task by task.
 
         Args:
@@ -185,15 +174,24 @@ class Arms:
         first = {row.task_id: row for row in self._reports[arm].valid}
         second = {row.task_id: row for row in self._reports[base].valid}
         ids = [task_id for task_id in first if task_id in second]
-        result: dict[str, Any] = {"n": len(ids)}
-        for name in ("score", "success"):
-            difference = paired_difference(
-                [float(getattr(first[i], name)) for i in ids],
-                [float(getattr(second[i], name)) for i in ids],
-            )
-            result[f"{name}_mean"] = difference.value
-            result[f"{name}_ci95"] = [difference.low, difference.high]
-        return result
+        score = paired_difference([first[i].score for i in ids], [second[i].score for i in ids])
+        success = paired_difference(
+            [float(first[i].success) for i in ids], [float(second[i].success) for i in ids]
+        )
+        return Difference(len(ids), score.value, score[1:], success.value, success[1:])
+
+    def _result(self, arm: str) -> ArmResult:
+        """Return the figures of one arm; ``scaled`` is None where there is no scale."""
+        report = self._reports[arm]
+        return ArmResult(
+            n=report.n,
+            score_mean=report.score_mean,
+            score_ci95=report.score_ci95,
+            success=report.success,
+            success_ci95=report.success_ci95,
+            turns_mean=report.turns_mean,
+            scaled=self._scaled(report.score_mean),
+        )
 
     def _scaled(self, score: float) -> float | None:
         """Put a score on the scale from 0, random, to 100, oracle."""
@@ -204,7 +202,9 @@ class Arms:
         report = self._report(arm, tuple(rows))
         self._reports[arm] = report
         plain = [asdict(row) for row in rows]
-        self._folder.log(phase="eval", arm=arm, panel_sha256=self.panel.sha256, rows=plain)
+        self._folder.log(
+            phase=Phase.COMPARISON, arm=arm, panel_sha256=self.panel.sha256, rows=plain
+        )
         return report
 
     def _report(self, arm: str, rows: tuple[Row, ...]) -> Report:

@@ -7,6 +7,7 @@ from typing import Any
 
 from trainers.config.plan import VALID, Plan
 from trainers.models.policy import PolicyModel
+from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.phases.rollout_parts import make_engine, make_envs
 from trainers.rollouts.engines.base import Sampling
@@ -14,8 +15,6 @@ from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.weights import policy_weights
 from trainers.rollouts.metrics import rollout_metrics
 from trainers.rollouts.runner import RolloutRunner
-
-PHASE = "sft"
 
 
 class Gate:
@@ -67,7 +66,7 @@ class Gate:
         )
         figures = rollout_metrics(played)
         self.success, score = figures["rollout/success"], figures["rollout/score"]
-        self._folder.log(phase=PHASE, step=step, success=self.success, score=score)
+        self._folder.log(phase=Phase.WARM_START, step=step, success=self.success, score=score)
         self.reached = self.success >= self._threshold
         return self.reached or self._folder.seconds() > self._seconds / 2
 

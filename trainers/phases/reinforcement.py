@@ -19,14 +19,16 @@ from trainers.models.policy import PolicyModel
 from trainers.output.curve import write_curve
 from trainers.output.display import Display
 from trainers.output.episode_log import EpisodeLog
-from trainers.output.run_folder import VALIDATION, RunFolder
+from trainers.output.phase import Phase
+from trainers.output.run_folder import RunFolder
 from trainers.phases.rollout_parts import make_engine, make_envs
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.metrics import rollout_metrics
 from trainers.rollouts.task_sampler import TaskFeed
 from trainers.rollouts.trajectory import Trajectory, without_terms
 
-PHASE = "rl"
+CHECKPOINTS = "rl"
+"""Folder of TRL's checkpoints."""
 FINISHED = "trained"
 TRL_STATE = "trainer_state.json"
 CLIPPED = ("clip_ratio/region_mean", "cispo_clip_ratio")
@@ -59,11 +61,11 @@ class Recorder(TrainerCallback):
 
     def resume(self, step: int) -> None:
         """Continue after ``step``: later records are written again."""
-        self._folder.rewind(PHASE, step)
+        self._folder.rewind(Phase.REINFORCEMENT, step)
         # The untrained policy is validated before the first step.
-        self._folder.rewind(VALIDATION, step or -1)
+        self._folder.rewind(Phase.VALIDATION, step or -1)
         self._folder.rewind_episodes(step)
-        records = [r for r in self._folder.metrics() if r.get("phase") == PHASE]
+        records = [r for r in self._folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
         self._turns = records[-1]["turns_total"] if records else 0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -78,7 +80,7 @@ class Recorder(TrainerCallback):
         self._tokens = sum(trajectory.action_tokens for trajectory in event.trajectories)
         self._record = {
             **{name.split("/", 1)[1]: value for name, value in metrics.items()},
-            "phase": PHASE,
+            "phase": Phase.REINFORCEMENT,
             "step": event.step,
             "horizon": event.horizon,
             "stage": self._plan.schedule.stage(event.step),
@@ -143,11 +145,11 @@ class Recorder(TrainerCallback):
         """Play the validation tasks at the full horizon and record the result."""
         assert self._trainer is not None, "attach a trainer first"
         played = play(self._trainer, self._plan, self._valid_tasks)
-        path = self._folder.eval_episodes(VALIDATION)
+        path = self._folder.eval_episodes(Phase.VALIDATION)
         self._held_out.append(path, played, step=step)
         figures = rollout_metrics(played)
         self._folder.log(
-            phase=VALIDATION,
+            phase=Phase.VALIDATION,
             step=step,
             turns_total=self._turns,
             score=figures["rollout/score"],

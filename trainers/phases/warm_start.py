@@ -18,6 +18,7 @@ from trainers.models.copy_pretraining import CopySettings, teach_copying
 from trainers.models.policy import PolicyModel, build_tiny, load_policy, task_prompt
 from trainers.models.sft import Sft, SftSettings
 from trainers.output.display import Display
+from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.phases.gate import Gate
 from trainers.rollouts.demonstrations import Demonstration, encode, watch
@@ -103,7 +104,7 @@ def _imitate(
         _load(sft, checkpoint)
     elif plan.config.model == TINY:
         _teach_copying(plan, policy, display)
-    folder.rewind(PREFIX, sft.step)
+    folder.rewind(Phase.WARM_START, sft.step)
     display.phase("warm start", steps, sft.step)
     gate = Gate(plan, folder, policy)
     watch = _Watch(config, folder, display, sft, gate)
@@ -143,7 +144,7 @@ class _Watch:
 
     def progress(self, step: int, figures: Mapping[str, float]) -> None:
         """Take down the losses, every few steps."""
-        self._folder.log(phase=PREFIX, step=step, **figures)
+        self._folder.log(phase=Phase.WARM_START, step=step, **figures)
         self._display.update(
             step,
             loss=figures["loss"],

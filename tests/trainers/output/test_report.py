@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import html
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +12,35 @@ from tests.trainers import toy_runs
 from trainers.output.curve import write_curve
 from trainers.output.report import write_report
 from trainers.output.run_folder import RunFolder
+from trainers.output.summary import (
+    ARMS,
+    ArmResult,
+    Difference,
+    Evaluation,
+    GreedyResults,
+    Horizon,
+    Paired,
+    Summary,
+)
 
-ARM = {
-    "n": 10, "score_mean": 0.5, "score_ci95": [0.4, 0.6], "success": 0.3,
-    "success_ci95": [0.1, 0.5], "turns_mean": 4.0, "scaled": 50.0,
-}  # fmt: skip
-PAIRED = {
-    "n": 10, "score_mean": 0.2, "score_ci95": [0.1, 0.3],
-    "success_mean": -0.1, "success_ci95": [-0.2, 0.0],
-}  # fmt: skip
-SUMMARY: dict[str, Any] = {
-    "env": "agentgym/<Evil>-v0",
-    "preset": "turn-loo",
-    "steps": 2,
-    "seed": 4,
-    "wall_s": 90.0,
-    "horizon": {"rounds": [5, 8], "every": 1},
-    "verdict": "It <went> well.",
-    "remarks": ["The warm start missed its gate."],
-    "names": {"random": "random", "sft": "base model", "rl": "trained", "oracle": "oracle"},
-    "eval": {arm: ARM for arm in ("random", "sft", "rl", "oracle")},
-    "paired": {"rl_minus_sft": PAIRED},
-    "greedy": {"sft": ARM, "rl": {**ARM, "score_mean": 0.875}, "rl_minus_sft": PAIRED},
-    "evaluation": {
-        "split": "test", "panel_sha256": "feed" * 16, "decoding": "sampled", "horizon": 8,
-    },
-    "packages": {"agentgym-suite": "0.1", "torch": "2.13"},
-}  # fmt: skip
+ARM = ArmResult(10, 0.5, (0.4, 0.6), 0.3, (0.1, 0.5), 4.0, 50.0)
+PAIRED = Difference(10, 0.2, (0.1, 0.3), -0.1, (-0.2, 0.0))
+SUMMARY = Summary(
+    env="agentgym/<Evil>-v0",
+    preset="turn-loo",
+    steps=2,
+    seed=4,
+    wall_s=90.0,
+    horizon=Horizon((5, 8), 1, True),
+    verdict="It <went> well.",
+    remarks=("The warm start missed its gate.",),
+    names={"random": "random", "sft": "base model", "rl": "trained", "oracle": "oracle"},
+    eval={arm: ARM for arm in ARMS},
+    paired=Paired(PAIRED),
+    greedy=GreedyResults(ARM, replace(ARM, score_mean=0.875), PAIRED),
+    evaluation=Evaluation("test", "feed" * 16, "sampled", 8),
+    packages={"agentgym-suite": "0.1", "torch": "2.13"},
+)
 
 
 @pytest.fixture
@@ -63,7 +66,7 @@ def write(path: Path, episodes: tuple[dict, ...]) -> None:
 
 def page(folder: RunFolder, *episodes: dict, **changes: Any) -> str:
     write(folder.episodes_path, episodes)
-    return write_report(folder, {**SUMMARY, **changes}).read_text()
+    return write_report(folder, replace(SUMMARY, **changes)).read_text()
 
 
 def test_what_models_and_environments_write_is_escaped(folder):
@@ -98,8 +101,7 @@ def test_the_page_says_what_greedy_actions_reach(folder):
     shown = page(folder)
     assert "<td>0.875</td>" in shown
     assert "+0.200 (+0.100 to +0.300)" in shown
-    without = {name: part for name, part in SUMMARY.items() if name != "greedy"}
-    assert "likeliest" not in write_report(folder, without).read_text()
+    assert "likeliest" not in page(folder, greedy=None)
 
 
 def test_the_page_says_how_the_run_came_about(folder):
@@ -109,7 +111,7 @@ def test_the_page_says_how_the_run_came_about(folder):
 
 
 def test_without_a_scale_its_column_is_empty(folder):
-    arms = {arm: {**ARM, "scaled": None} for arm in ("random", "sft", "rl")}
+    arms = {arm: replace(ARM, scaled=None) for arm in ("random", "sft", "rl")}
     shown = page(folder, eval=arms)
     assert shown.count("<td>-</td>") == 3
     assert "oracle<" not in shown

@@ -1,21 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from trainers.output.summary import Difference, WarmStart
 from trainers.output.verdict import arm_names, gate_remark, steps_remark, verdict
 
-NOTE = {"steps": 60, "gated": False, "success": 0.0}
+MISSED = WarmStart(steps=60, gated=False, success=0.0)
 
 
-def paired(low: float, high: float) -> dict:
-    middle = (low + high) / 2
-    return {
-        "n": 60,
-        "score_mean": middle,
-        "score_ci95": [low, high],
-        "success_mean": 0.1,
-        "success_ci95": [-0.1, 0.3],
-    }
+def paired(low: float, high: float) -> Difference:
+    return Difference(60, (low + high) / 2, (low, high), 0.1, (-0.1, 0.3))
 
 
 @pytest.mark.parametrize(
@@ -37,8 +33,8 @@ def test_the_verdict_is_that_of_the_interval(low, high, found):
 
 
 def test_a_gate_that_was_missed_is_said():
-    assert "missed its gate: validation success 0.000 after 60 steps" in gate_remark(NOTE, 0.45)
-    assert "reached its gate after 60 steps" in gate_remark({**NOTE, "gated": True}, 0.45)
+    assert "missed its gate: validation success 0.000 after 60 steps" in gate_remark(MISSED, 0.45)
+    assert "reached its gate after 60 steps" in gate_remark(replace(MISSED, gated=True), 0.45)
     assert gate_remark(None, 0.45) == ""
 
 

@@ -70,18 +70,19 @@ def test_arms_are_kept_and_read_again_without_playing(tmp_path, monkeypatch):
     again.add_baselines()
     again.add("rl", episodes(again, RL))
     made.add("rl", episodes(made, RL))
-    assert again.summary() == made.summary()
+    assert again.results() == made.results()
+    assert again.paired() == made.paired()
 
 
 def test_the_paired_difference_is_taken_task_by_task(tmp_path):
     made = arms(tmp_path / "run")
     made.add("sft", episodes(made, SFT))
     made.add("rl", episodes(made, RL))
-    paired = made.paired("rl", "sft")
-    assert paired["n"] == 8
-    assert paired["score_mean"] == pytest.approx(1.5 / 8)
-    assert paired["success_mean"] == pytest.approx(1 / 8)
-    assert paired["score_ci95"][0] < 1.5 / 8 < paired["score_ci95"][1]
+    paired = made.paired().rl_minus_sft
+    assert paired.n == 8
+    assert paired.score_mean == pytest.approx(1.5 / 8)
+    assert paired.success_mean == pytest.approx(1 / 8)
+    assert paired.score_ci95[0] < 1.5 / 8 < paired.score_ci95[1]
 
 
 def test_failed_episodes_are_left_out_of_means_and_pairs(tmp_path):
@@ -92,11 +93,11 @@ def test_failed_episodes_are_left_out_of_means_and_pairs(tmp_path):
     after[2].stop_reason = "error"
     made.add("sft", before)
     made.add("rl", after)
-    summary = made.summary()
-    assert summary["eval"]["sft"]["n"] == summary["eval"]["rl"]["n"] == 7
-    assert summary["eval"]["sft"]["score_mean"] == pytest.approx(3.5 / 7)
-    assert summary["paired"]["rl_minus_sft"]["n"] == 6
-    assert summary["paired"]["rl_minus_sft"]["score_mean"] == pytest.approx(0.5 / 6)
+    results, paired = made.results(), made.paired().rl_minus_sft
+    assert results["sft"].n == results["rl"].n == 7
+    assert results["sft"].score_mean == pytest.approx(3.5 / 7)
+    assert paired.n == 6
+    assert paired.score_mean == pytest.approx(0.5 / 6)
 
 
 def test_an_arm_whose_every_episode_failed_is_an_error_and_not_kept(tmp_path):
@@ -123,9 +124,9 @@ def test_an_expert_that_does_not_get_there_in_time_is_no_100(tmp_path):
     made.add_baselines()
     made.add("sft", episodes(made, SFT))
     made.add("rl", episodes(made, RL))
-    shown = made.summary()["eval"]
-    assert 0 < shown["oracle"]["score_mean"] < 1
-    assert {arm["scaled"] for arm in shown.values()} == {None}
+    shown = made.results()
+    assert 0 < shown["oracle"].score_mean < 1
+    assert {arm.scaled for arm in shown.values()} == {None}
     assert "The expert solves only 0 of these 8 tasks within 2 turns" in made.no_scale
     whole = arms(tmp_path / "whole", eval__horizon=5)
     whole.add_baselines()
@@ -141,9 +142,9 @@ def test_without_an_expert_there_is_no_such_arm(tmp_path):
     made.add_baselines()
     made.add("sft", episodes(made, SFT))
     made.add("rl", episodes(made, RL))
-    shown = made.summary()["eval"]
+    shown = made.results()
     assert list(shown) == ["random", "sft", "rl"]
-    assert {arm["scaled"] for arm in shown.values()} == {None}
+    assert {arm.scaled for arm in shown.values()} == {None}
     assert "has no expert" in made.no_scale
 
 

@@ -1,0 +1,21 @@
+"""Which part of a run a line of ``metrics.jsonl`` was written by."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Phase(str, Enum):
+    """The value of ``phase`` in ``metrics.jsonl``."""
+
+    WARM_START = "sft"
+    """Imitation of the expert, and the validations at its gate."""
+    REINFORCEMENT = "rl"
+    """A step of reinforcement learning: its training episodes and its update."""
+    VALIDATION = "valid"
+    """Validation tasks, played between the steps of reinforcement learning."""
+    COMPARISON = "eval"
+    """Held-out tasks, played by one of the compared policies."""
+
+    # An f-string shows a mixed-in enumeration by its name since Python 3.12.
+    __str__ = str.__str__

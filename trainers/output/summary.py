@@ -1,0 +1,194 @@
+"""The result of a run: what ``summary.json`` holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypeVar, cast
+
+from agentgym.errors import DataError
+
+ARMS = ("random", "sft", "rl", "oracle")
+"""The compared policies in the order in which they are shown."""
+GREEDY = "-greedy"
+"""Suffix of an arm that takes the likeliest token instead of sampling."""
+
+Interval = tuple[float, float]
+"""Ends of a 95 % interval."""
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class ArmResult:
+    """One policy on the held-out tasks; episodes lost to a failed environment are left out."""
+
+    n: int
+    """Episodes that count."""
+    score_mean: float
+    """Mean score."""
+    score_ci95: Interval
+    """Its interval."""
+    success: float
+    """Share of solved tasks."""
+    success_ci95: Interval
+    """Its interval."""
+    turns_mean: float
+    """Mean number of turns."""
+    scaled: float | None
+    """Score on the scale from 0, random, to 100, oracle; None where there is no scale."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two policies compared task by task; a task that failed for either is left out."""
+
+    n: int
+    """Tasks."""
+    score_mean: float
+    """Mean difference in score."""
+    score_ci95: Interval
+    """Its interval."""
+    success_mean: float
+    """Mean difference in success."""
+    success_ci95: Interval
+    """Its interval."""
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The comparisons that are made task by task."""
+
+    rl_minus_sft: Difference
+    """After reinforcement learning minus before it."""
+
+
+@dataclass(frozen=True)
+class GreedyResults:
+    """The learned policies once more, with the likeliest token in place of a sampled one."""
+
+    sft: ArmResult
+    """Before reinforcement learning."""
+    rl: ArmResult
+    """After it."""
+    rl_minus_sft: Difference
+    """After minus before."""
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """Turns of a training episode."""
+
+    rounds: tuple[int, ...]
+    """Stage by stage."""
+    every: int
+    """Steps of a stage."""
+    fit: bool
+    """Whether a stage draws only tasks that the expert solves within it."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How the policies were compared."""
+
+    split: str
+    """Split of the tasks."""
+    panel_sha256: str
+    """Hash over the content of the tasks."""
+    decoding: str
+    """``sampled`` or ``greedy``."""
+    horizon: int
+    """Turns of an episode."""
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """How the warm start ended."""
+
+    steps: int
+    """Steps that it took."""
+    gated: bool
+    """Whether it reached its gate."""
+    success: float
+    """Validation success at its end."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The content of ``summary.json``, key by key; runs of earlier versions lack some."""
+
+    env: str
+    """Gymnasium id."""
+    preset: str
+    """Credit assignment and loss."""
+    steps: int
+    """Steps of reinforcement learning that were taken."""
+    horizon: Horizon
+    """Turns of the training episodes."""
+    seed: int
+    """Seed of the run."""
+    wall_s: float
+    """Seconds from start to end."""
+    eval: Mapping[str, ArmResult]
+    """Results by arm."""
+    paired: Paired
+    """Comparisons task by task."""
+    evaluation: Evaluation
+    """How they were made."""
+    preset_parts_left_out: tuple[str, ...] = ()
+    """What the preset's paper does and this trainer does not."""
+    verdict: str = ""
+    """Whether reinforcement learning changed the policy, in a sentence."""
+    remarks: tuple[str, ...] = ()
+    """What a reader must know besides the figures."""
+    names: Mapping[str, str] = field(default_factory=lambda: {arm: arm for arm in ARMS})
+    """What the arms are called."""
+    greedy: GreedyResults | None = None
+    """The learned policies with greedy actions, where the comparison is of sampled ones."""
+    warm_start: WarmStart | None = None
+    """How the warm start ended; None if there was none."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Versions that decide what a run computes."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is written as JSON."""
+        content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        if self.greedy is None:
+            del content["greedy"]
+        return content
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Summary:
+        """Read what a ``summary.json`` of this or an earlier version holds.
+
+        Raises:
+            DataError: A key is missing that every version writes.
+        """
+        greedy, warm_start = content.get("greedy"), content.get("warm_start")
+        try:
+            read = {
+                **content,
+                "horizon": _read(Horizon, content["horizon"]),
+                "eval": {arm: _read(ArmResult, row) for arm, row in content["eval"].items()},
+                "paired": Paired(_read(Difference, content["paired"]["rl_minus_sft"])),
+                "evaluation": _read(Evaluation, content["evaluation"]),
+                "greedy": greedy
+                and GreedyResults(
+                    _read(ArmResult, greedy["sft"]),
+                    _read(ArmResult, greedy["rl"]),
+                    _read(Difference, greedy["rl_minus_sft"]),
+                ),
+                "warm_start": warm_start and _read(WarmStart, warm_start),
+            }
+            return _read(cls, read)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise DataError(
+                f"expected the content of a run's summary.json, but a part is missing: {error}"
+            ) from error
+
+
+def _read(kind: type[Part], content: Mapping[str, Any]) -> Part:
+    """Make one part; keys that a later version may have added are passed over."""
+    names = {each.name for each in fields(cast(Any, kind))}
+    values = {name: value for name, value in content.items() if name in names}
+    return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})
