@@ -6,19 +6,15 @@ The state machine of :mod:`agentgym.envs.textworld.engine` decides what happens,
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from agentgym.caching import BoundedCache
 from agentgym.envs.textworld.engine.machine import Machine
 from agentgym.envs.textworld.engine.world import World
 from agentgym.envs.textworld.inform.narrator import WAIT, Narrator, StateAfter
 from agentgym.envs.textworld.inform.story import Story
 from agentgym.envs.textworld.session import PREPARE_MEAL, Fact, Turn, describe_state
-
-CACHED_GAMES = 64
-"""Most compiled games to keep."""
 
 
 class _Compiled(NamedTuple):
@@ -129,24 +125,16 @@ class NativeSession:
         return StateAfter(self._machine.facts, int(result.score), result.won, result.lost)
 
 
-_lock = threading.Lock()
-_kept: OrderedDict[int, _Compiled] = OrderedDict()
+_compiled: BoundedCache[int, _Compiled] = BoundedCache(64)
 
 
 def _compile(game: Mapping[str, Any]) -> _Compiled:
-    """Compile a game, or find it among those compiled before.
-
-    A task set gives out the same object while it remembers a game, so objects are compared.
-    """
-    with _lock:
-        found = _kept.get(id(game))
-        if found is not None and found.game is game:
-            _kept.move_to_end(id(game))
-            return found
-    world = World.of(game)
-    found = _Compiled(game, world, Story.of(game), Machine(world).facts)
-    with _lock:
-        _kept[id(game)] = found
-        while len(_kept) > CACHED_GAMES:
-            _kept.popitem(last=False)
+    """Compile a game, or find it among those compiled before."""
+    # A task set gives out the same object while it remembers a game, so objects are compared: to
+    # hash a game would take longer than to play it. The entry keeps its game alive, and so its id.
+    found = _compiled.refresh(id(game))
+    if found is None or found.game is not game:
+        world = World.of(game)
+        compiled = _Compiled(game, world, Story.of(game), Machine(world).facts)
+        found = _compiled.put(id(game), compiled)
     return found

@@ -8,7 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.textworld.engine import Machine, World
+from agentgym.envs.textworld.engine.machine import Machine
+from agentgym.envs.textworld.engine.world import World
 from agentgym.envs.textworld.games.shape import check_game
 from agentgym.envs.textworld.games.store import root, story
 from agentgym.envs.textworld.generator.generate import Game

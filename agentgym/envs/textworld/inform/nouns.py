@@ -195,8 +195,8 @@ def _is_named(view: WorldView, thing: str, command: str) -> bool:
 class Disambiguator:
     """Chooses for one command.
 
-    What it finds out about the noun after an unclear one is kept for all lines of grammar: the first
-    line that asks decides for all, as in Inform.
+    What it finds out about the noun after an unclear one is kept for all lines of grammar: the
+    first line that asks decides for all, as in Inform.
 
     Args:
         view: The state.

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import math
 
-from agentgym.envs.textworld.engine import Machine, World
+from agentgym.envs.textworld.engine.machine import Machine
+from agentgym.envs.textworld.engine.world import World
 from tests.envs.textworld.engine import games
 
 OPEN = games.event([("open", "c_0")], games.actions(["open box"]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentgym.envs.textworld.inform.narrator import Narrator, StateAfter, Story
+from agentgym.envs.textworld.inform.narrator import Narrator, StateAfter
+from agentgym.envs.textworld.inform.story import Story
 
 Facts = frozenset[tuple[str, ...]]
 STATES = {"open": "open", "close": "closed", "unlock": "closed", "lock": "locked"}

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.textworld.inform.narrator import Narrator, StateAfter, Story
+from agentgym.envs.textworld.inform.narrator import Narrator, StateAfter
+from agentgym.envs.textworld.inform.story import Story
 from agentgym.envs.textworld.inform.world_view import WorldView
 
 Facts = frozenset[tuple[str, ...]]
@@ -150,7 +151,7 @@ def test_the_meal(cook: Narrator) -> None:
     )
     assert cook.play("prepare meal", lambda _: ready) == "Adding the meal to your inventory."
     assert cook.parser.it == "meal_0"
-    assert WorldView(cook.story.story).contents("I") == ["f_0", "f_1", "o_0"]
+    assert WorldView(cook.story).contents("I") == ["f_0", "f_1", "o_0"]
 
 
 def test_the_meal_is_prepared_in_the_kitchen(cook: Narrator) -> None:

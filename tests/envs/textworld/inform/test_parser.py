@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.textworld.inform.grammar import prepositions, verbs
-from agentgym.envs.textworld.inform.narrator import Story
 from agentgym.envs.textworld.inform.parser import Parser, Request
+from agentgym.envs.textworld.inform.story import Story
 from agentgym.envs.textworld.inform.world_view import WorldView
 from tests.envs.textworld.inform.house import BY_NAME, House, game
 
@@ -21,7 +21,7 @@ PIECES = st.sampled_from(
 
 def read(line: str) -> Request | str:
     """Read one line at the start of the game."""
-    return Parser(STORY.vocabulary).read(line, WorldView(STORY.story))
+    return Parser().read(line, WorldView(STORY))
 
 
 @pytest.mark.parametrize(
