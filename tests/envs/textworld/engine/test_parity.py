@@ -41,11 +41,11 @@ JUNK = ("", "look ", " inventory", "take nothing", "examine", "go up", "?\n", "x
 
 @pytest.fixture(scope="module", params=GAMES)
 def game(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    from agentgym.envs.textworld.generator.config import GeneratorConfig
     from agentgym.envs.textworld.generator.generate import make_game
-    from agentgym.envs.textworld.generator.settings import settings
 
     name, knobs, seed = GAMES[request.param]
-    return request.param, make_game(settings(name, **knobs), seed)
+    return request.param, make_game(GeneratorConfig.of(name, **knobs), seed)
 
 
 class _Pair:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.textworld.engine.session import NativeSession
-from agentgym.envs.textworld.generator.settings import DEFAULT
+from agentgym.envs.textworld.generator.config import DEFAULT
 from agentgym.envs.textworld.original.inform7 import NO_EFFECT, InformSession, clean
 from agentgym.envs.textworld.sanitise import read_command
 from agentgym.envs.textworld.session import ONE_THING
@@ -155,7 +155,7 @@ def reach(
     """
     rng, tasks = random.Random(3), GameTasks(name, folder=folder)
     for index in range(200):
-        scout = NativeSession(tasks.game(tasks.task("test", index)))
+        scout = NativeSession(tasks.problem(tasks.task("test", index)))
         scout.start()
         way: list[str] = []
         for _ in range(50):
