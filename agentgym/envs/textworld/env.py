@@ -285,6 +285,7 @@ class TextWorldEnv(TextEnv):
         then = before.snapshot() if before else None
         try:
             session.restore(state)
+        # An interrupt counts, too: a game left half restored would answer for another state.
         except BaseException:
             if session is not before:
                 session.close()

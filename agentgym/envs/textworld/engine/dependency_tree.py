@@ -366,7 +366,7 @@ class TreeCache:
         return found
 
     def plan(self, trees: tuple[Tree, ...]) -> Plan:
-        """LeafOrder the actions of several trees side by side."""
+        """Order the actions of several trees side by side."""
         if len(trees) == 1:
             return trees[0].plan
         plan = self._merged.get(trees)

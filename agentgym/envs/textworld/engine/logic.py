@@ -123,6 +123,7 @@ def _order(rule: Rule, constants: frozenset[str]) -> Iterator[Join]:
     bound = {name for name, kind in rule.types.items() if name == kind and kind in constants}
     rest = list(dict.fromkeys(rule.preconditions))
     while rest:
+        # The fewest unbound first; of these, the one with most bound arguments.
         loose = [len(set(atom.args) - bound) - 0.1 * len(bound & set(atom.args)) for atom in rest]
         atom = rest.pop(loose.index(min(loose)))
         first: dict[str, int] = {}

@@ -167,7 +167,7 @@ def advance(
         completions += 1
         if progress.quest.repeatable:
             wins = tuple([EventProgress(s.event, False, s.lost, s.plan, s.tree) for s in wins])
-    elif wins == progress.wins and fails == progress.fails:
+    elif wins == progress.wins and fails == progress.fails:  # the same objects: they have no "=="
         return progress
     return QuestProgress(progress.quest, completions, wins, fails)
 
@@ -184,6 +184,8 @@ def _advance(
         if shorter is not None:
             return EventProgress(event, triggered, False, shorter, trees.of(shorter))
         if step is not None:
+            # Tree and plan may part ways here, as they do in TextWorld: the tree always follows, the
+            # plan only where the action can be undone.
             tree, changed = trees.after(state.tree, step)
             if changed and trees.steps.undoable(step):
                 return EventProgress(event, triggered, False, tree.plan, tree)

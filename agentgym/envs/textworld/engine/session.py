@@ -67,6 +67,7 @@ class NativeSession:
     def offered(self) -> tuple[str, ...]:
         """Return the admissible commands that the story carries out, too."""
         commands = self._machine.admissible()
+        # The rules admit a meal of any ingredients, however raw; the story wants the recipe's.
         if PREPARE_MEAL in commands and self._narrator.refuses("Prepare"):
             return tuple([command for command in commands if command != PREPARE_MEAL])
         return commands

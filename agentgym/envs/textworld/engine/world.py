@@ -50,6 +50,7 @@ class World:
         """The JSON that it was made of."""
         self.logic = parse(game["KB"]["logic"])
         """Rules and commands."""
+        # Everything is read before anything is bound, as a quest can be about entities of its own.
         reader = _GameReader(game)
         self.names = reader.names
         """Entity to its name in commands, in the order of the game."""
@@ -58,13 +59,9 @@ class World:
         self.steps = Steps(self.table, self.logic.reverses)
         """The steps of plans."""
         bind = partial(
-            BoundRule,
-            logic=self.logic,
-            table=self.table,
-            steps=self.steps,
-            names=self.names,
+            BoundRule, logic=self.logic, table=self.table, steps=self.steps, names=self.names,
             kinds=reader.kinds,
-        )
+        )  # fmt: skip
         rules = [bind(rule) for rule in self.logic.rules if rule.name in self.logic.commands]
         self.rules = {rule.rule.name: rule for rule in rules}
         """The rules that a command names, by name."""
@@ -76,7 +73,7 @@ class World:
         self.initial = self.table.mask(reader.facts)
         """Bits of the facts at the start."""
         builder = _QuestBuilder(self)
-        self.quests = tuple([builder.quest(source) for source in reader.quests])
+        self.quests = tuple([builder.quest(*source) for source in reader.quests])
         """Quests, in the order of the game."""
         self.max_score = _max_score(self.quests)
         """Points for everything; infinite where a quest pays again and again."""
@@ -141,30 +138,8 @@ class _ActionSource:
     """Rule that undoes it; None where not said."""
 
 
-@dataclass(frozen=True, slots=True)
-class _EventSource:
-    """An event of a quest."""
-
-    conditions: tuple[Fact, ...]
-    """What must hold."""
-    actions: tuple[_ActionSource, ...]
-    """A way to bring it about; empty where none is known."""
-
-
-@dataclass(frozen=True, slots=True)
-class _QuestSource:
-    """A quest."""
-
-    wins: tuple[_EventSource, ...]
-    """Its winning events."""
-    fails: tuple[_EventSource, ...]
-    """Its failing events."""
-    reward: float
-    """Points for one completion."""
-    optional: bool
-    """Whether the game can be won without it."""
-    repeatable: bool
-    """Whether it pays every time."""
+_EventSource = tuple[tuple[Fact, ...], tuple[_ActionSource, ...]]
+"""Conditions of an event, and a way to bring it about; empty where none is known."""
 
 
 class _GameReader:
@@ -177,8 +152,11 @@ class _GameReader:
         self._actions: dict[tuple[str, str | None], tuple[_Data, _ActionSource]] = {}
         self.facts = self._facts(game["world"])
         """Facts at the start."""
-        self.quests = tuple([self._quest(data) for data in game["quests"]])
-        """Quests, in order."""
+        self.quests = [
+            (self._events(quest["win_events"]), self._events(quest["fail_events"]), quest)
+            for quest in game["quests"]
+        ]
+        """Winning events, failing events and the rest of each quest, in order."""
         self.names = {key: info.get("name") or "" for key, info in game["infos"]}
         """Entity to the name that a player uses; empty for what no player meets."""
         for key, info in game["infos"]:
@@ -199,25 +177,14 @@ class _GameReader:
             facts.append(tuple(fact))
         return tuple(facts)
 
-    def _quest(self, data: _Data) -> _QuestSource:
-        return _QuestSource(
-            wins=self._events(data["win_events"]),
-            fails=self._events(data["fail_events"]),
-            reward=data["reward"],
-            optional=bool(data.get("optional", False)),
-            repeatable=bool(data.get("repeatable", False)),
-        )
-
-    def _events(self, events: Iterable[_Data]) -> tuple[_EventSource, ...]:
-        return tuple(
-            [
-                _EventSource(
-                    self._facts(event["condition"]["preconditions"]),
-                    tuple([self._action(action) for action in event["actions"]]),
-                )
-                for event in events
-            ]
-        )
+    def _events(self, events: Iterable[_Data]) -> list[_EventSource]:
+        return [
+            (
+                self._facts(event["condition"]["preconditions"]),
+                tuple([self._action(action) for action in event["actions"]]),
+            )
+            for event in events
+        ]
 
     def _action(self, data: _Data) -> _ActionSource:
         key = (data["name"], data.get("command_template"))
@@ -242,20 +209,26 @@ class _QuestBuilder:
         self._rules = world.rules
         self._known: dict[_ActionSource, Step] = {}
 
-    def quest(self, source: _QuestSource) -> Quest:
-        """Make a quest."""
-        wins = tuple([self._event(event) for event in source.wins])
-        fails = tuple([self._event(event) for event in source.fails])
-        return Quest(wins, fails, source.reward, source.optional, source.repeatable)
+    def quest(
+        self, wins: Iterable[_EventSource], fails: Iterable[_EventSource], data: _Data
+    ) -> Quest:
+        """Make a quest of its events and the rest of its JSON."""
+        return Quest(
+            tuple([self._event(*event) for event in wins]),
+            tuple([self._event(*event) for event in fails]),
+            data["reward"],
+            optional=bool(data.get("optional", False)),
+            repeatable=bool(data.get("repeatable", False)),
+        )
 
-    def _event(self, event: _EventSource) -> Event:
-        condition = self._table.mask(event.conditions)
-        if not event.actions:
+    def _event(self, conditions: tuple[Fact, ...], actions: tuple[_ActionSource, ...]) -> Event:
+        condition = self._table.mask(conditions)
+        if not actions:
             return Event(condition, ())
-        plan = [self._step(action) for action in event.actions]
-        involved = sorted({entity for fact in event.conditions for entity in fact[1:]})
+        plan = [self._step(action) for action in actions]
+        involved = sorted({entity for fact in conditions for entity in fact[1:]})
         happened = condition | self._table.bit(("event", *involved))
-        proper = len(set(event.conditions)) == len(event.conditions)
+        proper = len(set(conditions)) == len(conditions)
         trigger = self._steps.make(TRIGGER, condition, happened, proper=(proper, proper))
         return Event(condition, (*plan, trigger))
 

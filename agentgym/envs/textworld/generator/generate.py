@@ -155,6 +155,7 @@ def _can_be_typed(game: Game, commands: list[str]) -> bool:
 
 def _failures() -> tuple[type[BaseException], ...]:
     """Return what TextWorld raises where a seed leads to no game."""
+    # TextWorld has an error of its own for two cases; in the others it stumbles over its own data.
     from textworld.generator import QuestGenerationError
     from textworld.generator.world import NoFreeExitError
 

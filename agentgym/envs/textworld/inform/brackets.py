@@ -2,7 +2,7 @@
 
 TextWorld writes descriptions as Inform source: ``The box[if c_0 is open and there is something in
 the c_0] contains [a list of things in the c_0][end if].`` This module turns such a text into a
-small tree of parts, and says a tree for a view. Only what TextWorld's grammars can produce is
+small tree of parts, and says a tree for a state. Only what TextWorld's grammars can produce is
 understood; anything else raises ``DataError`` naming the bracket.
 """
 
@@ -56,7 +56,7 @@ class Condition:
     state: str
 
     def holds(self, context: TextContext, me: str) -> bool:
-        """Tell whether the clause is true of a view."""
+        """Tell whether the clause is true of a state."""
         entity = self.entity or me
         if self.state == "full":
             return bool(context.contents(entity))
@@ -201,7 +201,7 @@ def say(parts: Parts, context: TextContext, me: str = "") -> str:
 
     Args:
         parts: What ``compile_text`` returned.
-        context: The view that conditions and lists are about.
+        context: The state that conditions and lists are about.
         me: Id of the thing that the text describes.
 
     Returns:

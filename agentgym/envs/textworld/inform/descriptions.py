@@ -43,7 +43,7 @@ def examine(view: WorldView, thing: str) -> str:
     if thing in COMPASS:
         return "You see nothing unexpected in that direction."
     if thing == PLAYER:
-        return "As good-looking as ever."
+        return "As good-looking as ever."  # Inform's own, TextWorld does not describe the player
     entity = view.story.entities[thing]
     view.prefixed = True
     said = [say(entity.text, view, thing)] if entity.text else []

@@ -49,6 +49,7 @@ def key(word: str) -> str:
         cost = 1 if "a" <= letter <= "z" else 2 if letter in _SIGNS else 4
         if left <= 0:
             break
+        # A letter that fits in part is kept in part: words that differ only behind it are one.
         kept.append(letter if cost <= left else f"<{left}>")
         left -= cost
     return "".join(kept)

@@ -220,6 +220,7 @@ class LineParser:
 
     def _check_last_word(self) -> None:
         """Reject a line that ends with a preposition where the command ends otherwise."""
+        # Else "take off" would be read as "take ... off" with the noun left out.
         last = self._line.tokens[-1] if self._line.tokens else ""
         if isinstance(last, tuple) and (len(self.words) < 2 or self.words[-1] not in last):
             raise LineMismatch
@@ -302,7 +303,7 @@ class LineParser:
             self._at += 1
             if token not in MULTIPLE:
                 if self._multiple_read:
-                    break
+                    break  # Inform's error about lists gives way where an earlier line read one.
                 raise self._fail(ParserError.MULTI)
             adding ^= word in BUT
             if not many:

@@ -77,6 +77,7 @@ class Narrator:
             return tidy(self._aside(request))
         said, after = self._carry_out(request, execute)
         self.turns += 1
+        # A refused command takes a turn as well, and in each turn the story looks at its quests.
         after = after or execute(WAIT)
         if after is not None:
             said += self._consequences(after)
@@ -105,11 +106,13 @@ class Narrator:
     def _perform(
         self, accepted: AcceptedAction, execute: Execute, several: bool
     ) -> tuple[str, StateAfter | None]:
+        # Before it happens: afterwards nobody knows where a thing was taken from.
         report = ActionReport(self.view, accepted, several=several)
         after = execute(accepted.command)
         if after is not None:
             self.view.follow(after.facts)
         elif accepted.action not in HARMLESS:
+            # Inform's checks let it pass and TextWorld's rules do not.
             return "You can't do that now.", None
         if accepted.action in ("Go", "Look"):
             self.parser.it = descriptions.last_seen(self.view) or self.parser.it
@@ -178,7 +181,7 @@ class ActionReport:
         self._burned = view.has(accepted.noun, "cooked")
 
     def text(self) -> str:
-        """Tell what was done, now that the view has followed it."""
+        """Tell what was done, once the view has followed it."""
         view, accepted = self._view, self._action
         action, noun = accepted.action, accepted.noun
         if action in ("Go", "Look"):

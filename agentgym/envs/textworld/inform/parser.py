@@ -124,6 +124,7 @@ class Parser:
             first, second = [*nouns, "", ""][:2]
             if line.swapped:
                 first, second = second, first
+            # "It" is the first noun even where the action will be refused: the parser decides it.
             several = first == SEVERAL
             if first and not several and first != PLAYER:
                 self.it = first

@@ -54,7 +54,7 @@ class Entity:
         definite: Definite article; empty for a door, which Inform takes for a proper name.
         phrases: Names by which a command may call it.
         text: Compiled description.
-        rank: NounPosition in Inform's order of creation.
+        rank: Place in Inform's order of creation.
     """
 
     id: str

@@ -144,6 +144,7 @@ class WorldView:
     def printed_name(self, entity: str) -> str:
         """Return the name of a thing; with what was done to food while it is being described."""
         found = self.story.entities[entity]
+        # "fried apple" where it is described or listed, "apple" where something is done with it.
         if not self.prefixed or "f" not in found.kinds or not self.story.kitchen:
             return found.name
         cooking, cutting = self.done_to(entity)

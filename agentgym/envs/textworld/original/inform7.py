@@ -89,6 +89,7 @@ class InformSession:
         """
         if not (command.isascii() and command.isprintable()) or "\\" in command:
             raise EnvFailure(f"expected a command from read_command(), got {command!r:.80}")
+        # Jericho's memory is taken back below without the tracker knowing, where a command is tried.
         memory = self._machine.get_state()
         before, known, score = self.snapshot(), self.admissible(), int(self._turn.score)
         turn = self._step(command)
@@ -98,6 +99,7 @@ class InformSession:
             return Turn(ONE_THING, False, score, False, False)
         if turn.valid or not finished or finished[0][1] == "failed":
             return turn
+        # From here on the story did something that the tracker did not recognise.
         if command in known:  # examining food: the story says "raw", which the tracker does not
             return replace(turn, valid=True)
         others = _in_other_words(finished[0][0], known)
@@ -109,6 +111,7 @@ class InformSession:
             self._machine.set_state(memory)
             answer = self._machine.step(words)[0]
             self._machine.set_state(memory)
+            # Of several ways the one that leads to where the story went, not merely one that works.
             if _room(answer) == room:
                 return self._step(words)
         self._machine.set_state(memory)
