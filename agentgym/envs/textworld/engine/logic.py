@@ -1,7 +1,7 @@
 """The rules of a TextWorld game: types, predicates, rules and their commands.
 
 A model of what ``KB.logic`` of a game's JSON says, after aliases are expanded. Nothing here knows
-of a particular world: ``twl`` reads the text, ``commands`` binds the rules to entities.
+of a particular world: ``rule_parser`` reads the text, ``commands`` binds the rules to entities.
 """
 
 from __future__ import annotations
@@ -85,8 +85,6 @@ class Logic:
     """Rule to the rule that undoes it, where one is declared."""
     commands: Mapping[str, str]
     """Rule to its command template, for example ``take {o} from {c}``."""
-    events: Mapping[str, str]
-    """Rule to the template of its Inform 7 event."""
 
     @cached_property
     def constants(self) -> frozenset[str]:

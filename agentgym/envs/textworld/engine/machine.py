@@ -120,11 +120,6 @@ class Machine:
         return score
 
     @property
-    def max_score(self) -> float:
-        """Points for everything; infinite where a quest pays again and again."""
-        return self.world.max_score
-
-    @property
     def won(self) -> bool:
         """Whether every quest that is not optional is complete."""
         return bool(self._quests) and all(

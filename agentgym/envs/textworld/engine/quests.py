@@ -184,8 +184,8 @@ def _advance(
         if shorter is not None:
             return EventProgress(event, triggered, False, shorter, trees.of(shorter))
         if step is not None:
-            # Tree and plan may part ways here, as they do in TextWorld: the tree always follows, the
-            # plan only where the action can be undone.
+            # Tree and plan may part ways here, as they do in TextWorld: the tree always follows,
+            # the plan only where the action can be undone.
             tree, changed = trees.after(state.tree, step)
             if changed and trees.steps.undoable(step):
                 return EventProgress(event, triggered, False, tree.plan, tree)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -75,8 +74,6 @@ class World:
         builder = _QuestBuilder(self)
         self.quests = tuple([builder.quest(*source) for source in reader.quests])
         """Quests, in the order of the game."""
-        self.max_score = _max_score(self.quests)
-        """Points for everything; infinite where a quest pays again and again."""
         self._admitted: BoundedCache[int, Admitted] = BoundedCache(_REMEMBERED)
         self.trees = TreeCache(self.steps)
         """The trees of plans."""
@@ -258,14 +255,3 @@ class _QuestBuilder:
             fill(command, entities, self._names),
             None if undo is None else fill(undo, entities, self._names),
         )
-
-
-def _max_score(quests: Iterable[Quest]) -> float:
-    """Add up the rewards as TextWorld's tracker does; its Inform source differs a little."""
-    total: float = 0
-    for quest in quests:
-        if quest.repeatable and quest.reward > 0:
-            return math.inf
-        if not quest.optional or quest.reward > 0:
-            total += quest.reward
-    return total

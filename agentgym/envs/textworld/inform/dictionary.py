@@ -22,7 +22,6 @@ BUT = frozenset(("but", "except"))
 THEN = frozenset(("then", "."))
 CONNECTIVES = AND | BUT
 ALL = frozenset(("all", "each", "every", "everythin", "both"))
-AGAIN = frozenset(("again", "g"))
 ME = frozenset(("me", "myself", "self"))
 OTHER = frozenset(("another", "other"))
 PRONOUNS = frozenset(("it", "him", "her", "them"))

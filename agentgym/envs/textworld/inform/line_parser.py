@@ -220,7 +220,7 @@ class LineParser:
 
     def _check_last_word(self) -> None:
         """Reject a line that ends with a preposition where the command ends otherwise."""
-        # Else "take off" would be read as "take ... off" with the noun left out.
+        # Else a bare "take" would be read as "take ... off" with both left out.
         last = self._line.tokens[-1] if self._line.tokens else ""
         if isinstance(last, tuple) and (len(self.words) < 2 or self.words[-1] not in last):
             raise LineMismatch

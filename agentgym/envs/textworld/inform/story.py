@@ -256,8 +256,8 @@ def _objective(text: str) -> str:
 def _max_score(quests: Iterable[Mapping[str, Any]]) -> float:
     """Add up the rewards as TextWorld's Inform source does.
 
-    The tracker (``engine.world``) differs where a repeatable quest pays nothing or takes points
-    away: there it counts on, while the story already has no highest score.
+    TextWorld's tracker differs where a repeatable quest pays nothing or takes points away: there
+    it counts on, while the story already has no highest score.
     """
     total: float = 0
     for quest in quests:

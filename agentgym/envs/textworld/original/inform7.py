@@ -89,7 +89,7 @@ class InformSession:
         """
         if not (command.isascii() and command.isprintable()) or "\\" in command:
             raise EnvFailure(f"expected a command from read_command(), got {command!r:.80}")
-        # Jericho's memory is taken back below without the tracker knowing, where a command is tried.
+        # Where a command is only tried, Jericho's memory is put back without the tracker's knowing.
         memory = self._machine.get_state()
         before, known, score = self.snapshot(), self.admissible(), int(self._turn.score)
         turn = self._step(command)

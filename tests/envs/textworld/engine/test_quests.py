@@ -4,6 +4,7 @@ import math
 
 from agentgym.envs.textworld.engine.machine import Machine
 from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.inform.story import Story
 from tests.envs.textworld.engine import games
 
 OPEN = games.event([("open", "c_0")], games.actions(["open box"]))
@@ -17,7 +18,7 @@ def _machine(*quests: dict[str, object]) -> Machine:
 
 def test_every_quest_that_is_not_optional_must_be_complete() -> None:
     machine = _machine(games.quest([OPEN]), games.quest([TAKEN], optional=True, reward=5))
-    assert machine.max_score == 6
+    assert Story.of(machine.world.game).max_score == 6
     assert games.play(machine, "open box").won
     assert machine.score == 1
 
@@ -43,7 +44,7 @@ def test_parallel_quests_share_one_plan() -> None:
 
 def test_a_repeatable_quest_pays_every_time_and_never_ends() -> None:
     machine = _machine(games.quest([OPEN], optional=True, repeatable=True), games.quest([EAST]))
-    assert machine.max_score == math.inf
+    assert Story.of(machine.world.game).max_score == math.inf
     games.play(machine, "open box", "look", "close box", "look")
     assert machine.score == 2 and not machine.done
 

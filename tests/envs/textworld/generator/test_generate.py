@@ -67,7 +67,8 @@ def test_games_are_the_same_in_every_process_whatever_was_made_before(tmp_path: 
     assert hashes((2, 0)) == [here[1], here[0]]
     out = in_process(
         "import random, numpy as np; random.seed(5); np.random.seed(5)\n"
-        "from tests.envs.textworld.generator.test_generate import hashes; print(' '.join(hashes()))",
+        "from tests.envs.textworld.generator.test_generate import hashes\n"
+        "print(' '.join(hashes()))",
         tmp_path,
     )
     assert out.stdout.split() == here, out.stderr
