@@ -105,7 +105,7 @@ class WorldView:
         self.parent = {thing: holder for holder, things in children for thing in things}
         self.parent.pop(PLAYER, None)
 
-    # What ``brackets.say`` asks of a stage.
+    # What ``brackets.say`` asks of the state.
 
     def state_of(self, entity: str, state: str) -> bool:
         """Tell whether an entity is open, closed, locked or unlocked; locked things are closed."""
