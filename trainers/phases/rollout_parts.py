@@ -13,7 +13,7 @@ from agentgym.episodes import RecordFacts
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
 from trainers.config.plan import Plan
-from trainers.models.policy import PolicyModel
+from trainers.models.policy import LoadedPolicy
 from trainers.rollouts.engines.base import GenerationEngine
 
 __all__ = ["make_engine", "make_envs"]
@@ -45,7 +45,7 @@ def make_envs(plan: Plan, slots: int, hooks: Sequence[Any] = ()) -> TextVectorEn
 
 
 def make_engine(
-    plan: Plan, policy: PolicyModel, slots: int
+    plan: Plan, policy: LoadedPolicy, slots: int
 ) -> Callable[[Any], GenerationEngine] | None:
     """Return what makes the chosen generation engine from a model; None: the model generates.
 
