@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -16,13 +16,14 @@ LARGEST = 2**31 - 1
 """Largest horizon and training step: what arrays of integers hold on every platform."""
 
 
-def integer(value: Any, name: str, low: int | None = None) -> int:
+def integer(value: Any, name: str, low: int | None = None, high: int | None = LARGEST) -> int:
     """Validate an integer; truth values and floats are none.
 
     Args:
         value: The number.
         name: What it is called in the message.
-        low: Least value, for numbers that :data:`LARGEST` bounds from above; None: no bounds.
+        low: Least value; None: no bounds at all.
+        high: Largest value; None: no upper bound.
 
     Returns:
         The number as an ``int``.
@@ -31,10 +32,36 @@ def integer(value: Any, name: str, low: int | None = None) -> int:
         ConfigurationError: It is no integer or out of range.
     """
     fits = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not fits or (low is not None and not low <= value <= LARGEST):
-        bounds = "" if low is None else f" from {low} to {LARGEST}"
+    too_high = high is not None and fits and value > high
+    if not fits or (low is not None and (value < low or too_high)):
+        span = f" from {low} to {high:,}" if high is not None else f" of at least {low}"
+        bounds = "" if low is None else span
         raise ConfigurationError(f"expected {name} to be an integer{bounds}, got {value!r:.80}")
     return int(value)
+
+
+def flag(value: Any, name: str) -> bool:
+    """Validate a switch: text such as ``"false"`` would count as true.
+
+    Raises:
+        ConfigurationError: It is no truth value.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ConfigurationError(f"expected {name} to be True or False, got {value!r:.80}")
+    return bool(value)
+
+
+def choice(value: Any, name: str, choices: Collection[str]) -> str:
+    """Validate one of several words.
+
+    Raises:
+        ConfigurationError: It is none of them; lists them.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise ConfigurationError(
+            f"expected {name} to be one of {', '.join(choices)}; got {value!r:.80}"
+        )
+    return value
 
 
 def _text(value: Any, name: str) -> str:

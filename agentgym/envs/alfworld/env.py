@@ -14,9 +14,10 @@ from agentgym.core import TextEnv
 from agentgym.envs.alfworld.active_game import ENGINES, ActiveGame
 from agentgym.envs.alfworld.engine.text import BANNER
 from agentgym.envs.alfworld.generator.config import GeneratorConfig
-from agentgym.envs.alfworld.tasks import one_of, open_tasks
+from agentgym.envs.alfworld.tasks import open_tasks
 from agentgym.errors import ConfigurationError
 from agentgym.hooks import finite
+from agentgym.options import choice, flag
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
 
@@ -127,14 +128,14 @@ class ALFWorldEnv(TextEnv):
         split: str | None = None,
         **kwargs: Any,
     ) -> None:
-        self.engine = one_of("engine", engine, ENGINES)
-        self.reward = one_of("reward", reward, REWARDS)
+        self.engine = choice(engine, "engine", ENGINES)
+        self.reward = choice(reward, "reward", REWARDS)
         if not finite(reward_scale) or not reward_scale > 0:
             raise ConfigurationError(
                 f"expected reward_scale to be a finite number above 0, got {reward_scale!r}"
             )
         self.reward_scale = float(reward_scale)
-        self.show_admissible = _switch("show_admissible", show_admissible)
+        self.show_admissible = flag(show_admissible, "show_admissible")
         changes = {
             "task_types": task_types, "receptacles": receptacles, "distractors": distractors,
             "hidden": hidden,
@@ -147,7 +148,7 @@ class ALFWorldEnv(TextEnv):
             order=order,
             expert=expert,
             data_dir=data_dir,
-            human_goals=_switch("human_goals", human_goals),
+            human_goals=flag(human_goals, "human_goals"),
         )
         self.expert = self._tasks.expert
         if split is None:
@@ -227,10 +228,3 @@ class ALFWorldEnv(TextEnv):
             return text
         listed = map(self.language.write, self._shuffled(self.game.admissible()))
         return f"{text}\n\nAdmissible actions: {', '.join(listed)}"
-
-
-def _switch(name: str, value: Any) -> bool:
-    """Return an argument that is either on or off."""
-    if not isinstance(value, bool | np.bool_):
-        raise ConfigurationError(f"expected {name} to be True or False, got {value!r}")
-    return bool(value)

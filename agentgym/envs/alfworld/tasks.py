@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from agentgym.envs.alfworld.official.gamefile import GameEntry
 from agentgym.envs.alfworld.official.games import DATA_VARIABLE, OfficialGames
 from agentgym.envs.alfworld.progress_bar import tracked
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.options import choice
 from agentgym.outcome import well_formed
 from agentgym.tasks import NumberedTasks
 
@@ -31,17 +32,6 @@ ALIASES: dict[str, str] = {"valid": "valid_seen", "test": "valid_unseen"}
 ORDERS = ("random", "oracle")
 SIZES: dict[str, int] = {"train": 4000, "valid_seen": 500, "valid_unseen": 500}
 """Numbers of generated tasks."""
-
-
-def one_of(name: str, value: Any, known: Collection[str]) -> str:
-    """Return an argument that is one of a few words.
-
-    Raises:
-        ConfigurationError: It is none of them.
-    """
-    if not isinstance(value, str) or value not in known:
-        raise ConfigurationError(f"expected {name} to be one of {', '.join(known)}; got {value!r}")
-    return value
 
 
 class GameTasks(NumberedTasks[Game]):
@@ -63,8 +53,8 @@ class GameTasks(NumberedTasks[Game]):
     remedy = "make the environment with the settings, seed or data that the id names"
 
     def __init__(self, name: str, order: str = "random", expert: str = "shortest") -> None:
-        self.order = one_of("order", order, ORDERS)
-        self.expert = one_of("expert", expert, EXPERTS)
+        self.order = choice(order, "order", ORDERS)
+        self.expert = choice(expert, "expert", EXPERTS)
         super().__init__(name, plan_length=partial(_turns, expert=self.expert))
 
     @abstractmethod
@@ -302,7 +292,7 @@ def open_tasks(
         if changes:
             config = GeneratorConfig.of({**vars(config), **changes})
         # Checked here, because what cannot be hashed would fail in the cache.
-        order, expert = one_of("order", order, ORDERS), one_of("expert", expert, EXPERTS)
+        order, expert = choice(order, "order", ORDERS), choice(expert, "expert", EXPERTS)
         return _generated(config, _checked_seed(seed), order, expert)
     types = changes.pop("task_types", None)
     if changes:

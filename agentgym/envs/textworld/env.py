@@ -23,7 +23,7 @@ from agentgym.envs.textworld.sanitise import read_command
 from agentgym.envs.textworld.session import GameSession
 from agentgym.envs.textworld.tasks import GameSet, GameTasks
 from agentgym.errors import ConfigurationError
-from agentgym.options import arguments
+from agentgym.options import arguments, flag
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
 
@@ -127,9 +127,9 @@ class TextWorldEnv(TextEnv):
             )
         self.engine = engine
         self.reward_mode = check_reward(reward)
-        self.description = _check_flag(description, "description")
-        self.inventory = _check_flag(inventory, "inventory")
-        self.show_admissible = _check_flag(show_admissible, "show_admissible")
+        self.description = flag(description, "description")
+        self.inventory = flag(inventory, "inventory")
+        self.show_admissible = flag(show_admissible, "show_admissible")
         self._games, horizon = _choose_tasks(
             setting, challenge, games, game_files, knobs, native=engine == "native"
         )
@@ -343,13 +343,6 @@ def _check_knobs(knobs: Mapping[str, Any], others: Mapping[str, Any]) -> None:
                 f"expected arguments of TextWorldEnv among {', '.join(others)}, or knobs of a "
                 f"challenge among {', '.join(sorted(KNOBS - REFUSED.keys()))}; got {name!r}{guess}"
             )
-
-
-def _check_flag(value: Any, name: str) -> bool:
-    """Validate a truth value."""
-    if not isinstance(value, bool):
-        raise ConfigurationError(f"expected {name} to be True or False, got {value!r:.80}")
-    return value
 
 
 def _choose_tasks(

@@ -11,7 +11,6 @@ from gymnasium.error import ResetNeeded
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
-from agentgym.envs.webshop.checks import choice, flag
 from agentgym.envs.webshop.engine import commands, compact, pages
 from agentgym.envs.webshop.engine.commands import Command, one_line
 from agentgym.envs.webshop.engine.nouns import NounSource
@@ -28,6 +27,7 @@ from agentgym.envs.webshop.shared_shop import (
 )
 from agentgym.envs.webshop.tasks import GOALS_PER_PRODUCT
 from agentgym.errors import ConfigurationError
+from agentgym.options import choice, flag
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task, TaskSet
 
@@ -123,12 +123,12 @@ class WebShopEnv(TextEnv):
         max_turns: int = 15,
         **kwargs: Any,
     ) -> None:
-        self.observation_mode = choice("observation_mode", observation_mode, OBSERVATION_MODES)
+        self.observation_mode = choice(observation_mode, "observation_mode", OBSERVATION_MODES)
         # One value instead of four attributes: with more than 30 of them Python would no longer
         # share the keys of the environments' dictionaries, at 1.3 kB each.
         shown = page_size(observation_mode, results_per_page)
         self.visit = VisitConfig(shown, expert, highlights, reward)
-        self.show_score = flag("show_score", show_score)
+        self.show_score = flag(show_score, "show_score")
         if expert == "thinking" and (observation_mode, kwargs.get("grammar")) not in WORDY:
             raise ConfigurationError(
                 "expected expert='thinking' only with observation_mode='compact' and the native "

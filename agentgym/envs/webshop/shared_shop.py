@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from agentgym.caching import BoundedCache
-from agentgym.envs.webshop.checks import choice, flag, whole
 from agentgym.envs.webshop.engine.goals import Goal, official_goals, solvable_goals
 from agentgym.envs.webshop.engine.nouns import BUILTIN, NounSource, cache_key, freeze, nouns_of
 from agentgym.envs.webshop.engine.products import Instruction
@@ -32,6 +31,7 @@ from agentgym.envs.webshop.tasks import (
     listed_tasks,
 )
 from agentgym.errors import ConfigurationError
+from agentgym.options import choice, flag, integer
 from agentgym.tasks import Task, TaskSet
 
 GOAL_MODES = ("generated", "official")
@@ -77,20 +77,20 @@ class ShopConfig:
             DataError: The file of nouns cannot be read.
         """
         checked = {
-            "size": whole("size", self.size, MIN_SIZE, MAX_SIZE),
+            "size": integer(self.size, "size", MIN_SIZE, MAX_SIZE),
             "difficulty": GeneratorConfig.of(self.difficulty),
-            "seed": whole("catalogue_seed", self.seed, 0),
+            "seed": integer(self.seed, "catalogue_seed", 0, None),
             "data_dir": _folder(self.data_dir),
             "nouns": freeze(self.nouns),
-            "goals_per_product": whole("goals_per_product", self.goals_per_product, 1),
+            "goals_per_product": integer(self.goals_per_product, "goals_per_product", 1, None),
         }
         if self.num_products is not None:
-            checked["num_products"] = whole("num_products", self.num_products, 1)
+            checked["num_products"] = integer(self.num_products, "num_products", 1, None)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        choice("goal_mode", self.goal_mode, GOAL_MODES)
-        choice("split_mode", self.split_mode, SPLIT_MODES)
-        flag("human_goals", self.human_goals)
+        choice(self.goal_mode, "goal_mode", GOAL_MODES)
+        choice(self.split_mode, "split_mode", SPLIT_MODES)
+        flag(self.human_goals, "human_goals")
         if self.num_products is not None and self.data_dir is None:
             raise ConfigurationError(
                 "expected data_dir with num_products, which reads the first of the official "
@@ -151,9 +151,9 @@ class VisitConfig:
         Raises:
             ConfigurationError: There is no such expert, or a field is of the wrong type.
         """
-        choice("expert", self.expert, EXPERTS)
-        flag("highlights", self.highlights)
-        choice("reward", self.reward, MODES)
+        choice(self.expert, "expert", EXPERTS)
+        flag(self.highlights, "highlights")
+        choice(self.reward, "reward", MODES)
 
     def expert_for(self, shop: Shop) -> Expert:
         """Return the expert of a shop."""
@@ -242,7 +242,7 @@ def page_size(mode: str, size: int | None) -> int:
         return OFFICIAL_PAGE
     if size is None:
         return COMPACT_PAGE
-    return whole("results_per_page", size, 1, HITS)
+    return integer(size, "results_per_page", 1, HITS)
 
 
 def _make(config: ShopConfig, visit: VisitConfig) -> SharedShop:

@@ -17,10 +17,10 @@ from contextlib import suppress
 from itertools import accumulate
 from typing import Any
 
-from agentgym.envs.webshop.checks import choice, whole
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.generator import GeneratedShop
 from agentgym.errors import ConfigurationError
+from agentgym.options import choice, integer
 from agentgym.tasks import SPLITS, NumberedTasks, whole_number
 
 GOALS_PER_PRODUCT = 4
@@ -46,7 +46,7 @@ class GeneratedPool:
 
     def __init__(self, shop: GeneratedShop, per_product: int = GOALS_PER_PRODUCT) -> None:
         self._shop = shop
-        self._per_product = whole("goals_per_product", per_product, 1)
+        self._per_product = integer(per_product, "goals_per_product", 1, None)
 
     def units(self) -> Sequence[str]:
         """Return the names of the units; a name alone decides where its unit goes."""
@@ -321,6 +321,6 @@ def listed_tasks(
         old_key: Name of the shop in ids of older records; None if it was the same.
     """
     pool = ListedPool(goals)
-    official = choice("split_mode", split_mode, SPLIT_MODES) == "official-index"
+    official = choice(split_mode, "split_mode", SPLIT_MODES) == "official-index"
     splits = official_splits(pool) if official else product_splits(pool)
     return ShopTasks(key, pool, splits, plan_length=plan_length, old_key=old_key)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, overload
 
-from agentgym.envs.webshop.checks import whole
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.generator.asins import AsinCodec
 from agentgym.envs.webshop.generator.config import GeneratorConfig
 from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, Draft, draft_cluster
 from agentgym.envs.webshop.generator.instructions import make_goal, summary
 from agentgym.envs.webshop.generator.listings import listing
+from agentgym.options import integer
 
 MIN_SIZE, MAX_SIZE = 20, 100_000
 LICENCE = "Apache-2.0 (generated text, no third-party content)"
@@ -31,8 +31,10 @@ def generate(
     Raises:
         ConfigurationError: A value is out of range; the message names it.
     """
-    size = whole("size (a catalogue size, in products)", size, MIN_SIZE, MAX_SIZE)
-    return GeneratedShop(size, GeneratorConfig.of(difficulty), whole("the catalogue seed", seed, 0))
+    size = integer(size, "size (a catalogue size, in products)", MIN_SIZE, MAX_SIZE)
+    return GeneratedShop(
+        size, GeneratorConfig.of(difficulty), integer(seed, "the catalogue seed", 0, None)
+    )
 
 
 class GeneratedShop:
