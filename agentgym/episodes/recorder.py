@@ -14,9 +14,9 @@ import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
 from agentgym.episodes.facts import executed, generator_state, potential
-from agentgym.episodes.hook_records import hooks_to_json
 from agentgym.episodes.records import Episode, State, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
+from agentgym.rewards.table import hooks_to_json
 
 
 class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
