@@ -329,16 +329,18 @@ def test_an_environment_that_breaks_in_training_is_one_sentence_and_can_be_mende
     """After the baselines no episode can be played any more; then somebody repairs it."""
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr("trainers.phases.comparison.Arms.add_baselines", broken_after(patch, ToyEnv))
+        patch.setattr(
+            "trainers.phases.comparison.PolicyComparison.add_baselines", broken_after(patch, ToyEnv)
+        )
         assert main(toy_runs.arguments(out, **QUICK)) == 2
     assert "failed; first: RuntimeError: cut" in sentence(capsys)
     assert main(toy_runs.arguments(out, "--resume", **QUICK)) == 0
 
 
 def broken_after(patch: pytest.MonkeyPatch, env: type):
-    from trainers.phases.comparison import Arms
+    from trainers.phases.comparison import PolicyComparison
 
-    original = Arms.add_baselines
+    original = PolicyComparison.add_baselines
 
     def fail(self, *_):
         raise RuntimeError("cut")

@@ -10,10 +10,10 @@ from typing import Any
 
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
-from trainers.config.plan import Plan
-from trainers.config.schema import TINY, known
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TINY
 from trainers.rollouts.budget import Limits
-from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.chat import History, TurnTokenizer
 from trainers.rollouts.runner import Opening, system_opening
 
 OPENING_TOKENS = 4096
@@ -39,20 +39,20 @@ class PolicyModel:
         self.chat.tokenizer.save_pretrained(path)
 
 
-def build_tiny(plan: Plan, texts: Iterable[str]) -> PolicyModel:
+def build_tiny(run: ResolvedRun, texts: Iterable[str]) -> PolicyModel:
     """Make a fresh tiny policy whose vocabulary is that of ``texts``."""
     from trainers.models.tiny import build_model, build_tokenizer
 
-    config = replace(plan.config.tiny, seed=plan.config.seed)
+    config = replace(run.config.tiny, seed=run.config.seed)
     tokenizer = build_tokenizer(texts)
-    return _assemble(plan, build_model(tokenizer, config), tokenizer, None)
+    return _assemble(run, build_model(tokenizer, config), tokenizer, None)
 
 
-def load_policy(plan: Plan, path: str | Path, system: str | None = None) -> PolicyModel:
+def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -> PolicyModel:
     """Load a chat model and its tokenizer.
 
     Args:
-        plan: The run.
+        run: The run.
         path: Folder or hub id.
         system: System message of every episode.
 
@@ -65,16 +65,19 @@ def load_policy(plan: Plan, path: str | Path, system: str | None = None) -> Poli
     path = Path(path).resolve() if Path(path).exists() else path
     with _loading(path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
-        model = AutoModelForCausalLM.from_pretrained(str(path), dtype=_dtype(plan))
-    return _assemble(plan, model, tokenizer, system)
+        model = AutoModelForCausalLM.from_pretrained(str(path), dtype=_dtype(run))
+    return _assemble(run, model, tokenizer, system)
 
 
-def check_model(name: str, template_args: Mapping[str, Any] | None = None) -> None:
+def check_model(
+    name: str, template_args: Mapping[str, Any] | None = None, history: History = "keep"
+) -> None:
     """Check ``--model`` before a run's folder is made, without loading weights.
 
     Args:
         name: ``tiny``, a folder or a hub id.
         template_args: Arguments of the chat template.
+        history: What to do if the template rewrites earlier turns.
 
     Raises:
         ConfigurationError: There is no such model, or it has no chat template.
@@ -86,7 +89,7 @@ def check_model(name: str, template_args: Mapping[str, Any] | None = None) -> No
     with _loading(name):
         AutoConfig.from_pretrained(name)
         tokenizer = AutoTokenizer.from_pretrained(name)
-    TurnTokenizer(tokenizer, template_kwargs=template_args)
+    TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
 
 
 @contextmanager
@@ -129,11 +132,11 @@ def one_thread() -> None:
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 
 
-def _dtype(plan: Plan) -> Any:
+def _dtype(run: ResolvedRun) -> Any:
     """Return bfloat16 for frozen weights under adapters on a GPU, else float32."""
     import torch
 
-    frozen = plan.config.model != TINY and plan.config.lora.r > 0
+    frozen = run.config.model != TINY and run.config.lora.r > 0
     return torch.bfloat16 if frozen and torch.cuda.is_available() else torch.float32
 
 
@@ -143,12 +146,19 @@ def _device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def _assemble(plan: Plan, model: Any, tokenizer: Any, system: str | None) -> PolicyModel:
+def _assemble(run: ResolvedRun, model: Any, tokenizer: Any, system: str | None) -> PolicyModel:
     """Put model, tokenizer and budgets together."""
-    settings = plan.config.rl
-    turn, episode = known(settings.turn_tokens), known(settings.episode_tokens)
+    settings = run.config.rl
+    turn, episode = settings.turn_tokens, settings.episode_tokens
     most = int(getattr(model.config, "max_position_embeddings", 32768))
     context = min(most, OPENING_TOKENS + episode + turn)
-    limits = Limits(turn_tokens=turn, episode_tokens=min(episode, context), context=context)
-    chat = TurnTokenizer(tokenizer, template_kwargs=plan.template_args)
+    limits = Limits(
+        turn_tokens=turn,
+        episode_tokens=min(episode, context),
+        context=context,
+        window=run.config.rollout.window,
+    )
+    chat = TurnTokenizer(
+        tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
+    )
     return PolicyModel(model.to(_device()), chat, system_opening(system), limits)

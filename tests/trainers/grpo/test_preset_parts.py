@@ -33,7 +33,6 @@ from trainers.algorithms import (
 )
 from trainers.algorithms.presets import runnable
 from trainers.config.families import FamilyDefaults
-from trainers.config.plan import make_plan
 from trainers.config.resolve import resolve
 from trainers.config.schema import TrainConfig
 from trainers.grpo.advantages import assign
@@ -244,7 +243,7 @@ def test_every_field_is_carried_out_or_named_as_left_out(field):
 
 
 def test_left_out_parts_are_in_the_warning_and_in_the_summary(finished, tmp_path, caplog):
-    plan = make_plan(toy_runs.config(tmp_path, preset="vspo"))
+    plan = resolve(toy_runs.config(tmp_path, preset="vspo"))
     assert {"sampler", "refill", "value-smoothing clipping"} <= set(plan.preset.ignored)
     made = tmp_path / "trainer"
     trainer(made, reloaded_model(tmp_path / "start"), preset="vspo")

@@ -10,12 +10,13 @@ import torch
 from agentgym.errors import DependencyNotInstalled
 from tests.toy import ToyEnv
 from tests.trainers import toy_runs
-from trainers.config.plan import GuardedEnv, Plan, make_plan
+from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.display import Display
 from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.phases.guarded_env import GuardedEnv
 from trainers.phases.warm_start import (
     FINISHED,
-    Gate,
+    ValidationGate,
     demonstration_tasks,
     warm_start,
 )
@@ -23,9 +24,9 @@ from trainers.phases.warm_start import (
 QUICK = {"sft__max_steps": 20, "sft__gate_every": 10}
 
 
-def started(path: Path, *flags: str, **changes: Any) -> tuple[Plan, RunFolder]:
+def started(path: Path, *flags: str, **changes: Any) -> tuple[ResolvedRun, RunFolder]:
     config = toy_runs.config(path, *flags, **{**QUICK, **changes})
-    return make_plan(config), RunFolder.open(path, config)
+    return resolve(config), RunFolder.open(path, config)
 
 
 def warmed(path: Path, *flags: str, **changes: Any) -> Any:
@@ -117,15 +118,15 @@ def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeyp
     class Killed(BaseException):
         pass
 
-    ask = Gate.__call__
+    ask = ValidationGate.__call__
 
-    def dying(self: Gate, step: int) -> bool:
+    def dying(self: ValidationGate, step: int) -> bool:
         ask(self, step)
         raise Killed
 
     changes = {"sft__gate_success": 0.0, "sft__save_every": 10}
     with monkeypatch.context() as patch:
-        patch.setattr(Gate, "__call__", dying)
+        patch.setattr(ValidationGate, "__call__", dying)
         with pytest.raises(Killed):
             warmed(tmp_path / "run", **changes)
     resumed = warmed(tmp_path / "run", "--resume", **changes)
@@ -138,7 +139,7 @@ def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeyp
 def test_the_gate_leaves_failed_episodes_out(tmp_path):
     plan, folder = started(tmp_path / "run", env=toy_runs.FLAKY_ID)
     policy = warm_start(plan, folder, Display(quiet=True))
-    gate = Gate(plan, folder, policy)
+    gate = ValidationGate(plan, folder, policy)
     played: list[Any] = []
     run = gate._runner.run
 
@@ -159,6 +160,6 @@ def test_the_gate_leaves_failed_episodes_out(tmp_path):
 def test_the_gate_plays_on_the_engine_that_was_chosen(tmp_path):
     plan, folder = started(tmp_path / "run")
     policy = warm_start(plan, folder, Display(quiet=True))
-    chosen = make_plan(toy_runs.config(tmp_path / "run", engine="vllm", **QUICK))
+    chosen = resolve(toy_runs.config(tmp_path / "run", engine="vllm", **QUICK))
     with pytest.raises(DependencyNotInstalled, match="vllm"):
-        Gate(chosen, folder, policy)
+        ValidationGate(chosen, folder, policy)

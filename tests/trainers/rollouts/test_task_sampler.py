@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.making import make_env
 from agentgym.tasks import Task, TaskList
 from tests.toy import ToyTasks
-from trainers.config.plan import make_env
 from trainers.rollouts.task_sampler import TaskFeed, knows_oracle_lengths
 
 TASKS = ToyTasks()
