@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agentgym.policies.oracle import OraclePolicy
-from agentgym.policies.random import RandomPolicy
+from agentgym.policies.basic import OraclePolicy, RandomPolicy
 from trainers.config.resolve import TRAIN, VALID, ResolvedRun
 from trainers.config.schema import TINY
 from trainers.models.copy_pretraining import CopySettings, teach_copying
