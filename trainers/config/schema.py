@@ -164,14 +164,14 @@ class RlConfig:
 class RolloutConfig:
     """How episodes are played."""
 
-    backend: Literal["sync", "thread", "process", "ray"] | None = None
-    """Where environments run: in this process (sync), in threads (for those that wait), in
-    processes (for those that keep a CPU busy or may crash), or in actors of a ray cluster.
+    backend: Literal["sync", "thread", "process"] | None = None
+    """Where environments run: in this process (sync), in threads (for those that wait), or in
+    processes (for those that keep a CPU busy or may crash).
 
     None: what suits the environment, or processes if there is a ``--rollout.step-timeout``. The
     same seed gives the same episodes everywhere."""
     workers: Count | None = None
-    """Threads, processes or actors; None: 32 threads, or one of the others per CPU."""
+    """Threads or processes; None: 32 threads, or a process per CPU."""
     step_timeout: Positive | None = None
     """Seconds that an environment may take for one turn, and ten times that for a reset; then its
     episode ends with ``error`` and is left out. None: as long as it likes."""

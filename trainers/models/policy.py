@@ -12,6 +12,7 @@ from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
+from trainers.models.torch_setup import device, weights_dtype
 from trainers.rollouts.budget import Limits
 from trainers.rollouts.chat import History, TurnTokenizer
 from trainers.rollouts.runner import Opening, system_opening
@@ -21,7 +22,7 @@ OPENING_TOKENS = 4096
 
 
 @dataclass
-class PolicyModel:
+class LoadedPolicy:
     """A model with everything that is needed to play episodes with it."""
 
     model: Any
@@ -39,7 +40,7 @@ class PolicyModel:
         self.chat.tokenizer.save_pretrained(path)
 
 
-def build_tiny(run: ResolvedRun, texts: Iterable[str]) -> PolicyModel:
+def build_tiny(run: ResolvedRun, texts: Iterable[str]) -> LoadedPolicy:
     """Make a fresh tiny policy whose vocabulary is that of ``texts``."""
     from trainers.models.tiny import build_model, build_tokenizer
 
@@ -48,7 +49,7 @@ def build_tiny(run: ResolvedRun, texts: Iterable[str]) -> PolicyModel:
     return _assemble(run, build_model(tokenizer, config), tokenizer, None)
 
 
-def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -> PolicyModel:
+def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -> LoadedPolicy:
     """Load a chat model and its tokenizer.
 
     Args:
@@ -65,7 +66,9 @@ def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -
     path = Path(path).resolve() if Path(path).exists() else path
     with _loading(path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
-        model = AutoModelForCausalLM.from_pretrained(str(path), dtype=_dtype(run))
+        model = AutoModelForCausalLM.from_pretrained(
+            str(path), dtype=weights_dtype(frozen=adapters(run) is not None)
+        )
     return _assemble(run, model, tokenizer, system)
 
 
@@ -92,6 +95,22 @@ def check_model(
     TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
 
 
+def adapters(run: ResolvedRun) -> Any:
+    """Return PEFT's configuration for a pretrained model, or None."""
+    settings = run.config.lora
+    if run.config.model == TINY or settings.r == 0:
+        return None
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=settings.r,
+        lora_alpha=settings.alpha,
+        lora_dropout=settings.dropout,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
+
+
 @contextmanager
 def _loading(path: str | Path) -> Iterator[None]:
     """Say clearly that a model cannot be loaded, and why."""
@@ -115,50 +134,24 @@ def task_prompt(env: TextEnv) -> str:
     )
 
 
-def seed_everything(seed: int) -> None:
-    """Seed the generators that libraries draw from; the suite itself has no global generator."""
-    from transformers import set_seed
-
-    set_seed(seed)
-
-
-def one_thread() -> None:
-    """Use one torch thread: on few shared cores, barriers cost small models more than they give."""
-    import os
-
-    import torch
-
-    if not torch.cuda.is_available():
-        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-
-
-def _dtype(run: ResolvedRun) -> Any:
-    """Return bfloat16 for frozen weights under adapters on a GPU, else float32."""
-    import torch
-
-    frozen = run.config.model != TINY and run.config.lora.r > 0
-    return torch.bfloat16 if frozen and torch.cuda.is_available() else torch.float32
-
-
-def _device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _assemble(run: ResolvedRun, model: Any, tokenizer: Any, system: str | None) -> PolicyModel:
+def _assemble(run: ResolvedRun, model: Any, tokenizer: Any, system: str | None) -> LoadedPolicy:
     """Put model, tokenizer and budgets together."""
+    chat = TurnTokenizer(
+        tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
+    )
+    limits = _token_limits(run, model)
+    return LoadedPolicy(model.to(device()), chat, system_opening(system), limits)
+
+
+def _token_limits(run: ResolvedRun, model: Any) -> Limits:
+    """Return the token budgets of a run, within what the model can read."""
     settings = run.config.rl
     turn, episode = settings.turn_tokens, settings.episode_tokens
     most = int(getattr(model.config, "max_position_embeddings", 32768))
     context = min(most, OPENING_TOKENS + episode + turn)
-    limits = Limits(
+    return Limits(
         turn_tokens=turn,
         episode_tokens=min(episode, context),
         context=context,
         window=run.config.rollout.window,
     )
-    chat = TurnTokenizer(
-        tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
-    )
-    return PolicyModel(model.to(_device()), chat, system_opening(system), limits)

@@ -10,10 +10,9 @@ from typing import Any
 from transformers import PrinterCallback, ProgressCallback
 
 from trainers.config.resolve import ResolvedRun
-from trainers.config.schema import TINY
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.trainer import MultiTurnTrainer
-from trainers.models.policy import PolicyModel
+from trainers.models.policy import LoadedPolicy, adapters
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
@@ -34,7 +33,7 @@ class Reinforcement:
     """
 
     def __init__(
-        self, run: ResolvedRun, folder: RunFolder, display: Display, policy: PolicyModel
+        self, run: ResolvedRun, folder: RunFolder, display: Display, policy: LoadedPolicy
     ) -> None:
         self._run, self._folder, self._display = run, folder, display
         self.chat = policy.chat
@@ -57,7 +56,7 @@ class Reinforcement:
             full_horizon=run.config.eval.horizon,
             group_size=run.config.rl.group_size,
             on_rollout=log.on_rollout,
-            peft_config=_adapters(run),
+            peft_config=adapters(run),
             callbacks=[log, *_tensorboard(run, folder)],
         )
         for callback in (PrinterCallback, ProgressCallback):
@@ -119,7 +118,7 @@ def _rewind(folder: RunFolder, step: int) -> None:
     folder.rewind_episodes(step)
 
 
-def _arguments(run: ResolvedRun, policy: PolicyModel, output: Path) -> Any:
+def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> Any:
     """Return TRL's configuration."""
     config, settings = run.config, run.config.rl
     return grpo_arguments(
@@ -154,19 +153,3 @@ def _tensorboard(run: ResolvedRun, folder: RunFolder) -> list[Any]:
     from transformers.integrations import TensorBoardCallback
 
     return [TensorBoardCallback(SummaryWriter(str(folder.path / "tensorboard")))]
-
-
-def _adapters(run: ResolvedRun) -> Any:
-    """Return PEFT's configuration for a pretrained model, or None."""
-    settings = run.config.lora
-    if run.config.model == TINY or settings.r == 0:
-        return None
-    from peft import LoraConfig
-
-    return LoraConfig(
-        r=settings.r,
-        lora_alpha=settings.alpha,
-        lora_dropout=settings.dropout,
-        target_modules="all-linear",
-        task_type="CAUSAL_LM",
-    )

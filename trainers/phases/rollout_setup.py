@@ -12,9 +12,10 @@ import gymnasium
 from agentgym.episodes import RecordFacts
 from agentgym.tasks import Panel
 from agentgym.vector import TextVectorEnv
+from agentgym.vector.backends import preferred_backend
 from agentgym.vector.env_slots import Spec
 from trainers.config.resolve import ResolvedRun
-from trainers.models.policy import PolicyModel
+from trainers.models.policy import LoadedPolicy
 from trainers.rollouts.engines.base import GenerationEngine
 from trainers.rollouts.runner import RolloutRunner
 
@@ -37,7 +38,7 @@ def panel_tasks(panel: Panel) -> list[dict[str, Any]]:
 
 
 def rollout_setup(
-    run: ResolvedRun, policy: PolicyModel, slots: int, hooks: Sequence[Any] = ()
+    run: ResolvedRun, policy: LoadedPolicy, slots: int, hooks: Sequence[Any] = ()
 ) -> dict[str, Any]:
     """Return what ``RolloutRunner`` and ``MultiTurnTrainer`` are both made of.
 
@@ -61,7 +62,7 @@ def rollout_setup(
     }
 
 
-def make_runner(run: ResolvedRun, policy: PolicyModel, slots: int) -> RolloutRunner:
+def make_runner(run: ResolvedRun, policy: LoadedPolicy, slots: int) -> RolloutRunner:
     """Make what plays episodes with a policy; the caller closes its engine and environments.
 
     Args:
@@ -86,13 +87,15 @@ def make_envs(run: ResolvedRun, slots: int, hooks: Sequence[Any] = ()) -> TextVe
     return TextVectorEnv.make(
         _Recordable(Spec(gymnasium.spec(run.env_id), kwargs)),
         slots,
-        backend={None: "inprocess", "sync": "inprocess"}.get(settings.backend, settings.backend),
+        backend=settings.backend or preferred_backend(run.env_id, kwargs),
         workers=settings.workers,
         step_timeout=settings.step_timeout,
     )
 
 
-def _engine(run: ResolvedRun, policy: PolicyModel, slots: int) -> Callable[[Any], GenerationEngine]:
+def _engine(
+    run: ResolvedRun, policy: LoadedPolicy, slots: int
+) -> Callable[[Any], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
     seed = run.config.seed
     if run.config.engine == "hf":

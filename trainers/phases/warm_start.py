@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
 from trainers.config.resolve import TRAIN, VALID, ResolvedRun
 from trainers.config.schema import TINY
-from trainers.models.copy_pretraining import CopySettings, teach_copying
-from trainers.models.policy import PolicyModel, build_tiny, load_policy, task_prompt
+from trainers.models.copy_pretraining import CopySettings, pretrain_copying
+from trainers.models.policy import LoadedPolicy, adapters, build_tiny, load_policy, task_prompt
 from trainers.models.sft import Sft, SftSettings
 from trainers.output.display import Display
 from trainers.output.phase import Phase
@@ -25,7 +24,10 @@ from trainers.rollouts.demonstrations import Demonstration, encode, watch
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.weights import policy_weights
 from trainers.rollouts.metrics import rollout_metrics
-from trainers.rollouts.trajectory import to_rows
+from trainers.rollouts.trajectory import Row, to_rows
+
+if TYPE_CHECKING:
+    from trainers.models.sft_pretrained import PretrainedSft
 
 FINISHED = "warm-start"
 PREFIX = "sft"
@@ -33,7 +35,7 @@ VOCABULARY_EPISODES = 2000
 """Demonstrations from which a tiny policy has its words."""
 
 
-def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> PolicyModel:
+def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolicy:
     """Return the policy that reinforcement learning starts from; continues where it was killed.
 
     Args:
@@ -76,7 +78,7 @@ def demonstration_tasks(run: ResolvedRun, env: GuardedEnv) -> list[dict[str, Any
     return [{"split": TRAIN, "index": int(index)} for index in order]
 
 
-def _fresh(run: ResolvedRun, system: str | None, first: Iterable[Demonstration]) -> PolicyModel:
+def _fresh(run: ResolvedRun, system: str | None, first: Iterable[Demonstration]) -> LoadedPolicy:
     """Build the tiny policy with the words of the first episodes, or load the pretrained one."""
     if run.config.model != TINY:
         return load_policy(run, run.config.model, system)
@@ -87,19 +89,19 @@ def _imitate(
     run: ResolvedRun,
     folder: RunFolder,
     display: Display,
-    policy: PolicyModel,
+    policy: LoadedPolicy,
     shown: Iterable[Demonstration],
 ) -> None:
     """Run the supervised phase from the latest checkpoint to the gate."""
     display.phase("watch expert", 1)
     rows = to_rows(list(encode(shown, policy.chat, policy.opening)))
     display.update(1, demonstrations=len(rows))
-    sft = Sft(policy.model, rows, policy.chat.pad_id, _settings(run))
+    sft = _make_sft(run, folder, policy, rows)
     checkpoint = folder.latest_checkpoint(PREFIX)
     if checkpoint is not None:
-        _load(sft, checkpoint)
+        sft.load(checkpoint)
     elif run.config.model == TINY:
-        _teach_copying(run, policy, display)
+        _pretrain_copying(run, policy, display)
     folder.rewind(Phase.WARM_START, sft.step)
     display.phase("warm start", sft.settings.steps, sft.step)
     gate = ValidationGate(run, folder, policy)
@@ -108,6 +110,7 @@ def _imitate(
         result = sft.run(log.validate, log.progress)
     finally:
         gate.close()
+    policy.model = sft.merged()
     reached = "reached" if gate.reached else "not reached"
     display.note(
         f"warm start: {result.steps} steps, validation success {gate.success:.3f} "
@@ -116,10 +119,12 @@ def _imitate(
     folder.note(sft={"steps": result.steps, "gated": gate.reached, "success": gate.success})
 
 
-def _settings(run: ResolvedRun) -> SftSettings:
-    """Return the settings of the supervised phase."""
+def _make_sft(
+    run: ResolvedRun, folder: RunFolder, policy: LoadedPolicy, rows: Sequence[Row]
+) -> Sft | PretrainedSft:
+    """Return what imitates: the tiny model's own loop, or TRL with adapters for another model."""
     config = run.config.sft
-    return SftSettings(
+    settings = SftSettings(
         steps=config.max_steps,
         batch_size=config.batch_size,
         lr=config.lr,
@@ -127,6 +132,14 @@ def _settings(run: ResolvedRun) -> SftSettings:
         gate_every=config.gate_every,
         seed=run.config.seed,
     )
+    if run.config.model == TINY:
+        return Sft(policy.model, rows, policy.chat.pad_id, settings)
+    from trainers.models.sft_pretrained import PretrainedSft
+
+    tokenizer, output = policy.chat.tokenizer, folder.checkpoints
+    sft = PretrainedSft(policy.model, rows, tokenizer, settings, output, adapters(run))
+    policy.model = sft.model  # The gate plays with the adapters, too.
+    return sft
 
 
 class ValidationGate:
@@ -141,7 +154,7 @@ class ValidationGate:
         reached: Whether that was enough.
     """
 
-    def __init__(self, run: ResolvedRun, folder: RunFolder, policy: PolicyModel) -> None:
+    def __init__(self, run: ResolvedRun, folder: RunFolder, policy: LoadedPolicy) -> None:
         self._run, self._folder, self._model = run, folder, policy.model
         self._tasks = panel_tasks(run.panel(VALID, run.config.sft.gate_tasks))
         self._runner = make_runner(run, policy, run.config.sft.gate_tasks)
@@ -178,7 +191,7 @@ class _WarmStartLog:
         run: ResolvedRun,
         folder: RunFolder,
         display: Display,
-        sft: Sft,
+        sft: Sft | PretrainedSft,
         gate: ValidationGate,
     ) -> None:
         self._config, self._folder, self._display = run.config.sft, folder, display
@@ -211,13 +224,13 @@ class _WarmStartLog:
             _save(self._sft, self._folder, step)
 
 
-def _teach_copying(run: ResolvedRun, policy: PolicyModel, display: Display) -> None:
+def _pretrain_copying(run: ResolvedRun, policy: LoadedPolicy, display: Display) -> None:
     """Give a fresh model its induction heads before it sees demonstrations."""
     steps = run.config.sft.copy_steps
     settings = CopySettings(steps=steps, seed=run.config.seed)
     special = len(policy.chat.tokenizer.all_special_ids)
     display.phase("copying", steps)
-    teach_copying(
+    pretrain_copying(
         policy.model,
         settings,
         first_id=special,
@@ -225,24 +238,12 @@ def _teach_copying(run: ResolvedRun, policy: PolicyModel, display: Display) -> N
     )
 
 
-def _save(sft: Sft, folder: RunFolder, step: int) -> None:
+def _save(sft: Sft | PretrainedSft, folder: RunFolder, step: int) -> None:
     """Write a checkpoint of the warm start and drop older ones."""
-    import torch
-
     path = folder.checkpoints / f"{PREFIX}-{step}"
     path.mkdir(exist_ok=True)
-    state = {"sft": sft.state_dict(), "model": sft.model.state_dict()}
-    torch.save(state, path / "state.pt")
+    sft.save(path)
     (path / COMPLETE).touch()
     for other in folder.checkpoints.glob(f"{PREFIX}-*"):
         if other != path:
             shutil.rmtree(other)
-
-
-def _load(sft: Sft, path: Path) -> None:
-    """Continue from a checkpoint of the warm start."""
-    import torch
-
-    state = torch.load(path / "state.pt", weights_only=True)
-    sft.model.load_state_dict(state["model"])
-    sft.load_state_dict(state["sft"])
