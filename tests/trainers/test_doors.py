@@ -89,10 +89,12 @@ def test_a_run_is_the_same_on_every_back_end(plain, tmp_path, backend):
 
 
 def test_an_environment_that_hangs_costs_its_episode_and_not_the_run(tmp_path):
-    # The baselines play one environment by themselves, so none of their tasks may hang.
-    hangs = {"env": SLOW_ID, "eval__tasks": 1, "eval__valid_tasks": 1, "sft__max_steps": 0}
-    records = trained(tmp_path / "run", "--rollout.step-timeout=0.5", **hangs, steps=2)
-    assert sum(record["ended_by_error"] for record in records["rl"]) > 0
+    hangs = {"env": SLOW_ID, "sft__demonstrations": 4, "sft__max_steps": 2, "steps": 1}
+    hangs |= {"sft__gate_tasks": 2, "rl__groups": 6, "rl__group_size": 2, "eval__tasks": 4}
+    records = trained(tmp_path / "run", "--rollout.step-timeout=1.5", **hangs)
+    assert records["rl"][0]["ended_by_error"] > 0
+    reasons = {row["stop_reason"] for row in records["eval oracle"][0]["rows"]}
+    assert reasons == {"success", "error"}
     stored = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
     assert stored["resolved"]["rollout"]["backend"] == "process"
 

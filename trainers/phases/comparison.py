@@ -13,8 +13,8 @@ from trainers.config.resolve import TEST, ResolvedRun
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import ARMS, GREEDY, ArmResult, Difference, GreedyResults, Paired
-from trainers.phases.guarded_env import GuardedEnv
 from trainers.phases.rollout_setup import panel_tasks
+from trainers.phases.safe_env import GuardedEnv
 from trainers.rollouts.trajectory import Trajectory
 
 BASELINES = ("random", "oracle")
@@ -67,7 +67,18 @@ class PolicyComparison:
         Raises:
             EnvFailure: The environment failed in every episode.
         """
-        env = GuardedEnv(self._run.make_env())
+        settings = self._run.config.rollout
+        own: Any = GuardedEnv(self._run.make_env())
+        env, where = own, dict[str, Any]()
+        if settings.backend in ("thread", "process"):
+            # There a hanging environment can be given up.
+            env = self._run.env_id
+            where = {
+                "env_kwargs": self._run.env_kwargs,
+                "backend": settings.backend,
+                "workers": settings.workers,
+                "step_timeout": settings.step_timeout,
+            }
         try:
             for arm in BASELINES if self._run.has_expert else BASELINES[:1]:
                 if arm in self:
@@ -76,11 +87,11 @@ class PolicyComparison:
                 record.unlink(missing_ok=True)  # Of a run that was killed here.
                 report = evaluate(
                     arm, env, TEST, len(self.panel), self.panel.seed,
-                    horizon=self._run.config.eval.horizon, record=record,
+                    horizon=self._run.config.eval.horizon, record=record, **where,
                 )  # fmt: skip
                 self._store(arm, report.rows)
         finally:
-            env.close()
+            own.close()
 
     @property
     def scale(self) -> tuple[float, float] | None:

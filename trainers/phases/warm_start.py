@@ -18,8 +18,8 @@ from trainers.models.sft import Sft, SftSettings
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
-from trainers.phases.guarded_env import GuardedEnv
 from trainers.phases.rollout_setup import make_runner, panel_tasks
+from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.demonstrations import Demonstration, encode, watch
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.weights import policy_weights
@@ -47,12 +47,12 @@ def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedP
         The policy as it stands on the disk, so that an interrupted run goes on with the same one.
     """
     config, finished = run.config, folder.checkpoints / FINISHED
-    env = GuardedEnv(run.make_env(expose_oracle=False))
+    env = make_safe_env(run)
     try:
-        system = None if config.model == TINY else task_prompt(env.base)
+        system = None if config.model == TINY else _system_message(run)
         if not (finished / COMPLETE).exists():
             player = OraclePolicy(env) if run.has_expert else RandomPolicy(config.seed)
-            shown = watch(env, demonstration_tasks(run, env), player)
+            shown = watch(env, demonstration_tasks(run), player)
             words = VOCABULARY_EPISODES if config.model == TINY else 0
             first = list(islice(shown, words))
             policy = _fresh(run, system, first)
@@ -69,9 +69,20 @@ def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedP
     return load_policy(run, finished, system)
 
 
-def demonstration_tasks(run: ResolvedRun, env: GuardedEnv) -> list[dict[str, Any]]:
+def _system_message(run: ResolvedRun) -> str:
+    """Return what a pretrained model is told first."""
+    env = run.make_env()
+    try:
+        return task_prompt(env)
+    finally:
+        env.close()
+
+
+def demonstration_tasks(run: ResolvedRun) -> list[dict[str, Any]]:
     """Choose the training tasks whose expert episodes are imitated, each at most once."""
-    size = env.base.tasks.len(TRAIN)
+    env = run.make_env()
+    size = env.tasks.len(TRAIN)
+    env.close()
     # A stream of its own: the 1 sets it apart from every other use of the run's seed.
     rng = np.random.Generator(np.random.PCG64([run.config.seed, 1]))
     order = rng.permutation(size)[: run.config.sft.demonstrations]

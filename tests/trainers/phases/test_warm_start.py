@@ -13,7 +13,6 @@ from tests.trainers import toy_runs
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.display import Display
 from trainers.output.run_folder import COMPLETE, RunFolder
-from trainers.phases.guarded_env import GuardedEnv
 from trainers.phases.warm_start import (
     FINISHED,
     ValidationGate,
@@ -44,15 +43,15 @@ def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bo
 
 def test_demonstrations_are_distinct_training_tasks_chosen_by_the_seed(tmp_path):
     plan, _ = started(tmp_path / "a")
-    env = GuardedEnv(plan.make_env())
-    chosen = demonstration_tasks(plan, env)
+    env = plan.make_env()
+    chosen = demonstration_tasks(plan)
     indices = [options["index"] for options in chosen]
     assert len(set(indices)) == len(indices) == 64
     assert {options["split"] for options in chosen} == {"train"}
-    assert demonstration_tasks(plan, env) == chosen
-    assert demonstration_tasks(started(tmp_path / "b", seed=1)[0], env) != chosen
-    everything = demonstration_tasks(started(tmp_path / "c", sft__demonstrations=5000)[0], env)
-    assert len(everything) == env.base.tasks.len("train")
+    assert demonstration_tasks(plan) == chosen
+    assert demonstration_tasks(started(tmp_path / "b", seed=1)[0]) != chosen
+    everything = demonstration_tasks(started(tmp_path / "c", sft__demonstrations=5000)[0])
+    assert len(everything) == env.tasks.len("train")
 
 
 def test_the_vocabulary_is_that_of_the_experts_episodes(tmp_path):
@@ -75,9 +74,9 @@ def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
 
     monkeypatch.setattr(ToyEnv, "_start", counting)
     warm_start(plan, folder, Display(quiet=True))
-    env = GuardedEnv(plan.make_env())
-    chosen = demonstration_tasks(plan, env)
-    assert begun == [env.base.tasks.task("train", task["index"]).id for task in chosen]
+    env = plan.make_env()
+    chosen = demonstration_tasks(plan)
+    assert begun == [env.tasks.task("train", task["index"]).id for task in chosen]
 
 
 def test_the_warm_start_imitates_and_is_kept_as_a_model(tmp_path):

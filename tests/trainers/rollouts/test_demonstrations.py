@@ -6,7 +6,7 @@ from agentgym.errors import EnvFailure, NotSupported
 from agentgym.policies import OraclePolicy
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs
-from trainers.phases.guarded_env import GuardedEnv
+from trainers.phases.safe_env import GuardedEnv
 from trainers.rollouts import check_rows, system_opening, to_rows
 from trainers.rollouts.demonstrations import demonstrate, encode, play, watch
 

@@ -5,7 +5,7 @@ import pytest
 from agentgym.core import TextEnv
 from agentgym.errors import EnvFailure, TaskNotFound
 from tests.toy import ToyEnv
-from trainers.phases.guarded_env import GuardedEnv
+from trainers.phases.safe_env import GuardedEnv
 
 
 class Fussy(ToyEnv):

@@ -1,7 +1,8 @@
-"""An environment whose every failure is an ``EnvFailure``."""
+"""One environment whose every failure is an ``EnvFailure``, which costs an episode and no run."""
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +13,24 @@ from gymnasium.envs.registration import EnvSpec
 
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, EnvFailure
+from agentgym.isolated import IsolatedEnv
+from trainers.config.resolve import ResolvedRun
 
 logger = logging.getLogger(__name__)
+
+
+def make_safe_env(run: ResolvedRun) -> gymnasium.Env[str, str]:
+    """Make the environment in which the expert is watched, where the run's environments live.
+
+    Args:
+        run: The run.
+    """
+    settings = run.config.rollout
+    if settings.backend in (None, "sync"):
+        return GuardedEnv(run.make_env(expose_oracle=False))
+    spec = copy.deepcopy(gymnasium.spec(run.env_id))
+    spec.kwargs |= {**run.env_kwargs, "expose_oracle": False}
+    return IsolatedEnv(spec, settings.backend, settings.step_timeout)
 
 
 class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
