@@ -129,7 +129,10 @@ def demonstrate(
 
 
 def encode(
-    shown: Iterable[Demonstration], chat: TurnTokenizer, opening: Opening
+    shown: Iterable[Demonstration],
+    chat: TurnTokenizer,
+    opening: Opening,
+    window: int | None = None,
 ) -> Iterator[Trajectory]:
     """Write episodes in a policy's tokens.
 
@@ -137,6 +140,7 @@ def encode(
         shown: The episodes.
         chat: Turns texts into tokens.
         opening: Makes the first messages of an episode.
+        window: Turns that the policy reads besides the opening, as when it acts itself; None: all.
 
     Yields:
         One trajectory per episode, with log-probabilities 0.
@@ -150,7 +154,8 @@ def encode(
             success=episode.last["success"],
             score=float(episode.last["score"]),
         )
-        context = chat.start(opening(observation, dict(episode.info)))
+        head = context = chat.start(opening(observation, dict(episode.info)))
+        segments: list[list[int]] = []
         for turn in episode.turns:
             ids = chat.encode_action(turn.action)
             trajectory.turns.append(
@@ -158,7 +163,7 @@ def encode(
                     context,
                     ids,
                     [0.0] * len(ids),
-                    fresh=not trajectory.turns,
+                    fresh=not trajectory.turns or (window is not None and len(segments) > window),
                     text=turn.action,
                     observation=observation,
                     reward=turn.reward,
@@ -166,5 +171,8 @@ def encode(
                 )
             )
             observation, context = turn.observation, chat.observe(turn.observation)
+            segments.append(ids + context)
+            if window is not None and len(segments) > window:
+                context = head + [token for kept in segments[-window:] for token in kept]
         trajectory.observation = observation
         yield trajectory

@@ -3,12 +3,13 @@ from __future__ import annotations
 import pytest
 
 from agentgym.errors import EnvFailure, NotSupported
-from agentgym.policies import OraclePolicy
+from agentgym.policies import CallablePolicy, OraclePolicy
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs
 from trainers.phases.safe_env import GuardedEnv
-from trainers.rollouts import check_rows, system_opening, to_rows
+from trainers.rollouts import Limits, RolloutRunner, check_rows, system_opening, to_rows
 from trainers.rollouts.demonstrations import demonstrate, encode, play, watch
+from trainers.rollouts.engines.scripted import ScriptedEngine
 
 TASKS = tiny_policy.tasks(12)
 
@@ -35,6 +36,30 @@ def test_an_episode_in_tokens_says_what_it_says_as_text():
         assert trajectory.success
         assert trajectory.episode_return == 1.0
     assert trajectories == list(demonstrate(ToyEnv(), TASKS, chat))
+
+
+@pytest.mark.parametrize("window", [None, 1, 2])
+def test_a_window_hides_the_same_turns_as_in_a_rollout(window):
+    chat, answers = tiny_policy.chat(), ["press red", "press blue", "press green", "press gold"]
+    played = RolloutRunner(
+        tiny_policy.envs(1),
+        chat,
+        ScriptedEngine(chat, iter(answers)),
+        Limits(6, 200, 250, window=window),
+    ).run(TASKS[:1], horizon=4)[0]
+    env = ToyEnv()
+    shown = play(env, {**TASKS[0], "horizon": 4}, saying(answers))
+    (encoded,) = encode([shown], chat, system_opening(), window)
+    assert [(t.context, t.ids, t.fresh) for t in encoded.turns] == [
+        (t.context, t.ids, t.fresh) for t in played.turns
+    ]
+    assert len(to_rows([encoded])) == {None: 1, 1: 3, 2: 2}[window]
+
+
+def saying(answers):
+    """A policy that says one thing after the other."""
+    said = iter(answers)
+    return CallablePolicy(lambda observation, info: next(said))
 
 
 def test_episodes_that_fail_are_left_out():
