@@ -77,6 +77,7 @@ def _rows(asked: Any, config: Any, prefix: str) -> list[tuple[str, str, bool]]:
             rows += _rows(given, value, f"{name}.")
         elif name not in HIDDEN:
             text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            text = "-" if value is None else text
             rows.append((f"--{name}", text, given != _default(item)))
     return rows
 

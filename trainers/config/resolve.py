@@ -24,6 +24,7 @@ from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.hooks import TurnReward
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.tasks import Panel
+from agentgym.vector.backends import preferred_backend
 from trainers.algorithms.presets import SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Gated, Stages
 from trainers.config.families import FamilyDefaults, defaults_for
@@ -183,6 +184,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     full = settings["eval"]["horizon"] = asked.eval.horizon or max(rounds)
     kwargs = {**defaults.env, **arguments}
     kwargs.setdefault("max_turns", full)
+    _choose_backend(settings["rollout"], env_id, kwargs)
     env = making.make_env(env_id, kwargs, "--env-args")
     try:
         expert = _decide_by_env(asked, settings, env)
@@ -268,10 +270,8 @@ def _filled(asked: TrainConfig, preset: Preset, defaults: FamilyDefaults) -> dic
                 if own_price is None
                 else own_price,
             },
-            "rollout": {"backend": "process" if asked.rollout.step_timeout else None},
         },
     )
-    _check_backend(settings["rollout"])
     _divide(settings["rl"], preset)
     return settings
 
@@ -311,8 +311,11 @@ def _priced_by_hooks(asked: TrainConfig) -> set[str]:
     return names
 
 
-def _check_backend(settings: Mapping[str, Any]) -> None:
-    """Refuse what environments in this process cannot have."""
+def _choose_backend(settings: dict[str, Any], env_id: str, kwargs: Mapping[str, Any]) -> None:
+    """Decide where environments run; refuse what those in this process cannot have."""
+    given = settings["workers"] or settings["step_timeout"]
+    if settings["backend"] is None:
+        settings["backend"] = "process" if given else preferred_backend(env_id, kwargs)
     for name in ("workers", "step_timeout"):
         if settings["backend"] == "sync" and settings[name] is not None:
             raise ConfigurationError(

@@ -27,6 +27,8 @@ from pydantic import (
 
 from agentgym.errors import ConfigurationError
 
+Backend = Literal["sync", "thread", "process"]
+"""Where environments run."""
 TINY = "tiny"
 """Value of ``--model`` for a policy from scratch."""
 
@@ -164,12 +166,12 @@ class RlConfig:
 class RolloutConfig:
     """How episodes are played."""
 
-    backend: Literal["sync", "thread", "process"] | None = None
+    backend: Backend | None = None
     """Where environments run: in this process (sync), in threads (for those that wait), or in
     processes (for those that keep a CPU busy or may crash).
 
-    None: what suits the environment, or processes if there is a ``--rollout.step-timeout``. The
-    same seed gives the same episodes everywhere."""
+    None: what suits the environment, or processes if one of the next two is given. The same seed
+    gives the same episodes everywhere."""
     workers: Count | None = None
     """Threads or processes; None: 32 threads, or a process per CPU."""
     step_timeout: Positive | None = None
@@ -346,6 +348,13 @@ class FilledRl(RlConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FilledRollout(RolloutConfig):
+    """How episodes are played, with every default decided."""
+
+    backend: Backend
+
+
+@dataclass(frozen=True, kw_only=True)
 class FilledEval(EvalConfig):
     """The evaluation, with every default decided."""
 
@@ -365,6 +374,7 @@ class FilledConfig(TrainConfig):
     out: Path
     sft: FilledSft
     rl: FilledRl
+    rollout: FilledRollout
     eval: FilledEval
 
 

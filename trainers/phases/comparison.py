@@ -70,7 +70,7 @@ class PolicyComparison:
         settings = self._run.config.rollout
         own: Any = GuardedEnv(self._run.make_env())
         env, where = own, dict[str, Any]()
-        if settings.backend in ("thread", "process"):
+        if settings.backend != "sync":
             # There a hanging environment can be given up.
             env = self._run.env_id
             where = {

@@ -12,7 +12,6 @@ import gymnasium
 from agentgym.episodes import RecordFacts
 from agentgym.tasks import Panel
 from agentgym.vector import TextVectorEnv
-from agentgym.vector.backends import preferred_backend
 from agentgym.vector.env_slots import Spec
 from trainers.config.resolve import ResolvedRun
 from trainers.models.policy import LoadedPolicy
@@ -87,7 +86,7 @@ def make_envs(run: ResolvedRun, slots: int, hooks: Sequence[Any] = ()) -> TextVe
     return TextVectorEnv.make(
         _Recordable(Spec(gymnasium.spec(run.env_id), kwargs)),
         slots,
-        backend=settings.backend or preferred_backend(run.env_id, kwargs),
+        backend=settings.backend,
         workers=settings.workers,
         step_timeout=settings.step_timeout,
     )

@@ -26,7 +26,7 @@ def make_safe_env(run: ResolvedRun) -> gymnasium.Env[str, str]:
         run: The run.
     """
     settings = run.config.rollout
-    if settings.backend in (None, "sync"):
+    if settings.backend == "sync":
         return GuardedEnv(run.make_env(expose_oracle=False))
     spec = copy.deepcopy(gymnasium.spec(run.env_id))
     spec.kwargs |= {**run.env_kwargs, "expose_oracle": False}

@@ -49,7 +49,6 @@ def test_other_policies_have_defaults_of_their_own(flags, rates, steps, minutes)
 
 NONE_IS_A_CHOICE = {
     "horizon_gate",
-    "rollout.backend",
     "rollout.workers",
     "rollout.step_timeout",
     "rollout.window",
