@@ -24,7 +24,7 @@ from trainers.output.run_folder import COMPLETE, RunFolder, write_atomically
 from trainers.output.summary import GREEDY, ArmResult, Evaluation, Horizon, Summary, WarmStart
 from trainers.output.verdict import arm_names, gate_remark, steps_remark, verdict, versions
 from trainers.phases.comparison import Arms
-from trainers.rollouts.engines.vllm_process import check_vllm
+from trainers.rollouts.engines import check_installed
 
 PACKAGES = (
     "torch", "transformers", "trl", "peft", "accelerate", "datasets", "matplotlib", "yaml",
@@ -51,8 +51,7 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     plan = make_plan(config)
     for module in PACKAGES:
         require(module, "train")
-    if config.engine == "vllm":
-        check_vllm()
+    check_installed(config.engine)
     check_model(config.model, plan.template_args)
     folder = RunFolder.open(plan.out, config, plan.resolved())
     if folder.summary_path.exists():

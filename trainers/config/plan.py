@@ -16,14 +16,13 @@ from gymnasium.envs.registration import EnvSpec
 from agentgym.cli import making
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
-from trainers.algorithms.presets import SERVES, get_preset
-from trainers.algorithms.recipe import Preset
+from trainers.algorithms.presets import SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Stages
 from trainers.config.families import FamilyDefaults, defaults_for
 from trainers.config.resolve import differences, resolve, stages
 from trainers.config.schema import TrainConfig, known, override, parse_env_args, validate
 from trainers.grpo.arguments import OPTIMISER, loss_arguments
-from trainers.rollouts.task_sampler import TaskFeed, knows_oracle_lengths
+from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
 
 logger = logging.getLogger(__name__)
 
@@ -197,7 +196,7 @@ def make_plan(config: TrainConfig) -> Plan:
         expert = _has_expert(env)
         settings = override(settings, _open_to_env(config, settings, env, expert))
         # A first stage that no task fits is noticed now, not after the warm start.
-        feed = TaskFeed(env.tasks, TRAIN, config.seed, bool(settings.fit))
+        feed = TrainingTasks(env.tasks, TRAIN, config.seed, bool(settings.fit))
         feed.draw(1, known(settings.rl.groups), min(schedule.rounds))
     finally:
         env.close()

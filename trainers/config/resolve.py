@@ -13,11 +13,11 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from agentgym.errors import ConfigurationError
-from trainers.algorithms.recipe import Preset
+from trainers.algorithms.presets import Preset
 from trainers.algorithms.schedule import Stages, parse_horizon
 from trainers.config.families import FamilyDefaults
 from trainers.config.schema import TINY, TrainConfig, known, override
-from trainers.grpo.divisors import largest_divisor
+from trainers.grpo.arguments import largest_divisor
 
 DEFAULT_MINUTES = 12.0
 """Of the default run, which is to end within 15 minutes, evaluation included."""

@@ -12,9 +12,8 @@ from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
 from trainers.config.plan import Plan
 from trainers.config.schema import TINY, known
-from trainers.rollouts.budget import Limits
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.runner import Opening, system_opening
+from trainers.rollouts.runner import InitialMessages, TokenBudget, initial_messages
 
 OPENING_TOKENS = 4096
 """Most tokens of an episode's opening."""
@@ -28,9 +27,9 @@ class PolicyModel:
     """A causal language model of transformers."""
     chat: TurnTokenizer
     """Its turn tokenizer."""
-    opening: Opening
+    opening: InitialMessages
     """First messages of an episode."""
-    limits: Limits
+    limits: TokenBudget
     """Token budgets."""
 
     def save(self, path: Path) -> None:
@@ -149,6 +148,6 @@ def _assemble(plan: Plan, model: Any, tokenizer: Any, system: str | None) -> Pol
     turn, episode = known(settings.turn_tokens), known(settings.episode_tokens)
     most = int(getattr(model.config, "max_position_embeddings", 32768))
     context = min(most, OPENING_TOKENS + episode + turn)
-    limits = Limits(turn_tokens=turn, episode_tokens=min(episode, context), context=context)
+    limits = TokenBudget(turn_tokens=turn, episode_tokens=min(episode, context), context=context)
     chat = TurnTokenizer(tokenizer, template_kwargs=plan.template_args)
-    return PolicyModel(model.to(_device()), chat, system_opening(system), limits)
+    return PolicyModel(model.to(_device()), chat, initial_messages(system), limits)

@@ -11,10 +11,9 @@ from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.phases.rollout_parts import make_engine, make_envs
 from trainers.rollouts.engines.base import Sampling
-from trainers.rollouts.engines.hf import HFEngine
-from trainers.rollouts.engines.weights import policy_weights
-from trainers.rollouts.metrics import rollout_metrics
+from trainers.rollouts.engines.policy_weights import policy_weights
 from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.trajectory import rollout_metrics
 
 
 class Gate:
@@ -41,13 +40,10 @@ class Gate:
         ]
         env.close()
         self._model, self._temperature = policy.model, plan.config.rl.temperature
-        make = make_engine(plan, policy, config.gate_tasks)
         self._runner = RolloutRunner(
             make_envs(plan, config.gate_tasks),
             policy.chat,
-            make(policy.model)
-            if make
-            else HFEngine(policy.model, policy.chat.pad_id, plan.config.seed),
+            make_engine(plan, policy, config.gate_tasks)(policy.model),
             policy.limits,
             opening=policy.opening,
         )

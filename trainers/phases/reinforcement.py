@@ -23,9 +23,8 @@ from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.phases.rollout_parts import make_engine, make_envs
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.metrics import rollout_metrics
-from trainers.rollouts.task_sampler import TaskFeed
-from trainers.rollouts.trajectory import Trajectory, without_terms
+from trainers.rollouts.tasks import TrainingTasks
+from trainers.rollouts.trajectory import Trajectory, rollout_metrics, without_terms
 
 CHECKPOINTS = "rl"
 """Folder of TRL's checkpoints."""
@@ -174,7 +173,7 @@ def make_trainer(
         group_size=known(settings.group_size),
         steps=plan.steps,
         lr=known(settings.lr),
-        limits=policy.limits,
+        budget=policy.limits,
         micro_batch=settings.micro_batch,
         warmup=settings.warmup,
         temperature=settings.temperature,
@@ -194,7 +193,7 @@ def make_trainer(
         tasks=make_feed(plan).draw,
         horizon=plan.schedule,
         preset=plan.preset,
-        limits=policy.limits,
+        budget=policy.limits,
         full_horizon=plan.full_horizon,
         group_size=settings.group_size,
         engine=make_engine(plan, policy, slots),
@@ -266,11 +265,11 @@ def reward_hooks(plan: Plan) -> list[Any]:
     return hooks
 
 
-def make_feed(plan: Plan) -> TaskFeed:
+def make_feed(plan: Plan) -> TrainingTasks:
     """Return the source of training tasks."""
     env = plan.make_env()
     try:
-        return TaskFeed(env.tasks, TRAIN, plan.config.seed, plan.fit)
+        return TrainingTasks(env.tasks, TRAIN, plan.config.seed, plan.fit)
     finally:
         env.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import gymnasium
@@ -14,7 +13,8 @@ from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
 from trainers.config.plan import Plan
 from trainers.models.policy import PolicyModel
-from trainers.rollouts.engines.base import GenerationEngine
+from trainers.rollouts.engines import engine_maker
+from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 
 __all__ = ["make_engine", "make_envs"]
 
@@ -44,24 +44,15 @@ def make_envs(plan: Plan, slots: int, hooks: Sequence[Any] = ()) -> TextVectorEn
     return TextVectorEnv.make(_Recordable(Spec(gymnasium.spec(plan.env_id), kwargs)), slots)
 
 
-def make_engine(
-    plan: Plan, policy: PolicyModel, slots: int
-) -> Callable[[Any], GenerationEngine] | None:
-    """Return what makes the chosen generation engine from a model; None: the model generates.
+def make_engine(plan: Plan, policy: PolicyModel, slots: int) -> Callable[[Any], GenerationEngine]:
+    """Return what makes the chosen generation engine from a model.
 
     Args:
         plan: The run.
         policy: The policy that will generate.
         slots: Most sequences at a time.
     """
-    if plan.config.engine == "hf":
-        return None
-    from trainers.rollouts.engines.vllm_colocate import VLLMColocateEngine
-
-    return partial(
-        VLLMColocateEngine,
-        dtype=str(policy.model.dtype).removeprefix("torch."),
-        max_model_len=policy.limits.context,
-        max_num_seqs=slots,
-        seed=plan.config.seed,
+    settings = EngineSettings(
+        policy.chat.pad_id, policy.limits.context, slots, seed=plan.config.seed
     )
+    return engine_maker(plan.config.engine, settings)

@@ -11,8 +11,7 @@ from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure, TaskNotFound
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import toy_runs
-from trainers.algorithms import PRESETS
-from trainers.algorithms.presets import runnable
+from trainers.algorithms.presets import PRESETS, runnable
 from trainers.cli import parse_config
 from trainers.config.families import FAMILY_DEFAULTS
 from trainers.config.plan import GuardedEnv, make_env, make_plan

@@ -6,9 +6,11 @@ from agentgym.errors import EnvFailure, NotSupported
 from agentgym.policies import OraclePolicy
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs
+from tests.trainers.row_checks import check_rows
 from trainers.config.plan import GuardedEnv
-from trainers.rollouts import check_rows, system_opening, to_rows
 from trainers.rollouts.demonstrations import demonstrate, encode, play, watch
+from trainers.rollouts.runner import initial_messages
+from trainers.rollouts.trajectory import to_rows
 
 TASKS = tiny_policy.tasks(12)
 
@@ -24,7 +26,7 @@ def test_texts_are_observations_and_actions_in_turn():
 def test_an_episode_in_tokens_says_what_it_says_as_text():
     env, chat = ToyEnv(), tiny_policy.chat()
     shown = [play(env, options, OraclePolicy(env)) for options in TASKS]
-    trajectories = list(encode(shown, chat, system_opening()))
+    trajectories = list(encode(shown, chat, initial_messages()))
     rows = to_rows(trajectories)
     check_rows(trajectories, rows, chat.action_text)
     for episode, trajectory in zip(shown, trajectories, strict=True):
