@@ -20,12 +20,12 @@ from gymnasium.error import ResetNeeded
 
 from agentgym.actions import ActionSpec
 from agentgym.errors import ConfigurationError, NotSupported
-from agentgym.expert import Oracle
 from agentgym.fingerprint import VIEWS, fingerprint
 from agentgym.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
 from agentgym.language import ACTION_LENGTH, Language
 from agentgym.options import check_arguments, check_render_mode, check_reset, check_seed, integer
 from agentgym.outcome import Outcome, Snapshot, StopReason, bounded, stop_reason, total, well_formed
+from agentgym.policies.basic import OraclePolicy
 from agentgym.spaces import UnicodeText
 from agentgym.tasks import Task, TaskSet
 
@@ -340,9 +340,9 @@ class TextEnv(gymnasium.Env[str, str], ABC):
                 self._put(old, before.task_digest, before)
             raise
 
-    def oracle(self) -> Oracle:
-        """Return the expert policy of this environment."""
-        return Oracle(self)
+    def oracle(self) -> OraclePolicy:
+        """Return the policy that plays this environment's expert."""
+        return OraclePolicy(self)
 
     def oracle_action(self) -> str | None:
         """Return the expert's next action in this environment's grammar, or None."""

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium
 import numpy as np
 
-from agentgym.episodes.recorder import Recorder
+from agentgym.episodes import Episode, Recorder, append_episode
 from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.policies.base import Policy, begin, public_info
-from agentgym.policies.oracle import OraclePolicy
-from agentgym.policies.random import RandomPolicy
+from agentgym.isolated import IsolatedEnv
+from agentgym.playing import play
+from agentgym.policies.base import Policy
+from agentgym.policies.basic import OraclePolicy, RandomPolicy
 from agentgym.statistics import (
     Estimate,
     mean_ci95,
@@ -27,6 +34,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
+    "BACKENDS",
+    "EpisodeResult",
     "Estimate",
     "Report",
     "Row",
@@ -38,8 +47,14 @@ __all__ = [
 ]
 
 
+BACKENDS = ("sync", "thread", "process")
+"""Where environments run: in the caller's thread, or each in a thread or process of its own."""
+THREADS = 8
+"""Episodes played at the same time by the thread back end, unless told otherwise."""
+
+
 @dataclass(frozen=True)
-class Row:
+class EpisodeResult:
     """One episode of an evaluation."""
 
     task_id: str
@@ -60,6 +75,10 @@ class Row:
     """Turns whose action was invalid; None where that was not counted."""
 
 
+Row = EpisodeResult
+"""The name of `EpisodeResult` in earlier versions."""
+
+
 @dataclass(frozen=True)
 class Report:
     """Result of `evaluate`. Episodes whose environment failed are listed but not averaged."""
@@ -74,11 +93,11 @@ class Report:
     """Seed of the panel and of the episodes."""
     panel_sha256: str
     """Hash over the content of the panel's tasks."""
-    rows: tuple[Row, ...]
+    rows: tuple[EpisodeResult, ...]
     """The episodes, in panel order."""
 
     @property
-    def valid(self) -> list[Row]:
+    def valid(self) -> list[EpisodeResult]:
         """Episodes that count: those whose environment did not fail."""
         return [row for row in self.rows if row.stop_reason != "error"]
 
@@ -134,11 +153,7 @@ class Report:
         return sum(row.invalid or 0 for row in counted) / turns if turns else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON-safe data.
-
-        Returns:
-            The summary, and every episode under ``rows``.
-        """
+        """Return the report as JSON-safe data, with every episode under ``rows``."""
         return {
             "env_id": self.env_id,
             "policy": self.policy,
@@ -161,11 +176,7 @@ class Report:
         return f", {share:.1%} of them with an invalid action" if share else ""
 
     def table(self) -> Table:
-        """Return the summary as a rich table.
-
-        Returns:
-            A table of two columns, to be printed on a rich console.
-        """
+        """Return the summary as a rich table of two columns."""
         from rich.table import Table
 
         table = Table(title=f"{self.policy} on {self.env_id}", show_header=False)
@@ -183,7 +194,7 @@ class Report:
 
 
 def evaluate(
-    policy: Policy | str,
+    policy: Policy | Callable[[], Policy] | str,
     env: gymnasium.Env[str, str] | str,
     split: str = "test",
     n: int | None = 100,
@@ -192,13 +203,19 @@ def evaluate(
     horizon: int | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     record: str | Path | None = None,
-    on_episode: Callable[[Row], None] | None = None,
+    on_episode: Callable[[EpisodeResult], None] | None = None,
+    backend: str = "sync",
+    workers: int | None = None,
+    step_timeout: float | None = None,
 ) -> Report:
     """Play a policy on the fixed panel ``env.unwrapped.tasks.panel(split, n, seed)``.
 
+    The report, the file of records and the calls of ``on_episode`` are in panel order and the same
+    on every back end.
+
     Args:
-        policy: A policy, or ``"random"`` or ``"oracle"``. It is given the part of the info dict
-            that `agentgym.policies.PUBLIC_INFO` lists.
+        policy: A policy, a function or class that makes one, or ``"random"`` or ``"oracle"``. It is
+            given the part of the info dict that `agentgym.policies.PUBLIC_INFO` lists.
         env: A text environment, or the id of one (then it is made and closed here).
         split: Split to evaluate on.
         n: Number of tasks, cut to the split's size; None is the whole split.
@@ -207,33 +224,52 @@ def evaluate(
         env_kwargs: Keyword arguments for an environment given by id.
         record: JSONL file to which every episode is appended, see `agentgym.episodes`.
         on_episode: Called after each episode, for progress display.
+        backend: ``"sync"``, or ``"thread"`` or ``"process"``: then every environment has a thread
+            or process of its own, and whatever fails in it costs one episode.
+        workers: Episodes played at the same time by those; default: 8 threads, or one process per
+            CPU. ``"oracle"`` and a function that makes policies can do so. ``"random"``, whose
+            draws follow each other through the panel, and a policy that is already made play one
+            episode at a time.
+        step_timeout: Seconds that one step of an environment may take on those.
 
     Returns:
         The report.
 
     Raises:
-        ConfigurationError: If an argument is out of its domain.
-        TaskNotFound: If there is no such split.
-        EnvFailure: If the environment failed in every episode, or the policy's endpoint did.
+        ConfigurationError: An argument is out of its domain.
+        TaskNotFound: There is no such split.
+        EnvFailure: The environment failed in every episode, or the policy's endpoint did.
     """
     check_seed(seed)
-    made: Any = gymnasium.make(env, **dict(env_kwargs or {})) if isinstance(env, str) else env
-    try:
+    _check_backend(backend, workers, step_timeout)
+    with ExitStack() as stack:
+        made: Any = env
+        if isinstance(env, str):
+            made = gymnasium.make(env, **dict(env_kwargs or {}))
+            stack.callback(made.close)
         tasks = made.unwrapped.tasks
         size = tasks.len(split)
         panel = tasks.panel(split, size if n is None else min(n, size), seed)
-        player, name = _named(policy, made, seed)
-        played = made
-        if record is not None:
-            played = Recorder(made, record, panel_sha256=panel.sha256, policy=name)
-        rows: list[Row] = []
-        for index, task_id in enumerate(panel.ids):
-            rows.append(_episode(player, played, task_id, _derive(seed, index), horizon))
+        make_policy, name, several = _named(policy, seed)
+        count = min(workers or _default_workers(backend), len(panel)) if several else 1
+        seats: list[_Seat] = []
+        for _ in range(count):
+            played = made
+            if backend != "sync":
+                played = IsolatedEnv(made.spec or made.unwrapped.spec, backend, step_timeout)
+                stack.callback(played.close)
+            player = make_policy(played)
+            recorder = None
+            if record is not None:
+                recorder = Recorder(played, None, panel_sha256=panel.sha256, policy=name)
+            seats.append(_Seat(player, recorder or played, recorder))
+        rows: list[EpisodeResult] = []
+        for row, episode in _in_order(seats, panel.ids, seed, horizon):
+            rows.append(row)
+            if record is not None and episode is not None:
+                append_episode(record, episode)
             if on_episode:
-                on_episode(rows[-1])
-    finally:
-        if made is not env:
-            made.close()
+                on_episode(row)
     if all(row.stop_reason == "error" for row in rows):
         raise EnvFailure(f"expected episodes, but all {len(rows)} failed; first: {rows[0].error}")
     env_id = made.spec.id if made.spec else type(made.unwrapped).__name__
@@ -243,12 +279,6 @@ def evaluate(
 def check_seed(seed: int) -> int:
     """Return a seed of episodes or panels.
 
-    Args:
-        seed: The seed.
-
-    Returns:
-        The same.
-
     Raises:
         ConfigurationError: It is negative, which generators do not take.
     """
@@ -257,17 +287,94 @@ def check_seed(seed: int) -> int:
     return seed
 
 
-def _named(policy: Policy | str, env: gymnasium.Env[str, str], seed: int) -> tuple[Policy, str]:
-    if policy == "random":
-        return RandomPolicy(seed), "random"
-    if policy == "oracle":
-        return OraclePolicy(env), "oracle"
-    if isinstance(policy, str) or not isinstance(policy, Policy):
+def _check_backend(backend: str, workers: int | None, step_timeout: float | None) -> None:
+    if backend not in BACKENDS:
         raise ConfigurationError(
-            "expected a policy with act(observation, info), 'random' or 'oracle', "
-            f"got {policy!r:.80}; wrap a function in CallablePolicy"
+            f"expected backend to be one of {', '.join(BACKENDS)}; got {backend!r:.80}"
         )
-    return policy, type(policy).__name__
+    if backend == "sync" and (workers not in (None, 1) or step_timeout is not None):
+        raise ConfigurationError(
+            "expected the back end thread or process with workers or step_timeout, got sync, which "
+            "plays one episode after the other in this thread; add --backend thread (backend=)"
+        )
+    for name, value in (("workers", workers), ("step_timeout", step_timeout)):
+        if value is not None and not value > 0:
+            raise ConfigurationError(f"expected {name} to be greater than 0, got {value}")
+
+
+def _default_workers(backend: str) -> int:
+    if backend == "process":
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    return THREADS if backend == "thread" else 1
+
+
+def _named(
+    policy: Policy | Callable[[], Policy] | str, seed: int
+) -> tuple[Callable[[gymnasium.Env[str, str]], Policy], str, bool]:
+    """Return what makes the policy of an environment, its name, and whether it may make several."""
+    if policy == "random":
+        return lambda env: RandomPolicy(seed), "random", False
+    if policy == "oracle":
+        return OraclePolicy, "oracle", True
+    if isinstance(policy, Policy) and not isinstance(policy, type):
+        made: Policy = policy
+        return lambda env: made, type(policy).__name__, False
+    if isinstance(policy, str) or not callable(policy):
+        raise _no_policy(policy)
+    try:
+        first = policy()
+    except TypeError as error:  # a policy function of (observation, info), most likely
+        raise _no_policy(policy) from error
+    if not isinstance(first, Policy):
+        raise _no_policy(first)
+    waiting, make = [first], policy
+    return lambda env: waiting.pop() if waiting else make(), type(first).__name__, True
+
+
+def _no_policy(given: Any) -> ConfigurationError:
+    return ConfigurationError(
+        "expected a policy with act(observation, info), what makes one, 'random' or 'oracle', "
+        f"got {given!r:.80}; wrap a function in CallablePolicy"
+    )
+
+
+class _Seat(NamedTuple):
+    """A policy at an environment; it plays one episode at a time."""
+
+    policy: Policy
+    env: gymnasium.Env[str, str]
+    recorder: Recorder | None
+
+
+def _in_order(
+    seats: Sequence[_Seat], task_ids: Sequence[str], seed: int, horizon: int | None
+) -> Iterator[tuple[EpisodeResult, Episode | None]]:
+    """Play the tasks at the seats, and yield what happened in the order of the tasks."""
+    jobs = [(task_id, _derive(seed, index)) for index, task_id in enumerate(task_ids)]
+    stop = threading.Event()
+    if len(seats) == 1:
+        for job in jobs:
+            yield _episode(seats[0], *job, horizon, stop)
+        return
+    free: SimpleQueue[_Seat] = SimpleQueue()
+    for seat in seats:
+        free.put(seat)
+
+    def episode(task_id: str, episode_seed: int) -> tuple[EpisodeResult, Episode | None]:
+        seat = free.get()
+        try:
+            return _episode(seat, task_id, episode_seed, horizon, stop)
+        finally:
+            free.put(seat)
+
+    pool = ThreadPoolExecutor(len(seats), thread_name_prefix="agentgym-episode")
+    try:
+        for future in [pool.submit(episode, *job) for job in jobs]:
+            yield future.result()
+    finally:
+        # After an error or Ctrl-C the episodes that run stop at their next turn.
+        stop.set()
+        pool.shutdown(cancel_futures=True)
 
 
 def _derive(seed: int, index: int) -> int:
@@ -275,31 +382,34 @@ def _derive(seed: int, index: int) -> int:
 
 
 def _episode(
-    policy: Policy, env: gymnasium.Env[str, str], task_id: str, seed: int, horizon: int | None
-) -> Row:
+    seat: _Seat, task_id: str, seed: int, horizon: int | None, stop: threading.Event
+) -> tuple[EpisodeResult, Episode | None]:
     options: dict[str, Any] = {"task_id": task_id}
     if horizon is not None:
         options["horizon"] = horizon
-    total, invalid, over, info = 0.0, 0, False, {"turn": 0, "score": 0.0}
-    try:
-        observation, info = env.reset(seed=seed, options=options)
-    except EnvFailure as failure:
-        return Row(task_id, 0.0, False, 0, 0.0, "error", str(failure))
-    begin(policy, observation, public_info(info))
-    while not over:
-        action = policy.act(observation, public_info(info))
-        output = getattr(policy, "last_output", None)
-        if output is not None and isinstance(env, Recorder):
-            env.annotate(output.text, output.prompt_tokens, output.completion_tokens)
-        try:
-            observation, reward, terminated, truncated, info = env.step(action)
-        except EnvFailure as failure:
-            turns, score = int(info["turn"]), float(info["score"])
-            return Row(task_id, score, False, turns, total, "error", str(failure), invalid)
-        total += float(reward)
-        invalid += not info["action_valid"]
-        over = terminated or truncated
-    return Row(
-        task_id, float(info["score"]), bool(info["success"]), int(info["turn"]), total,
-        str(info["stop_reason"]), invalid=invalid,
-    )  # fmt: skip
+    annotate = partial(_annotate, seat.recorder) if seat.recorder else None
+    total, invalid, counted = 0.0, 0, None
+    for moment in play(seat.policy, seat.env, seed=seed, options=options, on_output=annotate):
+        if moment.action is not None and moment.failure is None:
+            total += moment.reward
+            invalid += not moment.info["action_valid"]
+        if stop.is_set():
+            break
+    info, failure = moment.info, moment.failure
+    if info:
+        counted = invalid
+    row = EpisodeResult(
+        task_id,
+        float(info.get("score", 0.0)),
+        bool(info["success"]) if failure is None else False,
+        int(info.get("turn", 0)),
+        total,
+        str(info["stop_reason"]) if failure is None else "error",
+        "" if failure is None else str(failure),
+        counted,
+    )
+    return row, seat.recorder.last if seat.recorder else None
+
+
+def _annotate(recorder: Recorder, output: Any) -> None:
+    recorder.annotate(output.text, output.prompt_tokens, output.completion_tokens)

@@ -98,11 +98,16 @@ class HookRunner:
             made with the same hooks share no state.
 
     Raises:
-        ConfigurationError: An entry is no hook, has no name or a weight that is not finite, two
-            share a name, or one is named ``task``.
+        ConfigurationError: It is no list of hooks, an entry is no hook, has no name or a weight
+            that is not finite, two share a name, or one is named ``task``.
     """
 
     def __init__(self, hooks: Sequence[TurnReward]) -> None:
+        if isinstance(hooks, str) or not isinstance(hooks, Sequence):
+            raise ConfigurationError(
+                f"expected a list of reward hooks, got {hooks!r:.80}; see agentgym.rewards, whose "
+                "parse_hooks reads names such as 'turn_cost=0.01'"
+            )
         names = [getattr(hook, "name", None) for hook in hooks]
         for hook, name in zip(hooks, names, strict=True):
             if not isinstance(hook, TurnReward):
@@ -160,7 +165,7 @@ class HookRunner:
             action: Text of the action.
             after: State that the action led to.
             terms: The family's own terms.
-            valid: Whether the action was admissible.
+            valid: As in :class:`TurnContext`, like ``done`` and ``success``.
             done: Whether the episode ended.
             success: Whether the task is solved.
 

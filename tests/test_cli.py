@@ -78,6 +78,22 @@ def test_play_in_another_grammar(capsys, monkeypatch):
     assert ". <press>red</press>" in out and "(not a valid action)" not in out
 
 
+def test_an_environment_of_ones_own_is_named_by_its_module(capsys, monkeypatch, tmp_path):
+    module = "import gymnasium\ngymnasium.register('own/Buttons-v0', 'tests.toy:ToyEnv')\n"
+    (tmp_path / "own_buttons.py").write_text(module)
+    monkeypatch.chdir(tmp_path)
+    try:
+        code, out, _ = run(capsys, "eval", "own_buttons:own/Buttons-v0", "--n", "3")
+        assert code == 0 and "random on own/Buttons-v0" in out
+        typed(monkeypatch, "")
+        out = run(capsys, "play", "own_buttons:own/Buttons-v0")[1]
+        assert "stopped after 0 of 8 turns" in out
+        code, _, err = run(capsys, "eval", "no_such_module:own/Buttons-v0")
+        assert code == 2 and "a module that can be imported" in err
+    finally:
+        gymnasium.registry.pop("own/Buttons-v0", None)
+
+
 def test_eval_writes_a_report_and_a_record(capsys, tmp_path):
     report, record = tmp_path / "r.json", tmp_path / "e.jsonl"
     code, out, _ = run(

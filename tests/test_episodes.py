@@ -25,7 +25,6 @@ from agentgym.episodes import (
     replay,
     rescore,
 )
-from agentgym.episodes.hook_records import hooks_from_json, hooks_to_json
 from agentgym.episodes.records import clean
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.evaluation import evaluate
@@ -41,6 +40,7 @@ from agentgym.rewards import (
     SuccessBonus,
     TurnCost,
 )
+from agentgym.rewards.table import hooks_from_json, hooks_to_json
 from agentgym.tasks import Task
 from agentgym.vector import TextVectorEnv
 from tests.toy import COLOURS, TOY_ID, ToyEnv

@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 from agentgym.cli import main
 from agentgym.cli.exits import run_command
-from agentgym.cli.pairs import add_up, parse_pairs
 from agentgym.errors import ConfigurationError
+from agentgym.making import merge_repeated, parse_pairs
 from tests.toy import TOY_ID
 from trainers.cli import main as train
 from trainers.cli import parse_config
@@ -296,7 +296,7 @@ def test_pairs():
 
 @given(st.lists(st.sampled_from(["--set", "--n", "a=1", "--set=b=2", "x"])))
 def test_adding_up_loses_nothing(argv):
-    found = add_up(argv, ["--set"])
+    found = merge_repeated(argv, ["--set"])
     plain = [word.removeprefix("--set=") for word in argv if word != "--set"]
     assert sorted(word for word in found if word != "--set") == sorted(plain)
     assert found.count("--set") == any(word.startswith("--set") for word in argv)

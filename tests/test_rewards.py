@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import copy
+import json
 import pickle
 
 import gymnasium
@@ -10,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.errors import ConfigurationError
+from agentgym.hooks import HookRunner
 from agentgym.rewards import (
+    HOOKS,
     InvalidAction,
     LinearAlpha,
     Potential,
@@ -22,6 +26,7 @@ from agentgym.rewards import (
     TurnCost,
     TurnReward,
     TurnState,
+    parse_hooks,
 )
 from tests.toy import COLOURS, TOY_ID, ToyEnv
 
@@ -203,3 +208,81 @@ def test_names_must_differ():
 def test_bad_settings_are_refused(make):
     with pytest.raises(ConfigurationError):
         make()
+
+
+@st.composite
+def written_hooks(draw) -> tuple[str, TurnReward]:
+    """A hook and one of the ways to write it."""
+    number = st.floats(0, 1).map(lambda value: round(value, 6)) | st.integers(0, 1)
+    name = draw(st.sampled_from(sorted(HOOKS)))
+    cls = HOOKS[name]
+    fields = draw(st.dictionaries(st.sampled_from([cls.size, "weight"]), number))
+    if name == "progressive" and draw(st.booleans()):
+        fields["forfeit"] = draw(st.booleans())
+    text = name
+    rest = dict(fields)
+    if cls.size in rest and draw(st.booleans()):
+        text += f"={json.dumps(rest.pop(cls.size))}"
+    if rest:
+        text += ":" + ",".join(f"{key}={json.dumps(value)}" for key, value in rest.items())
+    return text, cls(**fields)
+
+
+@given(st.lists(written_hooks(), unique_by=lambda pair: pair[1].name))
+def test_what_is_written_is_what_is_made(pairs):
+    assert parse_hooks([text for text, _ in pairs]) == [hook for _, hook in pairs]
+
+
+def test_hooks_by_name():
+    assert parse_hooks(["potential", "invalid_action=0.05", "turn_cost=0.01"]) == [
+        Potential(), InvalidAction(0.05), TurnCost(0.01)
+    ]  # fmt: skip
+    assert parse_hooks(("potential=0.5", "progressive=0.2:forfeit=true")) == [
+        Potential(weight=0.5), Progressive(0.2, forfeit=True)
+    ]  # fmt: skip
+    assert parse_hooks(["repeat:penalty=1,weight=2", "potential:gamma=0.9"]) == [
+        Repeat(1, weight=2), Potential(0.9)
+    ]  # fmt: skip
+    assert parse_hooks([]) == [] and {cls().name for cls in HOOKS.values()} == set(HOOKS)
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["shaping"], "potential, invalid_action, turn_cost, repeat, success_bonus, progressive"),
+        ([""], "name of a reward hook"),
+        ([5], "name of a reward hook"),
+        ("potential", "a list of reward hooks"),
+        (5, "a list of reward hooks"),
+        (["turn_cost=a"], "'cost=a' in 'turn_cost=a'"),
+        (["turn_cost=nan"], "cost=nan"),
+        (["turn_cost=NaN"], "cost=NaN"),
+        (["turn_cost="], "'cost='"),
+        (["turn_cost:"], "fields of turn_cost \\(cost, weight\\)"),
+        (["turn_cost:size=1"], "size=1"),
+        (["turn_cost=1:cost=2"], "each once"),
+        (["turn_cost:name=1"], "name=1"),
+        (["progressive:step=1"], "alpha, forfeit, weight"),
+        (["progressive:forfeit=1"], "forfeit=1"),
+        (["progressive=2"], "alpha"),
+        (["turn_cost=-1"], "cost of the hook turn_cost"),
+        (["potential:gamma=1.5"], "gamma"),
+        (["repeat", "turn_cost", "repeat=0.1"], "each reward hook once, got repeat"),
+        (["potential=" + "[" * 100_000], "fields of potential"),
+    ],
+)
+def test_hooks_that_cannot_be_read_are_refused_in_words(texts, words):
+    with pytest.raises(ConfigurationError, match=words):
+        parse_hooks(texts)
+
+
+@given(st.text("potential_turn_cost:=,.0123456789-x", max_size=24))
+def test_any_text_is_a_hook_or_refused(text):
+    with contextlib.suppress(ConfigurationError):
+        HookRunner(parse_hooks([text]))
+
+
+@pytest.mark.parametrize("hooks", [5, None, "turn_cost", TurnCost(), {"turn_cost": 1}])
+def test_what_is_no_list_of_hooks_is_refused(hooks):
+    with pytest.raises(ConfigurationError, match="list of reward hooks"):
+        gymnasium.make(TOY_ID, reward_hooks=hooks)

@@ -84,10 +84,10 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
     """Read a configuration from command-line arguments; exits with code 2 if they are wrong."""
     import tyro
 
-    from agentgym.cli.pairs import add_up
+    from agentgym.making import merge_repeated
     from trainers.config.schema import TrainConfig
 
-    given = add_up(sys.argv[1:] if argv is None else argv, LISTS)
+    given = merge_repeated(sys.argv[1:] if argv is None else argv, LISTS)
     return tyro.cli(TrainConfig, args=list(_switches(given)), prog="agentgym-train")
 
 

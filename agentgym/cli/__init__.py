@@ -28,8 +28,8 @@ def _main(argv: Sequence[str]) -> int:
 
     from agentgym.cli.arguments import LISTS, Arguments
     from agentgym.cli.commands import run
-    from agentgym.cli.pairs import add_up
     from agentgym.cli.screen import Screen
+    from agentgym.making import merge_repeated
 
-    parsed = tyro.cli(Arguments, args=add_up(argv, LISTS), prog="agentgym")
+    parsed = tyro.cli(Arguments, args=merge_repeated(argv, LISTS), prog="agentgym")
     return run(parsed.command, Screen())

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import Command, Doctor, Eval, List, Play, Replay
-from agentgym.cli.making import make_env, resolve
-from agentgym.cli.pairs import parse_pairs
 from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.making import make_env, parse_pairs, resolve
 
 if TYPE_CHECKING:
     from rich.console import Console

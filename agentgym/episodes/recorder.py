@@ -14,9 +14,9 @@ import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
 from agentgym.episodes.facts import executed, generator_state, potential
-from agentgym.episodes.hook_records import hooks_to_json
 from agentgym.episodes.records import Episode, State, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
+from agentgym.rewards.table import hooks_to_json
 
 
 class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
@@ -30,7 +30,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     def __init__(
         self,
         env: gymnasium.Env[str, str],
-        path: str | Path,
+        path: str | Path | None,
         *,
         panel_sha256: str = "",
         policy: str = "",
@@ -39,14 +39,15 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
 
         Args:
             env: A text environment, wrapped or not.
-            path: File to append to.
+            path: File to append to; None keeps only the :attr:`last` episode.
             panel_sha256: Hash of the panel that is played, if any.
             policy: Name of the policy.
         """
         RecordConstructorArgs.__init__(self, path=path, panel_sha256=panel_sha256, policy=policy)
         gymnasium.Wrapper.__init__(self, env)
-        self.path = Path(path)
+        self.path = None if path is None else Path(path)
         self.last: Episode | None = None
+        """The episode that ended last."""
         self._static = origin(env, panel_sha256=panel_sha256, policy=policy)
         self._open: Episode | None = None
         self._turns: list[Turn] = []
@@ -161,7 +162,8 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
                 details=dict(details),
             )
             self._open = None
-            append_episode(self.path, self.last)
+            if self.path is not None:
+                append_episode(self.path, self.last)
 
     def _state(self, observation: str, info: Mapping[str, Any]) -> State:
         return state_of(observation, info, potential(self.env))

@@ -21,13 +21,13 @@ import gymnasium
 import numpy as np
 
 from agentgym.episodes.facts import executed, potential
-from agentgym.episodes.hook_records import hooks_from_json
 from agentgym.episodes.recorder import origin, package_versions, plain
 from agentgym.episodes.records import Episode, State, Turn, clean
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, TaskNotFound
 from agentgym.hooks import HookRunner, TurnReward, TurnState
 from agentgym.outcome import StopReason
 from agentgym.rewards import ShapedReward
+from agentgym.rewards.table import hooks_from_json
 from agentgym.tasks import canonical_json
 
 NOT_PROVEN = (

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from agentgym.policies.base import PUBLIC_INFO, Policy, begin, public_info
-from agentgym.policies.callable import CallablePolicy
-from agentgym.policies.chat import ChatConfig, ChatPolicy, ModelOutput
-from agentgym.policies.oracle import OraclePolicy
-from agentgym.policies.random import RandomPolicy
+from agentgym.policies.base import (
+    PUBLIC_INFO,
+    ModelOutput,
+    Policy,
+    PolicyWithOutput,
+    PolicyWithReset,
+    begin,
+    public_info,
+)
+from agentgym.policies.basic import CallablePolicy, OraclePolicy, RandomPolicy
+from agentgym.policies.chat import ChatConfig, ChatPolicy
 
 __all__ = [
     "PUBLIC_INFO",
@@ -16,6 +22,8 @@ __all__ = [
     "ModelOutput",
     "OraclePolicy",
     "Policy",
+    "PolicyWithOutput",
+    "PolicyWithReset",
     "RandomPolicy",
     "begin",
     "public_info",

@@ -1,8 +1,9 @@
-"""What a policy is."""
+"""What a policy is, what it may see, and what it may offer besides actions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 PUBLIC_INFO = (
@@ -23,23 +24,27 @@ reports, and tell how far the solution is."""
 
 
 def public_info(info: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of an info dict that a policy may read.
-
-    Args:
-        info: The info dict of a reset or step.
-
-    Returns:
-        A new dict with those of its keys that are in `PUBLIC_INFO`.
-    """
+    """Return the part of an info dict that a policy may read, as a new dict."""
     return {key: info[key] for key in PUBLIC_INFO if key in info}
+
+
+@dataclass(frozen=True)
+class ModelOutput:
+    """What a model produced for one action."""
+
+    text: str
+    """The whole text, thinking included."""
+    prompt_tokens: int = 0
+    """Tokens of the request, as counted by the endpoint."""
+    completion_tokens: int = 0
+    """Tokens of the answer, as counted by the endpoint."""
 
 
 @runtime_checkable
 class Policy(Protocol):
     """Anything that answers an observation with the text of an action.
 
-    A policy may also have ``reset(observation, info)``, which is called when an episode begins, and
-    ``last_output``, a `ModelOutput` that episode records keep.
+    A policy may also be a `PolicyWithReset` and a `PolicyWithOutput`.
     """
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
@@ -47,7 +52,7 @@ class Policy(Protocol):
 
         Args:
             observation: The environment's text.
-            info: The info dict of the same reset or step; `agentgym.evaluation` passes what
+            info: The info dict of the same reset or step; `agentgym.playing` passes what
                 `PUBLIC_INFO` lists.
 
         Returns:
@@ -56,14 +61,24 @@ class Policy(Protocol):
         ...
 
 
-def begin(policy: Policy, observation: str, info: Mapping[str, Any]) -> None:
-    """Tell a policy that an episode begins, if it wants to know.
+@runtime_checkable
+class PolicyWithReset(Protocol):
+    """A policy that is told when an episode begins."""
 
-    Args:
-        policy: The policy.
-        observation: First observation of the episode.
-        info: Info of the reset.
-    """
-    reset = getattr(policy, "reset", None)
-    if reset is not None:
-        reset(observation, info)
+    def reset(self, observation: str, info: Mapping[str, Any]) -> None:
+        """Begin an episode with its first observation and the info of the reset."""
+        ...
+
+
+@runtime_checkable
+class PolicyWithOutput(Protocol):
+    """A policy whose model's last output is kept in episode records."""
+
+    last_output: ModelOutput | None
+    """What the model produced for the last action."""
+
+
+def begin(policy: Policy, observation: str, info: Mapping[str, Any]) -> None:
+    """Tell a policy that an episode begins, if it is a `PolicyWithReset`."""
+    if isinstance(policy, PolicyWithReset):
+        policy.reset(observation, info)

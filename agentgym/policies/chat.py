@@ -10,18 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentgym.errors import ConfigurationError, EnvFailure, require
-
-
-@dataclass(frozen=True)
-class ModelOutput:
-    """What a model produced for one action."""
-
-    text: str
-    """The whole text, thinking included."""
-    prompt_tokens: int = 0
-    """Tokens of the request, as counted by the endpoint."""
-    completion_tokens: int = 0
-    """Tokens of the answer, as counted by the endpoint."""
+from agentgym.policies.base import ModelOutput
 
 
 @dataclass(frozen=True)
@@ -71,19 +60,18 @@ class ChatConfig:
 
 
 class ChatPolicy:
-    """Plays with a chat model: observations are user messages, actions are its answers."""
+    """Plays with a chat model: observations are user messages, actions are its answers.
+
+    Args:
+        config: Model, endpoint and limits.
+        action_prompt: How to write actions, from ``env.unwrapped.action_prompt()``.
+
+    Raises:
+        DependencyNotInstalled: The package ``openai`` is missing.
+        ConfigurationError: The key is needed and not in the environment, or the URL is none.
+    """
 
     def __init__(self, config: ChatConfig, action_prompt: str) -> None:
-        """Connect to an endpoint; no request is sent yet.
-
-        Args:
-            config: Model, endpoint and limits.
-            action_prompt: How to write actions, from ``env.unwrapped.action_prompt()``.
-
-        Raises:
-            DependencyNotInstalled: If the package ``openai`` is missing.
-            ConfigurationError: If the key is needed and not in the environment.
-        """
         openai = require("openai", "chat")
         key = os.environ.get(config.api_key_env, "")
         if not key and config.base_url is None:
@@ -112,27 +100,15 @@ class ChatPolicy:
             ) from error
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
-        """Forget the previous episode.
-
-        Args:
-            observation: Ignored here: it comes again with the first `act`.
-            info: Info of the reset, with the tools.
-        """
+        """Forget the previous episode, and take the tools of the new one."""
         self._history.clear()
         self._tools = list(info.get("tools", []))
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Ask the model.
-
-        Args:
-            observation: The environment's text.
-            info: Ignored.
-
-        Returns:
-            The model's whole text; the environment strips thinking and parses.
+        """Ask the model for its whole text; the environment strips thinking and parses.
 
         Raises:
-            EnvFailure: If the endpoint refuses, or still fails after the retries.
+            EnvFailure: The endpoint refuses, or still fails after the retries.
         """
         request: dict[str, Any] = {
             "model": self.config.model,
@@ -158,14 +134,7 @@ class ChatPolicy:
         return text
 
     def messages(self, observation: str) -> list[dict[str, str]]:
-        """Build the messages of the next request.
-
-        Args:
-            observation: The present observation.
-
-        Returns:
-            System prompt, first observation, the window of recent turns, present observation.
-        """
+        """Return system prompt, first observation, the window of recent turns, and this one."""
         messages = [{"role": "system", "content": self._system}]
         recent = self._history[-self.config.window :]
         cut = len(self._history) - len(recent)

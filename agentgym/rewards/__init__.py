@@ -2,12 +2,14 @@
 
 Pass hooks to ``gymnasium.make(id, reward_hooks=[...])`` or wrap an environment in `ShapedReward`.
 Each hook's weighted value stands in ``info["reward_terms"]`` under its name, and the terms sum to
-the reward. Hooks are deterministic, picklable and deep-copyable; an environment copies them.
+the reward. A command line names hooks as `parse_hooks` reads them: ``potential turn_cost=0.01``.
+Hooks are deterministic, picklable and deep-copyable; an environment copies them.
 """
 
 from __future__ import annotations
 
 from agentgym.hooks import TurnContext, TurnReward, TurnState
+from agentgym.rewards.table import HOOKS, parse_hooks
 from agentgym.rewards.terms import (
     InvalidAction,
     LinearAlpha,
@@ -15,6 +17,7 @@ from agentgym.rewards.terms import (
     Progressive,
     Repeat,
     SuccessBonus,
+    SuppliedHook,
     TurnCost,
     family_potential,
     potential_gain,
@@ -22,6 +25,7 @@ from agentgym.rewards.terms import (
 from agentgym.rewards.wrapper import ShapedReward
 
 __all__ = [
+    "HOOKS",
     "InvalidAction",
     "LinearAlpha",
     "Potential",
@@ -29,10 +33,12 @@ __all__ = [
     "Repeat",
     "ShapedReward",
     "SuccessBonus",
+    "SuppliedHook",
     "TurnContext",
     "TurnCost",
     "TurnReward",
     "TurnState",
     "family_potential",
+    "parse_hooks",
     "potential_gain",
 ]

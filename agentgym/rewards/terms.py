@@ -3,42 +3,66 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from agentgym.errors import ConfigurationError
 from agentgym.hooks import TurnContext, TurnState, finite
 from agentgym.outcome import total
 
+_FROM_0 = (0.0, math.inf)
+_SHARE = (0.0, 1.0)
 
-def _check(value: float, what: str, low: float, high: float = math.inf) -> None:
+
+def _check(value: float, what: str, limits: tuple[float, float]) -> None:
+    low, high = limits
     if isinstance(value, bool) or not finite(value) or not low <= value <= high:
         raise ConfigurationError(
-            f"{what} must be a finite number in [{low}, {high}], got {value!r}"
+            f"expected {what} to be a finite number in [{low}, {high}], got {value!r:.80}"
         )
 
 
-class _Memoryless:
-    """A hook whose value depends on the turn alone."""
+class SuppliedHook(ABC):
+    """A reward hook whose numbers are checked when it is made; a subclass gives its :meth:`value`.
+
+    Raises:
+        ConfigurationError: A number is not finite or out of its limits.
+    """
+
+    size: ClassVar[str] = "weight"
+    """The field that says how large the hook is, as in ``turn_cost=0.01``."""
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {}
+    """Least and greatest value of fields."""
+    name: str
+    weight: float
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for entry, limits in self.limits.items():
+            _check(getattr(self, entry), f"{entry} of the hook {self.name}", limits)
+
+    def __call__(self, context: TurnContext) -> float:
+        """Return the :meth:`value` of a turn."""
+        return self.value(context)
+
+    @abstractmethod
+    def value(self, context: TurnContext) -> float:
+        """Return what a turn is worth, before the weight."""
 
     def reset(self) -> None:
-        """Do nothing: there is nothing to forget."""
+        """Forget the previous episode; most hooks look at the turn alone and remember nothing."""
+        return
 
 
 def family_potential(state: TurnState) -> float:
-    """Return the potential that the environment family supplies.
-
-    Args:
-        state: An environment between two turns.
-
-    Returns:
-        phi(s).
-    """
+    """Return phi(s), the potential that the environment's family supplies."""
     return state.potential
 
 
 @dataclass
-class Potential(_Memoryless):
+class Potential(SuppliedHook):
     """Potential-based shaping, F = gamma * phi(s') - phi(s), with phi = 0 after the episode.
 
     Discounted by the same gamma the terms of an episode sum to -phi(s_0) whatever the policy does,
@@ -46,6 +70,7 @@ class Potential(_Memoryless):
     phi = 0 at the end of every episode, and here truncation is an end (Grzes 2017).
     """
 
+    limits: ClassVar = {"gamma": _SHARE}
     gamma: float = 1.0
     """Discount; must be the one used for returns, in [0, 1]."""
     weight: float = 1.0
@@ -55,63 +80,36 @@ class Potential(_Memoryless):
     name: str = "potential"
     """Key in ``info["reward_terms"]``."""
 
-    def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ConfigurationError: If gamma is not in [0, 1].
-        """
-        _check(self.gamma, "gamma", 0.0, 1.0)
-
-    def __call__(self, context: TurnContext) -> float:
-        """Value one turn.
-
-        Args:
-            context: The turn.
-
-        Returns:
-            gamma * phi(after) - phi(before).
-        """
+    def value(self, context: TurnContext) -> float:
+        """Return gamma * phi(after) - phi(before)."""
         after = 0.0 if context.done else float(self.phi(context.after))
         return self.gamma * after - float(self.phi(context.before))
 
 
 @dataclass
-class InvalidAction(_Memoryless):
+class InvalidAction(SuppliedHook):
     """A penalty for an action that was not parsed or not admissible."""
 
+    size = "penalty"
+    limits: ClassVar = {"penalty": _FROM_0, "weight": _FROM_0}
     penalty: float = 0.1
-    """Size of the penalty, at least 0."""
+    """Size of the penalty, at least 0: it is subtracted."""
     weight: float = 1.0
     """Factor of the value in the reward."""
     name: str = "invalid_action"
     """Key in ``info["reward_terms"]``."""
 
-    def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ConfigurationError: If the penalty or the weight is negative or not finite.
-        """
-        _check(self.penalty, "penalty (it is subtracted)", 0.0)
-        _check(self.weight, "weight", 0.0)
-
-    def __call__(self, context: TurnContext) -> float:
-        """Value one turn.
-
-        Args:
-            context: The turn.
-
-        Returns:
-            -penalty, or 0 for a valid action.
-        """
+    def value(self, context: TurnContext) -> float:
+        """Return -penalty, or 0 for a valid action."""
         return 0.0 if context.valid else -self.penalty
 
 
 @dataclass
-class SuccessBonus(_Memoryless):
+class SuccessBonus(SuppliedHook):
     """A bonus on the turn that solves the task, where the family pays for partial success, too."""
 
+    size = "bonus"
+    limits: ClassVar = {"bonus": _FROM_0, "weight": _FROM_0}
     bonus: float = 0.5
     """Size of the bonus, at least 0."""
     weight: float = 1.0
@@ -119,88 +117,44 @@ class SuccessBonus(_Memoryless):
     name: str = "success_bonus"
     """Key in ``info["reward_terms"]``."""
 
-    def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ConfigurationError: If the bonus or the weight is negative or not finite.
-        """
-        _check(self.bonus, "bonus", 0.0)
-        _check(self.weight, "weight", 0.0)
-
-    def __call__(self, context: TurnContext) -> float:
-        """Value one turn.
-
-        Args:
-            context: The turn.
-
-        Returns:
-            The bonus if the episode ended solved, else 0.
-        """
+    def value(self, context: TurnContext) -> float:
+        """Return the bonus if the episode ended solved, else 0."""
         return self.bonus if context.done and context.success else 0.0
 
 
 @dataclass
-class TurnCost(_Memoryless):
+class TurnCost(SuppliedHook):
     """A cost of every turn, so that shorter solutions pay more."""
 
+    size = "cost"
+    limits: ClassVar = {"cost": _FROM_0, "weight": _FROM_0}
     cost: float = 0.01
-    """Cost of a turn, at least 0."""
+    """Cost of a turn, at least 0: it is subtracted."""
     weight: float = 1.0
     """Factor of the value in the reward."""
     name: str = "turn_cost"
     """Key in ``info["reward_terms"]``."""
 
-    def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ConfigurationError: If the cost or the weight is negative or not finite.
-        """
-        _check(self.cost, "cost (it is subtracted)", 0.0)
-        _check(self.weight, "weight", 0.0)
-
-    def __call__(self, context: TurnContext) -> float:
-        """Value one turn.
-
-        Args:
-            context: The turn.
-
-        Returns:
-            -cost.
-        """
+    def value(self, context: TurnContext) -> float:
+        """Return -cost."""
         return -self.cost
 
 
 @dataclass
-class Repeat(_Memoryless):
+class Repeat(SuppliedHook):
     """A penalty for an action already taken in the same state of the same episode."""
 
+    size = "penalty"
+    limits: ClassVar = {"penalty": _FROM_0, "weight": _FROM_0}
     penalty: float = 0.05
-    """Size of the penalty, at least 0."""
+    """Size of the penalty, at least 0: it is subtracted."""
     weight: float = 1.0
     """Factor of the value in the reward."""
     name: str = "repeat"
     """Key in ``info["reward_terms"]``."""
 
-    def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ConfigurationError: If the penalty or the weight is negative or not finite.
-        """
-        _check(self.penalty, "penalty (it is subtracted)", 0.0)
-        _check(self.weight, "weight", 0.0)
-
-    def __call__(self, context: TurnContext) -> float:
-        """Value one turn.
-
-        Args:
-            context: The turn.
-
-        Returns:
-            -penalty for a repeated (state, action), else 0.
-        """
+    def value(self, context: TurnContext) -> float:
+        """Return -penalty for a repeated (state, action), else 0."""
         return -self.penalty if context.repeats else 0.0
 
 
@@ -216,32 +170,18 @@ class LinearAlpha:
     """Training steps between the two."""
 
     def __call__(self, training_step: int) -> float:
-        """Evaluate the schedule.
-
-        Args:
-            training_step: Step of the trainer, from 0.
-
-        Returns:
-            Alpha in [min(start, end), max(start, end)].
-        """
+        """Return alpha at a training step, counted from 0."""
         share = min(1.0, max(0.0, training_step / max(1, self.steps)))
         return self.start + (self.end - self.start) * share
 
 
 def potential_gain(context: TurnContext) -> float:
-    """Return how much a turn raised the family's potential, the default step reward.
-
-    Args:
-        context: The turn.
-
-    Returns:
-        phi(after) - phi(before).
-    """
+    """Return how much a turn raised the family's potential, the default step reward."""
     return context.after.potential - context.before.potential
 
 
 @dataclass
-class Progressive:
+class Progressive(SuppliedHook):
     """Mix of outcome and step rewards, R = alpha * outcome + (1 - alpha) * mean_t step_t.
 
     With an alpha that grows in training, early learning follows the steps and late learning the
@@ -250,6 +190,8 @@ class Progressive:
     change of the running mean, so that the terms of an episode sum to R exactly at any length.
     """
 
+    size = "alpha"
+    limits: ClassVar = {"weight": _FROM_0}
     alpha: float | Callable[[int], float] = 0.5
     """Share of the outcome in [0, 1], or a picklable function of the training step."""
     step: Callable[[TurnContext], float] = potential_gain
@@ -264,30 +206,19 @@ class Progressive:
     _mean: float = field(default=0.0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ConfigurationError: If alpha is a number outside of [0, 1], or the weight is negative or
-                not finite.
-        """
+        """Check the numbers; a schedule's alpha is checked when it is used."""
+        super().__post_init__()
         if not callable(self.alpha):
-            _check(self.alpha, "alpha", 0.0, 1.0)
-        _check(self.weight, "weight", 0.0)
+            _check(self.alpha, "alpha", _SHARE)
 
-    def __call__(self, context: TurnContext) -> float:
-        """Value one turn.
-
-        Args:
-            context: The turn.
-
-        Returns:
-            (alpha - 1) * outcome_t + (1 - alpha) * (mean_t - mean_{t-1}).
+    def value(self, context: TurnContext) -> float:
+        """Return (alpha - 1) * outcome_t + (1 - alpha) * (mean_t - mean_{t-1}).
 
         Raises:
-            ConfigurationError: If a scheduled alpha is outside of [0, 1].
+            ConfigurationError: A scheduled alpha is outside of [0, 1].
         """
         alpha = self.alpha(context.training_step) if callable(self.alpha) else self.alpha
-        _check(alpha, f"alpha at training step {context.training_step}", 0.0, 1.0)
+        _check(alpha, f"alpha at training step {context.training_step}", _SHARE)
         before = self._mean
         self._turns += 1
         self._mean += (float(self.step(context)) - self._mean) / self._turns

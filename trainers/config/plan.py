@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
-from agentgym.cli import making
+from agentgym import making
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
 from trainers.algorithms.presets import SERVES, Preset, get_preset

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from agentgym.cli.pairs import parse_pairs
 from agentgym.errors import ConfigurationError
+from agentgym.making import parse_pairs
 from trainers.config.ranges import Count, NotNegative, Positive, Share, Whole, check_ranges
 
 T = TypeVar("T")

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agentgym.policies.oracle import OraclePolicy
-from agentgym.policies.random import RandomPolicy
+from agentgym.policies.basic import OraclePolicy, RandomPolicy
 from trainers.config.plan import TRAIN, GuardedEnv, Plan
 from trainers.config.schema import TINY, SftConfig, known
 from trainers.models.copy_pretraining import CopySettings, teach_copying

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from agentgym import playing
 from agentgym.errors import EnvFailure
 from agentgym.policies.base import Policy
 from trainers.rollouts.chat import TurnTokenizer
@@ -64,15 +65,15 @@ def play(env: Any, options: Mapping[str, Any], player: Policy) -> Demonstration:
     Raises:
         EnvFailure: The environment failed.
     """
-    observation, first = env.reset(options=dict(options))
-    opening, info, done = observation, first, False
-    turns: list[Shown] = []
-    while not done:
-        action = player.act(observation, info)
-        observation, reward, terminated, truncated, info = env.step(action)
-        turns.append(Shown(action, observation, float(reward), bool(info["action_valid"])))
-        done = terminated or truncated
-    return Demonstration(opening, first, turns, info)
+    first, *moments = playing.play(player, env, options=dict(options))
+    last = moments[-1] if moments else first
+    if last.failure is not None:
+        raise last.failure
+    turns = [
+        Shown(str(moment.action), moment.observation, moment.reward, moment.info["action_valid"])
+        for moment in moments
+    ]
+    return Demonstration(first.observation, first.info, turns, last.info)
 
 
 def watch(env: Any, tasks: Sequence[Mapping[str, Any]], player: Policy) -> Iterator[Demonstration]:

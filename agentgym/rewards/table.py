@@ -1,37 +1,113 @@
-"""The supplied reward hooks as JSON: a class name of a fixed table, and plain fields."""
+"""The one table of reward hooks: by name on a command line, by class in a record."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
-from agentgym.errors import DataError
+from agentgym.errors import ConfigurationError, DataError
 from agentgym.hooks import TurnReward
-from agentgym.rewards import (
+from agentgym.rewards.terms import (
     InvalidAction,
     LinearAlpha,
     Potential,
     Progressive,
     Repeat,
     SuccessBonus,
+    SuppliedHook,
     TurnCost,
     family_potential,
     potential_gain,
 )
 
-_HOOKS: dict[str, Any] = {
-    cls.__name__: cls
-    for cls in (InvalidAction, Potential, Progressive, Repeat, SuccessBonus, TurnCost)
+HOOKS: Mapping[str, type[SuppliedHook]] = {
+    "potential": Potential,
+    "invalid_action": InvalidAction,
+    "turn_cost": TurnCost,
+    "repeat": Repeat,
+    "success_bonus": SuccessBonus,
+    "progressive": Progressive,
 }
+"""The supplied hooks by the names that a command line gives them, which also name their terms."""
+_CLASSES: dict[str, Any] = {cls.__name__: cls for cls in HOOKS.values()}
 _NESTED: dict[str, dict[str, Any]] = {
     "phi": {"family_potential": family_potential},
     "alpha": {"LinearAlpha": LinearAlpha},
-    "step": {"potential_gain": potential_gain, **_HOOKS},
+    "step": {"potential_gain": potential_gain, **_CLASSES},
 }
 """What may stand in a field that holds a function, by the field's name."""
 _DEPTH = 8
+_HELP = (
+    f"write one of {', '.join(HOOKS)}, with its size (turn_cost=0.01) or its fields by name "
+    "(potential:gamma=0.95,weight=0.5)"
+)
+
+
+def parse_hooks(texts: Sequence[str]) -> list[TurnReward]:
+    """Make reward hooks from what a person types: ``["potential", "invalid_action=0.05"]``.
+
+    A hook is written as its name; as ``name=size``, where the size is what it mostly has: the
+    penalty, cost or bonus, the weight of ``potential``, the alpha of ``progressive``; or as
+    ``name:field=value,field=value`` with any of its fields that hold a number or a truth value.
+
+    Args:
+        texts: The hooks, in the order in which they are run.
+
+    Returns:
+        Fresh hooks.
+
+    Raises:
+        ConfigurationError: A name or field is unknown (the message lists those that exist), a
+            value is none or out of range, or a hook is named twice.
+    """
+    if isinstance(texts, str) or not isinstance(texts, Sequence):
+        raise ConfigurationError(f"expected a list of reward hooks, got {texts!r:.80}; {_HELP}")
+    hooks = [_parse(text) for text in texts]
+    names = [hook.name for hook in hooks]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ConfigurationError(f"expected each reward hook once, got {', '.join(twice)} twice")
+    return hooks
+
+
+def _parse(text: str) -> TurnReward:
+    head, colon, tail = str(text).partition(":")
+    name, equals, size = head.partition("=")
+    cls = HOOKS.get(name)
+    if cls is None:
+        raise ConfigurationError(f"expected the name of a reward hook, got {text!r:.80}; {_HELP}")
+    pairs = [f"{cls.size}={size}"] if equals else []
+    pairs += tail.split(",") if colon else []
+    # A name on the command line is that of the hook; another one is for lists made in Python.
+    known = {entry.name: entry for entry in _arguments(cls) if not _is_text(entry)}
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        field_name, _, written = pair.partition("=")
+        entry = known.get(field_name)
+        value = _number(written, entry)
+        if entry is None or value is None or field_name in values:
+            raise ConfigurationError(
+                f"expected the fields of {name} ({', '.join(known)}), each once and as "
+                f"name=value, got {pair!r:.80} in {text!r:.120}; {_HELP}"
+            )
+        values[field_name] = value
+    return cls(**values)
+
+
+def _number(text: str, entry: Field[Any] | None) -> float | bool | None:
+    """Read a number or truth value of a field's kind; None if it is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if entry is not None and _is_plain(value, entry) else None
+
+
+def _is_text(entry: Field[Any]) -> bool:
+    """Return whether a field holds what cannot be written on a command line."""
+    return not isinstance(entry.default, bool | int | float)
 
 
 def hooks_to_json(hooks: Any) -> tuple[dict[str, Any], ...] | None:
@@ -41,12 +117,12 @@ def hooks_to_json(hooks: Any) -> tuple[dict[str, Any], ...] | None:
         hooks: What was given as ``reward_hooks=``.
 
     Returns:
-        For each hook its class name and fields; None unless all of them are supplied hooks of
-        `agentgym.rewards` with nothing but plain values, supplied functions and such hooks inside.
+        For each hook its class name and fields; None unless all of them are supplied hooks with
+        nothing but plain values, supplied functions and such hooks inside.
     """
     if isinstance(hooks, str) or not isinstance(hooks, Sequence):
         return None
-    found = [_describe(hook, _HOOKS, _DEPTH) for hook in hooks]
+    found = [_describe(hook, _CLASSES, _DEPTH) for hook in hooks]
     return None if None in found else tuple(entry for entry in found if entry is not None)
 
 
@@ -60,10 +136,12 @@ def hooks_from_json(entries: Sequence[Any]) -> list[TurnReward]:
         Fresh hooks.
 
     Raises:
-        ConfigurationError: If a hook refuses the value of a field.
-        DataError: If an entry is damaged or names something that is not supplied.
+        ConfigurationError: A hook refuses the value of a field.
+        DataError: An entry is damaged or names something that is not supplied.
     """
-    return [_build(entry, _HOOKS, f"reward_hooks[{i}]", _DEPTH) for i, entry in enumerate(entries)]
+    return [
+        _build(entry, _CLASSES, f"reward_hooks[{i}]", _DEPTH) for i, entry in enumerate(entries)
+    ]
 
 
 def _describe(value: Any, table: Mapping[str, Any], depth: int) -> dict[str, Any] | None:

@@ -1,11 +1,15 @@
-"""From what a person types to an environment, with one clear sentence where that fails."""
+"""From what a person types to an environment, with one clear sentence where that fails.
+
+Both commands read names (``webshop``, an id, ``MODULE:ID``) and ``name=value`` arguments here.
+"""
 
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -15,7 +19,7 @@ from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.registration import family
 
-GYMNASIUM = " was raised from the environment creator"
+_REPEATED = " was raised from the environment creator"
 """From here on Gymnasium repeats, behind the reason of an error, what was asked for."""
 
 
@@ -86,7 +90,7 @@ def make_env(env_id: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:
         _check_kind(env_id)
         if not kwargs:  # then it is not the person's fault
             raise
-        reason = str(error).partition(GYMNASIUM)[0]
+        reason = str(error).partition(_REPEATED)[0]
         raise ConfigurationError(
             f"expected {flag} that {env_id} takes, got {dict(kwargs)}: "
             f"{type(error).__name__}: {reason}"
@@ -113,3 +117,73 @@ def _not_text(env_id: str, kind: type) -> ConfigurationError:
         f"expected {env_id} to be an environment of text (an agentgym.core.TextEnv), got "
         f"{kind.__name__}"
     )
+
+
+def parse_pairs(pairs: Sequence[str], flag: str) -> dict[str, Any]:
+    """Read ``name=value`` pairs.
+
+    Args:
+        pairs: The pairs; a value is JSON where it parses as JSON, else plain text.
+        flag: What they are called in messages, such as ``--set``.
+
+    Returns:
+        The values by name.
+
+    Raises:
+        ConfigurationError: A pair has no ``=`` or no name, or a name is given two values.
+    """
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, separator, text = pair.partition("=")
+        if not separator or not name.isidentifier():
+            raise ConfigurationError(
+                f"expected {flag} as name=value, such as difficulty=medium; got {pair!r}"
+            )
+        value = _value(text)
+        if name in values and repr(values[name]) != repr(value):  # 1 == True, but not here
+            raise ConfigurationError(
+                f"expected one value of {name} in {flag}, got {values[name]!r} and {value!r}; "
+                "leave one out"
+            )
+        values[name] = value
+    return values
+
+
+def _value(text: str) -> Any:
+    """Read a value; what is no JSON, or too deep or long for its reader, stays text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def merge_repeated(argv: Sequence[str], flags: Sequence[str]) -> list[str]:
+    """Let a flag that takes a list be repeated: ``--set a=1 --set b=2`` is ``--set a=1 b=2``.
+
+    The parser would keep the last list only.
+
+    Args:
+        argv: Command-line arguments.
+        flags: The flags that take lists, such as ``--set``.
+
+    Returns:
+        The arguments with each of these flags once, at the end.
+    """
+    rest: list[str] = []
+    values: dict[str, list[str]] = {}
+    open_list: list[str] | None = None
+    for argument in argv:
+        name, equals, value = argument.partition("=")
+        flag = name.replace("_", "-")
+        if flag in flags:
+            found = values.setdefault(flag, [])
+            found += [value] if equals else []
+            open_list = None if equals else found
+        elif open_list is None or argument.startswith("-"):
+            open_list = None
+            rest.append(argument)
+        else:
+            open_list.append(argument)
+    for flag, found in values.items():
+        rest += [flag, *found]
+    return rest

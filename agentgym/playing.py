@@ -1,0 +1,75 @@
+"""Playing one episode: the loop from a policy to an environment and back, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import gymnasium
+
+from agentgym.errors import EnvFailure
+from agentgym.policies.base import ModelOutput, Policy, PolicyWithOutput, begin, public_info
+
+
+class Moment(NamedTuple):
+    """An episode after its reset, or after one turn."""
+
+    observation: str
+    """The environment's text; the last one before a failure."""
+    info: Mapping[str, Any]
+    """The info that came with it; empty if the reset failed."""
+    action: str | None = None
+    """The action that led here; None at the reset."""
+    reward: float = 0.0
+    """Reward of the turn."""
+    over: bool = False
+    """Whether the episode has ended, by the task, the horizon or a failure."""
+    failure: EnvFailure | None = None
+    """What failed, if the environment did not answer the reset or the action."""
+
+
+def play(
+    policy: Policy,
+    env: gymnasium.Env[str, str],
+    *,
+    seed: int | None = None,
+    options: dict[str, Any] | None = None,
+    on_output: Callable[[ModelOutput], None] | None = None,
+) -> Iterator[Moment]:
+    """Play one episode, moment by moment.
+
+    The policy sees the part of the info dict that `agentgym.policies.PUBLIC_INFO` lists. It is
+    asked for an action when the next moment is asked for, so whoever stops listening stops the
+    episode.
+
+    Args:
+        policy: The policy.
+        env: A text environment, wrapped or not.
+        seed: Seed of the reset.
+        options: Options of the reset.
+        on_output: Called with the output of the policy's model, if it has one, before its action
+            is carried out.
+
+    Yields:
+        The episode after its reset and after each turn. A failure of the environment is the last
+        moment; an error of the policy is raised.
+    """
+    try:
+        observation, info = env.reset(seed=seed, options=options)
+    except EnvFailure as failure:
+        yield Moment("", {}, over=True, failure=failure)
+        return
+    begin(policy, observation, public_info(info))
+    over = False
+    yield Moment(observation, info)
+    while not over:
+        action = policy.act(observation, public_info(info))
+        if on_output and isinstance(policy, PolicyWithOutput) and policy.last_output is not None:
+            on_output(policy.last_output)
+        try:
+            observation, reward, terminated, truncated, info = env.step(action)
+        except EnvFailure as failure:
+            yield Moment(observation, info, action, over=True, failure=failure)
+            return
+        over = bool(terminated or truncated)
+        yield Moment(observation, info, action, float(reward), over)

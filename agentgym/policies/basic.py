@@ -1,0 +1,87 @@
+"""Policies without a model: the floor (random), the ceiling (oracle), and plain functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from agentgym.errors import ConfigurationError, NotSupported
+
+
+class RandomPolicy:
+    """Draws uniformly from ``info["admissible_actions"]``.
+
+    It owns its generator, so that two policies of one seed play alike and nothing global changes.
+
+    Args:
+        seed: Seed of its generator.
+        fallback: Action where the environment lists no admissible ones.
+    """
+
+    def __init__(self, seed: int = 0, fallback: str = "") -> None:
+        self._rng = np.random.Generator(np.random.PCG64(seed))
+        self._fallback = fallback
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Draw one of the admissible actions."""
+        actions = info["admissible_actions"]
+        return str(actions[self._rng.integers(len(actions))]) if actions else self._fallback
+
+
+class OraclePolicy:
+    """Plays what the environment's own expert would, which reads the hidden state.
+
+    Args:
+        env: The text environment that is played, wrapped or not.
+    """
+
+    def __init__(self, env: gymnasium.Env[str, str]) -> None:
+        self._env: Any = env.unwrapped
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Return the expert's next action in the environment's grammar.
+
+        Raises:
+            NotSupported: The family has no expert, or none from this state.
+        """
+        action = self._env.oracle_action()
+        if action is None:
+            raise NotSupported(
+                f"expected {type(self._env).__name__} to know an expert action in this state, but "
+                "it does not; the expert works from every state that is not yet lost"
+            )
+        return str(action)
+
+
+class CallablePolicy:
+    """Wraps ``function(observation, info) -> action``.
+
+    Args:
+        function: Maps observation and info to the action's text.
+
+    Raises:
+        ConfigurationError: It cannot be called.
+    """
+
+    def __init__(self, function: Callable[[str, Mapping[str, Any]], str]) -> None:
+        if not callable(function):
+            raise ConfigurationError(
+                f"expected a function of (observation, info) that returns text, got {function!r}"
+            )
+        self._function = function
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Call the function.
+
+        Raises:
+            ConfigurationError: The answer is no text.
+        """
+        action = self._function(observation, info)
+        if not isinstance(action, str):
+            raise ConfigurationError(
+                f"expected the policy function to return a str, got {type(action).__name__}"
+            )
+        return action
