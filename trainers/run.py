@@ -25,7 +25,7 @@ from trainers.output.run_folder import COMPLETE, TRAINED, RunFolder, write_atomi
 from trainers.output.summary import GREEDY, ArmResult, Evaluation, Horizon, Summary, WarmStart
 from trainers.output.verdict import arm_names, gate_remark, steps_remark, verdict, versions
 from trainers.phases.comparison import PolicyComparison
-from trainers.rollouts.engines.vllm_process import check_vllm
+from trainers.rollouts.engines import check_installed
 
 if TYPE_CHECKING:
     from trainers.phases.reinforcement import Reinforcement
@@ -76,8 +76,7 @@ def _check_packages(run: ResolvedRun) -> None:
     """Say what is not installed before anything is written."""
     for module in PACKAGES:
         require(module, "train")
-    if run.config.engine == "vllm":
-        check_vllm()
+    check_installed(run.config.engine)
     reporter = run.config.report_to
     if reporter != "none" and importlib.util.find_spec(reporter) is None:
         raise DependencyNotInstalled(

@@ -29,9 +29,8 @@ from trainers.algorithms.presets import SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Gated, Stages
 from trainers.config.families import FamilyDefaults, defaults_for
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
-from trainers.grpo.arguments import loss_arguments
-from trainers.grpo.divisors import largest_divisor
-from trainers.rollouts.task_sampler import TaskFeed, knows_oracle_lengths
+from trainers.grpo.arguments import largest_divisor, loss_arguments
+from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
 
 logger = logging.getLogger(__name__)
 
@@ -119,11 +118,11 @@ class ResolvedRun:
             hooks.append(InvalidAction(settings.invalid_penalty))
         return [*hooks, *parse_hooks(settings.hooks)]
 
-    def make_feed(self) -> TaskFeed:
+    def make_training_tasks(self) -> TrainingTasks:
         """Make the source of training tasks."""
         env = self.make_env()
         try:
-            return TaskFeed(env.tasks, TRAIN, self.config.seed, self.config.fit_horizon)
+            return TrainingTasks(env.tasks, TRAIN, self.config.seed, self.config.fit_horizon)
         finally:
             env.close()
 
@@ -189,7 +188,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     try:
         expert = _decide_by_env(asked, settings, env)
         # A first stage that no task fits is noticed now, not after the warm start.
-        feed = TaskFeed(env.tasks, TRAIN, asked.seed, settings["fit_horizon"])
+        feed = TrainingTasks(env.tasks, TRAIN, asked.seed, settings["fit_horizon"])
         feed.draw(1, settings["rl"]["groups"], rounds[0])
     finally:
         env.close()

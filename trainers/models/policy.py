@@ -13,9 +13,8 @@ from agentgym.errors import AgentGymError, ConfigurationError
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.models.torch_setup import device, weights_dtype
-from trainers.rollouts.budget import Limits
 from trainers.rollouts.chat import History, TurnTokenizer
-from trainers.rollouts.runner import Opening, system_opening
+from trainers.rollouts.runner import InitialMessages, TokenBudget, initial_messages
 
 OPENING_TOKENS = 4096
 """Most tokens of an episode's opening."""
@@ -29,9 +28,9 @@ class LoadedPolicy:
     """A causal language model of transformers."""
     chat: TurnTokenizer
     """Its turn tokenizer."""
-    opening: Opening
+    opening: InitialMessages
     """First messages of an episode."""
-    limits: Limits
+    limits: TokenBudget
     """Token budgets."""
 
     def save(self, path: Path) -> None:
@@ -140,16 +139,16 @@ def _assemble(run: ResolvedRun, model: Any, tokenizer: Any, system: str | None) 
         tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
     )
     limits = _token_limits(run, model)
-    return LoadedPolicy(model.to(device()), chat, system_opening(system), limits)
+    return LoadedPolicy(model.to(device()), chat, initial_messages(system), limits)
 
 
-def _token_limits(run: ResolvedRun, model: Any) -> Limits:
+def _token_limits(run: ResolvedRun, model: Any) -> TokenBudget:
     """Return the token budgets of a run, within what the model can read."""
     settings = run.config.rl
     turn, episode = settings.turn_tokens, settings.episode_tokens
     most = int(getattr(model.config, "max_position_embeddings", 32768))
     context = min(most, OPENING_TOKENS + episode + turn)
-    return Limits(
+    return TokenBudget(
         turn_tokens=turn,
         episode_tokens=min(episode, context),
         context=context,

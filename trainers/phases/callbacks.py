@@ -11,6 +11,7 @@ from transformers import TrainerCallback
 from agentgym.tasks import Panel
 from trainers.algorithms.schedule import Schedule
 from trainers.config.resolve import VALID, ResolvedRun
+from trainers.grpo import RolloutEvent
 from trainers.output.curve import write_curve
 from trainers.output.display import Display
 from trainers.output.episode_log import EpisodeLog
@@ -18,9 +19,7 @@ from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.collector import RolloutEvent
-from trainers.rollouts.metrics import rollout_metrics
-from trainers.rollouts.trajectory import Trajectory
+from trainers.rollouts.trajectory import Trajectory, rollout_metrics
 
 __all__ = ["RunLogger", "StopConditions", "Validation"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import gymnasium
@@ -15,7 +14,8 @@ from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
 from trainers.config.resolve import ResolvedRun
 from trainers.models.policy import LoadedPolicy
-from trainers.rollouts.engines.base import GenerationEngine
+from trainers.rollouts.engines import engine_maker
+from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 from trainers.rollouts.runner import RolloutRunner
 
 __all__ = ["make_envs", "make_runner", "panel_tasks", "rollout_setup"]
@@ -55,7 +55,7 @@ def rollout_setup(
         "engine": _engine(run, policy, slots),  # First: where it is missing nothing is started.
         "envs": make_envs(run, slots, hooks),
         "chat": policy.chat,
-        "limits": policy.limits,
+        "budget": policy.limits,
         "opening": policy.opening,
         "family": run.family,
     }
@@ -96,17 +96,7 @@ def _engine(
     run: ResolvedRun, policy: LoadedPolicy, slots: int
 ) -> Callable[[Any], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
-    seed = run.config.seed
-    if run.config.engine == "hf":
-        from trainers.rollouts.engines.hf import HFEngine
-
-        return partial(HFEngine, pad_id=policy.chat.pad_id, seed=seed)
-    from trainers.rollouts.engines.vllm_colocate import VLLMColocateEngine
-
-    return partial(
-        VLLMColocateEngine,
-        dtype=str(policy.model.dtype).removeprefix("torch."),
-        max_model_len=policy.limits.context,
-        max_num_seqs=slots,
-        seed=seed,
+    settings = EngineSettings(
+        policy.chat.pad_id, policy.limits.context, slots, seed=run.config.seed
     )
+    return engine_maker(run.config.engine, settings)

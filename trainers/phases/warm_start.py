@@ -22,9 +22,8 @@ from trainers.phases.rollout_setup import make_runner, panel_tasks
 from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.demonstrations import Demonstration, encode, watch
 from trainers.rollouts.engines.base import Sampling
-from trainers.rollouts.engines.weights import policy_weights
-from trainers.rollouts.metrics import rollout_metrics
-from trainers.rollouts.trajectory import Row, to_rows
+from trainers.rollouts.engines.policy_weights import policy_weights
+from trainers.rollouts.trajectory import Row, rollout_metrics, to_rows
 
 if TYPE_CHECKING:
     from trainers.models.sft_pretrained import PretrainedSft

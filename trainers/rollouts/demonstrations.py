@@ -10,7 +10,7 @@ from agentgym import playing
 from agentgym.errors import EnvFailure
 from agentgym.policies.base import Policy
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.runner import Opening, system_opening
+from trainers.rollouts.runner import InitialMessages, initial_messages
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 __all__ = ["Demonstration", "demonstrate", "encode", "play", "watch"]
@@ -109,7 +109,7 @@ def demonstrate(
     chat: TurnTokenizer,
     *,
     policy: Policy | None = None,
-    opening: Opening | None = None,
+    opening: InitialMessages | None = None,
 ) -> Iterator[Trajectory]:
     """Let an expert play tasks.
 
@@ -125,13 +125,13 @@ def demonstrate(
     """
     expert = env.unwrapped.oracle() if policy is None else policy
     shown = (play(env, options, expert) for options in tasks)
-    return encode(shown, chat, opening or system_opening())
+    return encode(shown, chat, opening or initial_messages())
 
 
 def encode(
     shown: Iterable[Demonstration],
     chat: TurnTokenizer,
-    opening: Opening,
+    opening: InitialMessages,
     window: int | None = None,
 ) -> Iterator[Trajectory]:
     """Write episodes in a policy's tokens.

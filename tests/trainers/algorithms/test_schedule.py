@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainers.algorithms import Constant, Gated, Linear, Schedule, Stages, parse_horizon
+from trainers.algorithms.schedule import Constant, Gated, Linear, Schedule, Stages, parse_horizon
 
 SCALINGINTER = Stages((5, 8, 10), 100)
 
@@ -20,9 +20,7 @@ def test_stages_at_the_switches(step: int, horizon: int) -> None:
     assert SCALINGINTER(step) == horizon
 
 
-def test_stages_report_their_switches() -> None:
-    assert SCALINGINTER.switches(300) == [101, 201]
-    assert SCALINGINTER.switches(200) == [101]
+def test_stages_are_numbered() -> None:
     assert [SCALINGINTER.stage(step) for step in (100, 101, 999)] == [0, 1, 2]
 
 
@@ -34,10 +32,9 @@ def test_resume_at_any_step_continues_the_same_horizons(resume: int) -> None:
 
 
 @pytest.mark.parametrize("schedule", [Constant(7), SCALINGINTER, Linear(0.0, 1.0, 5)])
-def test_switches_are_the_steps_at_which_the_value_changes(schedule: Schedule) -> None:
+def test_a_stage_ends_where_the_value_changes(schedule: Schedule) -> None:
     total = 320
     changes = [s for s in range(2, total + 1) if schedule(s) != schedule(s - 1)]
-    assert schedule.switches(total) == changes
     assert [s for s in range(2, total + 1) if schedule.stage(s) != schedule.stage(s - 1)] == changes
 
 
@@ -46,7 +43,6 @@ def test_linear_reaches_its_ends() -> None:
     assert ramp(1) == 1.0
     assert ramp(6) == pytest.approx(0.6)
     assert ramp(11) == ramp(99) == 0.2
-    assert Linear(1.0, 1.0, 3).switches(9) == []
 
 
 @pytest.mark.parametrize("schedule", [Constant(7), SCALINGINTER, Linear(0, 1, 5), Gated((1, 2))])
@@ -60,9 +56,8 @@ def test_gate_opens_after_a_full_window_of_success() -> None:
     horizons = []
     for step, success in enumerate([1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0], start=1):
         horizons.append(gate(step))
-        gate.observe(step, success)
+        gate.report_success(step, success)
     assert horizons == [4, 4, 4, 8, 8, 8, 8, 16, 16, 16]
-    assert gate.switches(99) == [4, 8]
     assert gate(2) == 4
 
 
@@ -71,19 +66,19 @@ def test_gate_resumes_from_its_state(successes: list[float], data: st.DataObject
     cut = data.draw(st.integers(0, len(successes)))
     whole, first = Gated((4, 8, 16), 0.5, 4), Gated((4, 8, 16), 0.5, 4)
     for step, success in enumerate(successes, start=1):
-        whole.observe(step, success)
+        whole.report_success(step, success)
         if step <= cut:
-            first.observe(step, success)
+            first.report_success(step, success)
     second = Gated((4, 8, 16), 0.5, 4)
     second.load_state_dict(json.loads(json.dumps(first.state_dict())))
     for step in range(cut + 1, len(successes) + 1):
-        second.observe(step, successes[step - 1])
+        second.report_success(step, successes[step - 1])
     assert second.state_dict() == whole.state_dict()
 
 
 def test_gate_refuses_a_success_outside_its_range() -> None:
     with pytest.raises(ValueError, match=r"in \[0, 1\], got 3"):
-        Gated((1, 2)).observe(1, 3.0)
+        Gated((1, 2)).report_success(1, 3.0)
 
 
 def test_parse_horizon() -> None:

@@ -9,8 +9,7 @@ import pytest
 from agentgym.errors import ConfigurationError, TaskNotFound
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
-from trainers.algorithms import PRESETS
-from trainers.algorithms.presets import runnable
+from trainers.algorithms.presets import PRESETS, runnable
 from trainers.cli import parse_config
 from trainers.config.families import FAMILY_DEFAULTS
 from trainers.config.resolve import resolve

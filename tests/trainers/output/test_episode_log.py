@@ -11,18 +11,19 @@ import pytest
 
 from agentgym.episodes import read_episodes, replay, rescore
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.outcome import StopReason
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs
+from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.episode_log import EpisodeLog
 from trainers.phases.rollout_setup import make_envs
-from trainers.rollouts.engines.scripted import ScriptedEngine
-from trainers.rollouts.runner import Limits, RolloutRunner
-from trainers.rollouts.trajectory import LENGTH, Trajectory, without_terms
+from trainers.rollouts.runner import RolloutRunner, TokenBudget
+from trainers.rollouts.trajectory import Trajectory, without_terms
 
 ACTIONS = ["press red", "press blue", "jump", "press green", "press gold", "press red"]
-LIMITS = Limits(6, 200, 250)
+LIMITS = TokenBudget(6, 200, 250)
 
 
 def plan(**changes: Any) -> ResolvedRun:
@@ -30,7 +31,11 @@ def plan(**changes: Any) -> ResolvedRun:
 
 
 def played(
-    made: ResolvedRun, count: int = 6, limits: Limits = LIMITS, envs: Any = None, **options: Any
+    made: ResolvedRun,
+    count: int = 6,
+    limits: TokenBudget = LIMITS,
+    envs: Any = None,
+    **options: Any,
 ) -> list[Trajectory]:
     """Episodes as training plays them: with reward hooks, a horizon and a step."""
     chat = tiny_policy.chat()
@@ -122,18 +127,18 @@ def test_the_episodes_of_a_run_replay_exactly_and_are_rescored_without_a_model(f
 
 
 def test_an_episode_that_the_token_budget_cut_is_written_as_it_stands(tmp_path):
-    cut = played(plan(), 3, Limits(6, 30, 250), horizon=50)
-    assert {trajectory.stop_reason for trajectory in cut} == {LENGTH}
+    cut = played(plan(), 3, TokenBudget(6, 30, 250), horizon=50)
+    assert {trajectory.stop_reason for trajectory in cut} == {StopReason.LENGTH.value}
     records = logged(plan(), cut, tmp_path / "e.jsonl")
     assert [len(record.turns) for record in records] == [len(t.turns) for t in cut]
-    assert {record.stop_reason for record in records} == {LENGTH}
+    assert {record.stop_reason for record in records} == {StopReason.LENGTH.value}
     assert not any(turn.terminated or turn.truncated for r in records for turn in r.turns)
     assert all(replay(record).equal for record in records)
 
 
 def test_an_episode_that_no_prompt_fitted_is_written_without_turns(tmp_path):
-    (record,) = logged(plan(), played(plan(), 1, Limits(6, 200, 8)), tmp_path / "e.jsonl")
-    assert (record.stop_reason, record.turns) == (LENGTH, ())
+    (record,) = logged(plan(), played(plan(), 1, TokenBudget(6, 200, 8)), tmp_path / "e.jsonl")
+    assert (record.stop_reason, record.turns) == (StopReason.LENGTH.value, ())
     assert record.start.observation.startswith("press")
     assert replay(record).equal
 

@@ -194,7 +194,7 @@ def test_training_rewards_are_the_bonus_and_the_penalty(tmp_path):
 
 
 def test_the_feed_draws_training_tasks_that_fit(tmp_path):
-    feed = resolve(toy_runs.config(tmp_path)).make_feed()
+    feed = resolve(toy_runs.config(tmp_path)).make_training_tasks()
     assert all(task["task_id"].count("-") <= 1 for task in feed.draw(1, 8, 2))
-    loose = resolve(toy_runs.config(tmp_path, "--no-fit")).make_feed()
+    loose = resolve(toy_runs.config(tmp_path, "--no-fit")).make_training_tasks()
     assert any(task["task_id"].count("-") > 1 for task in loose.draw(1, 8, 2))

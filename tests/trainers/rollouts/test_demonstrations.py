@@ -6,10 +6,12 @@ from agentgym.errors import EnvFailure, NotSupported
 from agentgym.policies import CallablePolicy, OraclePolicy
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs
+from tests.trainers.row_checks import check_rows
+from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.phases.safe_env import GuardedEnv
-from trainers.rollouts import Limits, RolloutRunner, check_rows, system_opening, to_rows
 from trainers.rollouts.demonstrations import demonstrate, encode, play, watch
-from trainers.rollouts.engines.scripted import ScriptedEngine
+from trainers.rollouts.runner import RolloutRunner, TokenBudget, initial_messages
+from trainers.rollouts.trajectory import to_rows
 
 TASKS = tiny_policy.tasks(12)
 
@@ -25,7 +27,7 @@ def test_texts_are_observations_and_actions_in_turn():
 def test_an_episode_in_tokens_says_what_it_says_as_text():
     env, chat = ToyEnv(), tiny_policy.chat()
     shown = [play(env, options, OraclePolicy(env)) for options in TASKS]
-    trajectories = list(encode(shown, chat, system_opening()))
+    trajectories = list(encode(shown, chat, initial_messages()))
     rows = to_rows(trajectories)
     check_rows(trajectories, rows, chat.action_text)
     for episode, trajectory in zip(shown, trajectories, strict=True):
@@ -45,11 +47,11 @@ def test_a_window_hides_the_same_turns_as_in_a_rollout(window):
         tiny_policy.envs(1),
         chat,
         ScriptedEngine(chat, iter(answers)),
-        Limits(6, 200, 250, window=window),
+        TokenBudget(6, 200, 250, window=window),
     ).run(TASKS[:1], horizon=4)[0]
     env = ToyEnv()
     shown = play(env, {**TASKS[0], "horizon": 4}, saying(answers))
-    (encoded,) = encode([shown], chat, system_opening(), window)
+    (encoded,) = encode([shown], chat, initial_messages(), window)
     assert [(t.context, t.ids, t.fresh) for t in encoded.turns] == [
         (t.context, t.ids, t.fresh) for t in played.turns
     ]
