@@ -43,7 +43,7 @@ def sentence(capsys: pytest.CaptureFixture[str]) -> str:
         ({"env_args": "colour=red"}, "expected arguments of ToyEnv among"),
         ({"preset": "nope"}, "expected a preset of"),
         ({"preset": "mt-ppo"}, "needs critic"),
-        ({"horizon": "5,x"}, "expected turn budgets such as '8' or '5,8,10', got '5,x'"),
+        ({"horizon": "5,x"}, "expected turn budgets such as '8', '5,8,10' or '5-15', got '5,x'"),
         ({"model": "/no/such/model"}, "expected --model to be 'tiny', a folder or a hub id"),
         ({"model": "nobody/nothing"}, "expected --model to be 'tiny', a folder or a hub id"),
         ({"seed": -1}, "expected --seed to be at least 0, got -1"),
@@ -101,7 +101,7 @@ def test_arguments_that_cannot_be_read_exit_with_2(tmp_path, capsys, flags):
 )
 @pytest.mark.parametrize("after", [[], ["--seed=1"]])
 def test_fit_is_a_switch_with_a_third_state(flags, fit, after):
-    assert parse_config(["--env=webshop", *flags, *after]).fit is fit
+    assert parse_config(["--env=webshop", *flags, *after]).fit_horizon is fit
 
 
 # -- the output folder -----------------------------------------------------------------------------
