@@ -75,37 +75,6 @@ class Stages:
         return min((step - 1) // self.every, len(self.rounds) - 1)
 
 
-@dataclass(frozen=True)
-class Linear:
-    """A straight line from ``start`` at step 1 to ``end`` at step ``steps``, then constant."""
-
-    start: float
-    """Value at step 1."""
-    end: float
-    """Value from step ``steps`` on."""
-    steps: int
-    """Step at which ``end`` is reached."""
-
-    def __post_init__(self) -> None:
-        """Check the fields.
-
-        Raises:
-            ConfigurationError: The ramp is shorter than two steps.
-        """
-        if self.steps < 2:
-            raise ConfigurationError(f"expected steps >= 2, got {self.steps}; or use Constant")
-
-    def __call__(self, step: int) -> float:
-        """Value at the step."""
-        fraction = self.stage(step) / (self.steps - 1)
-        return (1.0 - fraction) * self.start + fraction * self.end
-
-    def stage(self, step: int) -> int:
-        """Steps taken along the ramp, at most ``steps - 1``."""
-        check_step(step)
-        return min(step, self.steps) - 1
-
-
 @dataclass
 class Gated:
     """Moves to the next round when mean success over a full window reaches a threshold.
@@ -182,27 +151,32 @@ class Gated:
         self._recent = deque(float(success) for success in state["recent"])
 
 
-def parse_horizon(text: str, every: int = 100) -> Constant | Stages:
-    """Read a horizon from a command line: ``"8"`` is constant, ``"5,8,10"`` are stages.
+def parse_rounds(text: str) -> tuple[int, ...]:
+    """Read a horizon: ``9`` is constant, ``5,8,10`` are stages, ``5-15`` grows by one at a time.
 
     Args:
-        text: Turn budgets separated by commas, each a positive integer.
-        every: Steps in each stage; unused for a single budget.
+        text: The horizon.
 
     Returns:
-        The schedule.
+        Turns of each stage.
 
     Raises:
-        ConfigurationError: The text is not a list of positive integers, or ``every`` is below 1.
+        ConfigurationError: It is none of these, or shrinks.
     """
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
+    parts = [part.strip() for part in text.split("-" if "-" in text else ",")]
+    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts) or (
+        "-" in text and len(parts) != 2
+    ):
         raise ConfigurationError(
-            f"expected turn budgets such as '8' or '5,8,10', got {text!r}; "
-            "give positive integers separated by commas"
+            f"expected turn budgets such as '8', '5,8,10' or '5-15', got {text!r}; give positive "
+            "integers separated by commas, or the first and the last"
         )
-    rounds = tuple(int(part) for part in parts)
-    return Constant(rounds[0]) if len(rounds) == 1 else Stages(rounds, every)
+    rounds = tuple(map(int, parts))
+    if list(rounds) != sorted(rounds):
+        raise ConfigurationError(
+            f"expected --horizon to grow from stage to stage, such as 5,8,10; got {text!r}"
+        )
+    return tuple(range(rounds[0], rounds[1] + 1)) if "-" in text else rounds
 
 
 def check_step(step: int) -> None:

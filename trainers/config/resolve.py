@@ -26,7 +26,7 @@ from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.tasks import Panel
 from agentgym.vector.backends import preferred_backend
 from trainers.algorithms.presets import SERVES, Preset, get_preset
-from trainers.algorithms.schedule import Gated, Stages
+from trainers.algorithms.schedule import Gated, Stages, parse_rounds
 from trainers.config.families import FamilyDefaults, defaults_for
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.grpo.arguments import largest_divisor, loss_arguments
@@ -348,34 +348,6 @@ def _divide(rl: dict[str, Any], preset: Preset) -> None:
 
 
 # -- horizon ---------------------------------------------------------------------------------------
-
-
-def parse_rounds(text: str) -> tuple[int, ...]:
-    """Read a horizon: ``9`` is constant, ``5,8,10`` are stages, ``5-15`` grows by one at a time.
-
-    Args:
-        text: The horizon.
-
-    Returns:
-        Turns of each stage.
-
-    Raises:
-        ConfigurationError: It is none of these, or shrinks.
-    """
-    parts = [part.strip() for part in text.split("-" if "-" in text else ",")]
-    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts) or (
-        "-" in text and len(parts) != 2
-    ):
-        raise ConfigurationError(
-            f"expected turn budgets such as '8', '5,8,10' or '5-15', got {text!r}; give positive "
-            "integers separated by commas, or the first and the last"
-        )
-    rounds = tuple(map(int, parts))
-    if list(rounds) != sorted(rounds):
-        raise ConfigurationError(
-            f"expected --horizon to grow from stage to stage, such as 5,8,10; got {text!r}"
-        )
-    return tuple(range(rounds[0], rounds[1] + 1)) if "-" in text else rounds
 
 
 def _cut(rounds: tuple[int, ...], max_turns: Any) -> tuple[int, ...]:

@@ -11,8 +11,10 @@ import pytest
 from annotated_types import Ge, Gt, Le, Lt
 
 from agentgym.errors import ConfigurationError
+from agentgym.vector.backends import BACKENDS
 from trainers.cli import parse_config
 from trainers.config.schema import TrainConfig, checked, from_mapping, to_dict
+from trainers.rollouts.engines import ENGINES
 
 DEFAULT = TrainConfig(env="webshop")
 
@@ -145,3 +147,10 @@ def test_a_configuration_is_plain_types():
     assert (plain["env_args"], plain["out"]) == (["a=1"], "x/y")
     assert plain["rl"]["group_size"] == config.rl.group_size
     assert from_mapping(plain) == config
+
+
+def test_the_choices_are_those_that_there_are():
+    hints = dict(settings())
+    assert set(typing.get_args(hints["--engine"])) == set(ENGINES)
+    choices = next(part for part in typing.get_args(hints["--rollout.backend"]) if part)
+    assert typing.get_args(choices) == BACKENDS
