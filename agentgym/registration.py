@@ -32,6 +32,16 @@ class EnvFamily:
     """Import names of the optional packages that the family needs beyond the core."""
     extra: str = ""
     """Extra of the distribution that installs them."""
+    backend: str = "sync"
+    """Back end of a vector environment that suits the family where none is asked for."""
+    heavy: Mapping[str, Any] = field(default_factory=dict)
+    """Keyword arguments that each make the engine heavy, or let it crash: worker processes suit
+    environments that are made with one of them better."""
+
+    def backend_for(self, kwargs: Mapping[str, Any]) -> str:
+        """Return the back end that suits environments made with these keyword arguments."""
+        heavy = any(kwargs.get(name) == value for name, value in self.heavy.items())
+        return "process" if heavy else self.backend
 
 
 FAMILIES: tuple[EnvFamily, ...] = (
@@ -40,12 +50,14 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/ALFWorld-v0",
         entry_point="agentgym.envs.alfworld.env:ALFWorldEnv",
         summary="Do a household task in a room: find, clean, heat, cool, place, look at.",
+        heavy={"engine": "alfworld"},
     ),
     EnvFamily(
         name="textworld",
         id="agentgym/TextWorld-v0",
         entry_point="agentgym.envs.textworld.env:TextWorldEnv",
         summary="Reach the objective of a text adventure: explore, unlock, take, cook.",
+        heavy={"engine": "inform7"},
     ),
     EnvFamily(
         name="webshop",

@@ -135,10 +135,12 @@ def measure_queries(options: dict[str, Any]) -> dict[str, float]:
 
     opened = clock(lambda: gymnasium.make(ENV_ID, **options["env"]))
     env: Any = gymnasium.make(ENV_ID, **options["env"])
-    shop, tasks = env.unwrapped.world, env.unwrapped.tasks
+    shop, tasks = env.unwrapped.shop, env.unwrapped.tasks
     queries = [tasks.task("train", i).goal for i in range(min(200, tasks.len("train")))]
-    shop.index.search(queries[0], 50)
-    seconds = clock(lambda: [shop.index.search(query, 50) for query in queries], time.thread_time)
+    shop.search_engine.search(queries[0], 50)
+    seconds = clock(
+        lambda: [shop.search_engine.search(query, 50) for query in queries], time.thread_time
+    )
     return {
         "open_seconds": opened,
         "cold_query_milliseconds": 1000 * seconds / len(queries),

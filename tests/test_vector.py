@@ -22,8 +22,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
 from agentgym.registration import FAMILIES
 from agentgym.vector import TextVectorEnv
-from agentgym.vector.backends import THREAD_NAME
-from agentgym.vector.infos import batch
+from agentgym.vector.backends import THREAD_NAME, preferred_backend
+from agentgym.vector.formats import batch
 from tests.faulty import FaultyEnv
 from tests.toy import COLOURS, TOY_ID, ToyEnv
 
@@ -557,6 +557,26 @@ def test_make_vec_arrives_here(env_id: str) -> None:
     short = TextVectorEnv.make(FAMILIES[0].name, 1)
     assert short.reset_slots([0], [0])[0][0]
     short.close()
+
+
+@pytest.mark.parametrize("family", [family.name for family in FAMILIES])
+def test_the_families_own_engines_run_in_this_process(family: str) -> None:
+    envs = TextVectorEnv.make(family, 1)
+    assert envs.backend == "sync"
+    envs.close()
+
+
+def test_heavy_engines_run_in_worker_processes() -> None:
+    pytest.importorskip("textworld", reason="the real engine needs the package textworld")
+    envs = gymnasium.make_vec("agentgym/TextWorld-v0", num_envs=1, engine="inform7")
+    assert isinstance(envs, TextVectorEnv) and envs.backend == "process"
+    envs.close()
+    asked = TextVectorEnv.make("textworld", 1, {"engine": "inform7"}, backend="thread")
+    assert asked.backend == "thread"
+    asked.close()
+    assert preferred_backend("agentgym/ALFWorld-v0", {"engine": "alfworld"}) == "process"
+    assert TextVectorEnv.make(TOY_ID, 1, backend="inprocess").backend == "sync", "its former name"
+    assert preferred_backend(TOY_ID, {"engine": "inform7"}) == "sync"
 
 
 def test_render(backend: str) -> None:

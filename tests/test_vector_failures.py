@@ -19,7 +19,7 @@ import pytest
 
 from agentgym.errors import EnvFailure
 from agentgym.vector import TextVectorEnv
-from agentgym.vector.infos import batch
+from agentgym.vector.formats import batch
 from tests.faulty import RAISED, RESET_GARBAGE, STEP_GARBAGE, GarbageEnv, SlowEnv
 from tests.toy import ToyEnv
 

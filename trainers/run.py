@@ -88,7 +88,7 @@ class _Run:
 
     def execute(self) -> dict[str, Any]:
         """Run all phases that are not done yet and write the summary."""
-        from trainers.models.policy import one_thread, seed_everything
+        from trainers.models.torch_setup import one_thread, seed_everything
 
         _quiet_libraries()
         one_thread()

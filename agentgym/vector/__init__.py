@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from agentgym.vector.env import TextVectorEnv
-from agentgym.vector.slot_api import SlotSnapshot
+from agentgym.vector.episode import SlotSnapshot
 
 __all__ = ["SlotSnapshot", "TextVectorEnv"]

@@ -1,21 +1,34 @@
-"""Where the environments of a vector environment run: the back ends of this process."""
+"""Where the environments of a vector environment run: the back ends, and the choice among them."""
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
+import gymnasium
 
-from agentgym.vector.env_slots import Description, EnvFactory, Failure, Seat, Slots
-from agentgym.vector.limits import CLOSE_SECONDS, Limits, overdue
+from agentgym.errors import ConfigurationError
+from agentgym.registration import FAMILIES
+from agentgym.vector.env_slots import Description, EnvFactory, Slots, SlotState
 from agentgym.vector.members import words
+from agentgym.vector.process import Processes
+from agentgym.vector.requests import (
+    CLOSE_SECONDS,
+    ArgT,
+    Failure,
+    Request,
+    ResultT,
+    TimeLimits,
+)
 
+BACKENDS = ("sync", "thread", "process")
+THREADS = 32
 THREAD_NAME = "agentgym-slots"
 """Name of the threads of the thread back end."""
 
@@ -30,12 +43,8 @@ class Backend(Protocol):
     restarts: int
     """How many workers have been replaced."""
 
-    def run(self, kind: str, slots: Sequence[int], args: Sequence[Any]) -> list[Any]:
-        """Do ``kind`` (``step``, ``reset`` or ``call``) in some slots.
-
-        Returns:
-            For each slot the result, a ``Failure`` or a ``Mistake``.
-        """
+    def run(self, request: Request[ArgT, ResultT]) -> list[ResultT]:
+        """Do what is asked; return for each slot of the request what became of it."""
         ...
 
     def close(self) -> None:
@@ -43,12 +52,51 @@ class Backend(Protocol):
         ...
 
 
-class InProcess:
-    """One environment after the other, in the calling thread: for engines that cost CPU only.
+def make_backend(
+    env_fns: Sequence[EnvFactory], backend: str, workers: int | None, limits: TimeLimits
+) -> Backend:
+    """Make the back end of that name.
 
-    Args:
-        factories: One for each slot.
+    Raises:
+        ConfigurationError: There is no such back end, or ``workers`` is not positive.
     """
+    if backend not in BACKENDS:
+        raise ConfigurationError(
+            f"expected backend to be one of {', '.join(BACKENDS)}; got {backend!r}"
+        )
+    if workers is not None and workers < 1:
+        raise ConfigurationError(f"expected workers of at least 1, got {workers}")
+    if backend == "sync":
+        return Sync(env_fns)
+    default = THREADS if backend == "thread" else _cpus()
+    count = min(workers or default, len(env_fns))
+    if backend == "thread":
+        return Threads(env_fns, count, limits)
+    return Processes(env_fns, count, limits)
+
+
+def preferred_backend(env_id: str, kwargs: Mapping[str, Any]) -> str:
+    """Return the back end that suits a registered environment made with these arguments.
+
+    What is no family of the suite runs in the calling thread.
+    """
+    entry = next((entry for entry in FAMILIES if entry.id == env_id), None)
+    if entry is None:
+        return "sync"
+    defaults = gymnasium.spec(env_id).kwargs
+    backend = entry.backend_for({**defaults, **kwargs})
+    return backend if backend != "process" or os.name == "posix" else "thread"
+
+
+def _cpus() -> int:
+    """Return the number of CPUs that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Sync:
+    """One environment after the other, in the calling thread: for engines that cost CPU only."""
 
     def __init__(self, factories: Sequence[EnvFactory]) -> None:
         self._slots = Slots(dict(enumerate(factories)))
@@ -64,18 +112,15 @@ class InProcess:
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """One operation on one slot, on its way through a thread."""
+    """A request for one slot, on its way through a thread."""
 
-    position: int
-    kind: str
-    slot: int
-    arg: Any
+    request: Request[Any, Any]
     done: queue.SimpleQueue[_Job]
     started: float = float("inf")
     result: Any = None
     thread: threading.Thread | None = None
-    orphan: Seat | None = None
-    """Set when the operation was given up: what its thread has to close when it comes back."""
+    abandoned: SlotState | None = None
+    """Set when the job was given up: what its thread has to close when it comes back."""
 
 
 class Threads:
@@ -83,14 +128,9 @@ class Threads:
 
     A thread cannot be killed. When an environment passes its time limit, its episode ends, the
     thread is left to itself and replaced, and the next reset of the slot makes a new environment.
-
-    Args:
-        factories: One for each slot.
-        workers: Number of threads.
-        limits: Time limits.
     """
 
-    def __init__(self, factories: Sequence[EnvFactory], workers: int, limits: Limits) -> None:
+    def __init__(self, factories: Sequence[EnvFactory], workers: int, limits: TimeLimits) -> None:
         self._slots = Slots(dict(enumerate(factories)))
         self._limits = limits
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -103,20 +143,17 @@ class Threads:
         for _ in range(workers):
             self._start()
 
-    def run(self, kind: str, slots: Sequence[int], args: Sequence[Any]) -> list[Any]:
-        """Hand the operations to the threads and wait for them, each within its time limit."""
+    def run(self, request: Request[ArgT, ResultT]) -> list[ResultT]:
+        """Hand each slot to a thread and wait for all of them, each within its time limit."""
         done: queue.SimpleQueue[_Job] = queue.SimpleQueue()
-        jobs = [
-            _Job(position, kind, slot, arg, done)
-            for position, (slot, arg) in enumerate(zip(slots, args, strict=True))
-        ]
+        jobs = [_Job(single, done) for single in request.singles()]
         for job in jobs:
             self._jobs.put(job)
         waiting = set(jobs)
         try:
-            self._collect(waiting, done, self._limits.of(kind))
+            self._collect(waiting, done, self._limits.of(request.operation))
         except BaseException:
-            # Interrupted: what still runs must not meet the next operation on its slot.
+            # Interrupted: what still runs must not meet the next request for its slot.
             for job in waiting:
                 self._abandon(job, "interrupted")
             raise
@@ -148,13 +185,14 @@ class Threads:
             except queue.Empty:
                 for job in [j for j in waiting if time.monotonic() - j.started > limit]:
                     waiting.discard(job)
-                    self._abandon(job, overdue(job.kind, limit))
+                    self._abandon(job, self._limits.overdue(job.request.operation))
 
     def _abandon(self, job: _Job, reason: str) -> None:
-        """Give up an operation; its thread, if it has one, is replaced."""
-        job.orphan = self._slots.discard(job.slot)
+        """Give up a job; its thread, if it has one, is replaced."""
+        slot = job.request.slots[0]
+        job.abandoned = self._slots.discard(slot)
         job.result = Failure(reason)
-        self.lost.add(job.slot)
+        self.lost.add(slot)
         if job.thread is not None:
             self.restarts += 1
             self._threads.remove(job.thread)
@@ -175,21 +213,17 @@ def _work(slots: Slots, jobs: queue.SimpleQueue[_Job | None]) -> None:
         job.thread = threading.current_thread()
         job.started = time.monotonic()
         try:
-            if job.orphan is not None:
-                job.orphan.close()
+            if job.abandoned is not None:
+                job.abandoned.close()
                 continue  # Given up before it began.
-            result = slots.run(job.kind, [job.slot], [job.arg])[0]
+            (result,) = slots.run(job.request)
         except BaseException as error:  # This thread is no one else's: nothing may end it.
             result = Failure(words(error))
-        if job.orphan is not None:
-            job.orphan.close()
+        if job.abandoned is not None:
+            job.abandoned.close()
             return
         job.result = result
         job.done.put(job)
+        # The queue may be empty for long, and the job holds what the environment returned.
         del job
     jobs.put(None)
-
-
-def derive_seed(*parts: int) -> int:
-    """Mix non-negative integers into one seed, the same on every machine."""
-    return int(np.random.SeedSequence(parts).generate_state(1)[0])

@@ -1,4 +1,4 @@
-"""The vector environment: its constructors and its Gymnasium face."""
+"""The vector environment: episodes in chosen slots, and Gymnasium's interface to all of them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,27 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from agentgym.errors import ConfigurationError
-from agentgym.options import check_seed
+from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.options import check_seed, integer
+from agentgym.outcome import Snapshot
 from agentgym.registration import family
-from agentgym.vector import infos as _infos
-from agentgym.vector.choice import make_backend
+from agentgym.vector.backends import make_backend, preferred_backend
 from agentgym.vector.env_slots import EnvFactory, Spec
-from agentgym.vector.limits import Limits
-from agentgym.vector.slot_api import RolloutFace
+from agentgym.vector.episode import SlotEpisode, SlotSnapshot, derive_seed
+from agentgym.vector.formats import batch, masked_slots, read_autoreset_mode
+from agentgym.vector.members import Reset, Step
+from agentgym.vector.requests import (
+    Call,
+    Called,
+    Calls,
+    Failure,
+    Mistake,
+    ResetArgs,
+    Resets,
+    SetAttribute,
+    Steps,
+    TimeLimits,
+)
 
 OPTIONS = ("backend", "workers", "step_timeout", "reset_timeout", "autoreset_mode")
 """Keyword arguments of :class:`TextVectorEnv`, told apart from those of its environments."""
@@ -34,13 +47,13 @@ Arrays = tuple[
 ]
 
 
-class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]]):
+class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]]):
     """Text environments in numbered slots, on one of three back ends.
 
-    It has two faces on the same environments. The rollout face works on chosen slots and returns
+    The same environments are reached in two ways. The slot methods work on chosen slots and return
     a list with one info dict for each (:meth:`reset_slots`, :meth:`step_slots`,
-    :meth:`reset_groups`); the Gymnasium face (:meth:`reset`, :meth:`step`) works on all of them and
-    returns arrays. The same seeds and actions give the same results on every back end with any
+    :meth:`reset_groups`); Gymnasium's methods (:meth:`reset`, :meth:`step`) work on all of them and
+    return arrays. The same seeds and actions give the same results on every back end with any
     number of workers.
 
     A failure costs one episode and never stops the run: when an environment raises anything,
@@ -54,18 +67,19 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
 
     Args:
         env_fns: One factory for each slot.
-        backend: ``"inprocess"``, ``"thread"`` for environments that wait, or ``"process"`` for
-            those that are heavy on the CPU or may crash.
+        backend: ``"sync"``, one environment after the other in the calling thread (so does None;
+            ``"inprocess"`` is its former name), ``"thread"`` for environments that wait, or
+            ``"process"`` for those that are heavy on the CPU or may crash.
         workers: Number of threads or processes; default: 32 threads or one process per CPU, and
             never more than there are slots.
-        step_timeout: Seconds that one step of one environment may take. In process it has no
+        step_timeout: Seconds that one step of one environment may take. With ``sync`` it has no
             effect; a thread is abandoned; a process is killed and replaced, and the other
             environments of that process are brought back to where they were: by a snapshot and
             their last actions, or, where the family or a wrapper allows no snapshots, by their
             reset and all actions since.
         reset_timeout: Seconds for a reset or a call; default: ten times ``step_timeout``.
         autoreset_mode: What :meth:`step` does with episodes that ended. ``DISABLED`` leaves them to
-            ``reset(options={"reset_mask": ...})``. The rollout face never resets by itself.
+            ``reset(options={"reset_mask": ...})``. The slot methods never reset by themselves.
 
     Raises:
         ConfigurationError: An argument is out of range, or the environments have different spaces.
@@ -75,7 +89,7 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
         self,
         env_fns: Sequence[EnvFactory],
         *,
-        backend: str = "inprocess",
+        backend: str | None = None,
         workers: int | None = None,
         step_timeout: float | None = None,
         reset_timeout: float | None = None,
@@ -85,10 +99,13 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
             raise ConfigurationError("expected at least one environment, got none")
         if reset_timeout is None and step_timeout is not None:
             reset_timeout = 10 * step_timeout
-        self.autoreset_mode = _autoreset(autoreset_mode)
-        self.backend = backend
-        limits = Limits(step_timeout, reset_timeout)
-        super().__init__(make_backend(env_fns, backend, workers, limits), len(env_fns))
+        self.autoreset_mode = read_autoreset_mode(autoreset_mode)
+        self.backend = "sync" if backend in (None, "inprocess") else str(backend)
+        self.num_envs = len(env_fns)
+        limits = TimeLimits(step_timeout, reset_timeout)
+        self._backend = make_backend(env_fns, self.backend, workers, limits)
+        self._open = True
+        self._episodes = [SlotEpisode() for _ in env_fns]
         description = self._backend.description
         self.single_observation_space = description.observation_space
         self.single_action_space = description.action_space
@@ -111,9 +128,7 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
             env_kwargs: Keyword arguments of the environment.
             **kwargs: Keyword arguments of this class (``backend``, ``workers``, ``step_timeout``,
                 ``reset_timeout``, ``autoreset_mode``); all others are the environment's, too.
-
-        Returns:
-            The vector environment.
+                Without ``backend`` a registered family has the one that suits these arguments.
 
         Raises:
             ConfigurationError: ``num_envs`` is not positive, or a factory is given arguments.
@@ -124,6 +139,8 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
             raise ConfigurationError(f"expected num_envs of at least 1, got {num_envs}")
         if isinstance(env, str):
             env_id = env if "/" in env or ":" in env else family(env).id
+            if options.get("backend") is None:
+                options["backend"] = preferred_backend(env_id, kwargs)
             return cls([Spec(gymnasium.spec(env_id), kwargs)] * num_envs, **options)
         if kwargs:
             raise ConfigurationError(
@@ -132,7 +149,204 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
             )
         return cls([env] * num_envs, **options)
 
-    # -- the Gymnasium face ---------------------------------------------------------------------
+    # -- episodes in chosen slots ----------------------------------------------------------------
+
+    @property
+    def restarts(self) -> int:
+        """How many workers (threads, processes) have been replaced so far."""
+        return self._backend.restarts
+
+    @property
+    def active(self) -> tuple[bool, ...]:
+        """For each slot whether its episode is running."""
+        return tuple([episode.active for episode in self._episodes])
+
+    def reset_slots(
+        self,
+        slots: Sequence[int],
+        seeds: Sequence[int | None] | None = None,
+        options: Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> list[Reset]:
+        """Start an episode in some slots.
+
+        Args:
+            slots: Slot numbers, each at most once.
+            seeds: For each slot a seed, or None to go on with its random stream.
+            options: For each slot its reset options, or None.
+
+        Returns:
+            For each slot the observation and the info dict.
+
+        Raises:
+            ConfigurationError: An argument does not fit, or a reset option is not known.
+            TaskNotFound: A task that was asked for does not exist.
+        """
+        seeds = [None] * len(slots) if seeds is None else seeds
+        options = [None] * len(slots) if options is None else options
+        self._check(slots, seeds=seeds, options=options)
+        seeds = [check_seed(seed) for seed in seeds]
+        for option in options:
+            if option is not None and not isinstance(option, Mapping):
+                raise ConfigurationError(f"expected reset options as a dict, got {option!r:.80}")
+        lost, episodes = self._backend.lost, [self._episodes[slot] for slot in slots]
+        args = [
+            ResetArgs(episode.next_seed(seed, slot in lost), option)
+            for slot, episode, seed, option in zip(slots, episodes, seeds, options, strict=True)
+        ]
+        lost.difference_update(slots)
+        for episode in episodes:
+            episode.active = False
+        results = self._backend.run(Resets(slots, args))
+        for result in results:  # All of them, before any episode is taken for begun.
+            if isinstance(result, Mistake):
+                raise result.error
+        return [
+            episode.begin(result, option)
+            for episode, result, option in zip(episodes, results, options, strict=True)
+            if not isinstance(result, Mistake)
+        ]
+
+    def step_slots(self, slots: Sequence[int], actions: Sequence[str]) -> list[Step]:
+        """Take one turn in some slots whose episodes run.
+
+        Args:
+            slots: Slot numbers, each at most once.
+            actions: For each slot the policy's text.
+
+        Returns:
+            For each slot observation, reward, terminated, truncated and the info dict.
+
+        Raises:
+            ConfigurationError: An episode is not running, an action is not text, or the lengths
+                differ.
+        """
+        self._check(slots, actions=actions)
+        episodes = self._episodes
+        for slot, action in zip(slots, actions, strict=True):
+            if not episodes[slot].active:
+                raise ConfigurationError(
+                    f"expected slots with a running episode, but that of slot {slot} has ended or "
+                    "never began; step the others only, or reset it first"
+                )
+            if not isinstance(action, str):
+                raise ConfigurationError(
+                    f"expected actions of type str, got {type(action).__name__} for slot {slot}"
+                )
+        results = self._backend.run(Steps(slots, actions))
+        steps: list[Step] = []
+        for slot, result in zip(slots, results, strict=True):
+            episode = episodes[slot]
+            step = episode.fail(result) if isinstance(result, Failure) else result
+            steps.append(step)
+            episode.observation, episode.info = step[0], step[4]
+            if step[2] or step[3]:
+                episode.active = False
+        return steps
+
+    def reset_groups(
+        self,
+        tasks: Sequence[Mapping[str, Any]],
+        group_size: int,
+        seed: int | None = None,
+    ) -> list[Reset]:
+        """Start groups of episodes that share one task and one seed.
+
+        Group ``g`` takes the slots ``g * group_size`` to ``(g + 1) * group_size - 1``.
+
+        Args:
+            tasks: For each group its reset options; ``{}`` draws one task for the whole group.
+            group_size: Members of each group.
+            seed: Root of the groups' seeds; None draws one from ``np_random``.
+
+        Returns:
+            Observation and info of each slot in use, in the order of the slots.
+
+        Raises:
+            ConfigurationError: There are not enough slots, or an argument is of the wrong type.
+            TaskNotFound: A task that was asked for does not exist.
+        """
+        group_size, seed = integer(group_size, "group_size", 1), check_seed(seed)
+        needed = len(tasks) * group_size
+        if not 1 <= needed <= self.num_envs:
+            raise ConfigurationError(
+                f"expected groups that fill 1 to {self.num_envs} slots, got {len(tasks)} groups of "
+                f"{group_size}; make the vector environment with num_envs={max(needed, 1)}"
+            )
+        if seed is None:
+            seed = int(self.np_random.integers(2**31))
+        seeds = [derive_seed(seed, group) for group in range(len(tasks)) for _ in range(group_size)]
+        options = [task for task in tasks for _ in range(group_size)]
+        return self.reset_slots(range(needed), seeds, options)
+
+    def snapshot_slots(self, slots: Sequence[int]) -> list[SlotSnapshot]:
+        """Fork the episodes of some slots.
+
+        Args:
+            slots: Slot numbers.
+
+        Returns:
+            Snapshots, which any slot can restore.
+
+        Raises:
+            NotSupported: The family's engine has no snapshots.
+        """
+        states = self.call_slots(slots, "snapshot")
+        return [self._episodes[s].snapshot(state) for s, state in zip(slots, states, strict=True)]
+
+    def restore_slots(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> list[Reset]:
+        """Continue forked episodes in some slots.
+
+        Args:
+            slots: Slot numbers.
+            snapshots: For each slot what to continue from.
+
+        Returns:
+            For each slot the last observation and info of the fork.
+
+        Raises:
+            ConfigurationError: A snapshot is none, or of an environment that was made with other
+                arguments; nothing is restored then.
+            NotSupported: The family's engine has no snapshots.
+            EnvFailure: An environment failed. Its slot is as it was; those that did not fail have
+                been restored.
+        """
+        self._check(slots, snapshots=snapshots)
+        self._check_snapshots(slots, snapshots)
+        tasks = {
+            slot: {"task_id": snapshot.info["task_id"]}
+            for slot, snapshot in zip(slots, snapshots, strict=True)
+            if self._episodes[slot].broken
+        }
+        if tasks:  # A failed environment is made anew by a reset, which needs a task that exists.
+            self.reset_slots(list(tasks), options=list(tasks.values()))
+        calls = [Call("restore", (snapshot.state,)) for snapshot in snapshots]
+        results = self._backend.run(Calls(slots, calls))
+        for slot, snapshot, result in zip(slots, snapshots, results, strict=True):
+            if isinstance(result, Called):
+                self._episodes[slot].restore(snapshot)
+        _values(slots, results)
+        return [(snapshot.observation, dict(snapshot.info)) for snapshot in snapshots]
+
+    def call_slots(self, slots: Sequence[int], name: str, *args: Any, **kwargs: Any) -> list[Any]:
+        """Call a method of some environments, or read an attribute.
+
+        Args:
+            slots: Slot numbers.
+            name: Name of the method or attribute, found through wrappers.
+            *args: Arguments of the method.
+            **kwargs: Keyword arguments of the method.
+
+        Returns:
+            For each slot what it returned.
+
+        Raises:
+            EnvFailure: An environment hung or died in the call.
+            Exception: What the method raised.
+        """
+        self._check(slots)
+        return self._call(slots, [Call(name, args, kwargs)] * len(slots))
+
+    # -- Gymnasium's methods ----------------------------------------------------------------------
 
     @cached_property
     def observation_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]
@@ -175,12 +389,12 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
         if not isinstance(options, Mapping | None):
             raise ConfigurationError(f"expected reset options as a dict, got {options!r:.80}")
         rest = dict(options or {})
-        slots = _masked(rest.pop("reset_mask", None), self.num_envs)
+        slots = masked_slots(rest.pop("reset_mask", None), self.num_envs)
         infos: list[Mapping[str, Any] | None] = [None] * self.num_envs
         results = self.reset_slots(slots, [seeds[slot] for slot in slots], [rest] * len(slots))
         for slot, (_, info) in zip(slots, results, strict=True):
             infos[slot] = info
-        return tuple(self._observations), _infos.batch(infos)
+        return self._observations, batch(infos)
 
     def step(self, actions: Sequence[str]) -> Arrays:
         """Take one turn in every slot; ended episodes are treated as ``autoreset_mode`` says.
@@ -196,13 +410,13 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
             ConfigurationError: An action is missing or no text, or autoreset is disabled and an
                 episode has ended.
         """
-        if None in self._last:
+        if None in [episode.info for episode in self._episodes]:
             raise ResetNeeded("expected running episodes: call reset() before step()")
         if len(actions) != self.num_envs:
             raise ConfigurationError(f"expected {self.num_envs} actions, got {len(actions)}")
         ended: list[int] = []
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
-            ended = [slot for slot, active in enumerate(self._active) if not active]
+            ended = self._ended
         running = sorted(set(range(self.num_envs)).difference(ended))
         rewards = np.zeros(self.num_envs, dtype=np.float64)
         terminated = np.zeros(self.num_envs, dtype=np.bool_)
@@ -213,14 +427,14 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
             _, rewards[slot], terminated[slot], truncated[slot], infos[slot] = result
         finals: dict[int, dict[str, Any]] = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            ended = [slot for slot, active in enumerate(self._active) if not active]
+            ended = self._ended
             finals = {
-                slot: {"final_obs": self._observations[slot], "final_info": infos[slot]}
+                slot: {"final_obs": self._episodes[slot].observation, "final_info": infos[slot]}
                 for slot in ended
             }
         for slot, (_, info) in zip(ended, self.reset_slots(ended), strict=True):
             infos[slot] = {**finals.get(slot, {}), **info}
-        return tuple(self._observations), rewards, terminated, truncated, _infos.batch(infos)
+        return self._observations, rewards, terminated, truncated, batch(infos)
 
     def render(self) -> tuple[Any, ...]:
         """Render every environment."""
@@ -244,37 +458,74 @@ class TextVectorEnv(RolloutFace, VectorEnv[tuple[str, ...], Sequence[str], npt.N
         listed = values if isinstance(values, list | tuple) else [values] * self.num_envs
         slots = range(self.num_envs)
         self._check(slots, values=listed)
-        self._run_calls(slots, [("__setattr__", (name, value), {}) for value in listed])
+        self._call(slots, [SetAttribute(name, value) for value in listed])
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environments and stop the workers."""
         self._open = False
         self._backend.close()
 
-    def _draw_seed(self) -> int:
-        return int(self.np_random.integers(2**31))
+    @property
+    def _observations(self) -> tuple[str, ...]:
+        return tuple([episode.observation for episode in self._episodes])
+
+    @property
+    def _ended(self) -> list[int]:
+        return [slot for slot, episode in enumerate(self._episodes) if not episode.active]
+
+    def _check(self, slots: Sequence[int], **columns: Sequence[Any]) -> None:
+        """Check that slots exist, are given once, and that every argument has one entry each."""
+        if not self._open:
+            raise ConfigurationError("expected an open vector environment, but it has been closed")
+        if len(set(slots)) != len(slots) or (
+            slots and not 0 <= min(slots) <= max(slots) < self.num_envs
+        ):
+            raise ConfigurationError(
+                f"expected different slots from 0 to {self.num_envs - 1}, got {list(slots)}"
+            )
+        for name, column in columns.items():
+            if len(column) != len(slots):
+                raise ConfigurationError(
+                    f"expected {name} to have one entry for each of {len(slots)} slots, "
+                    f"got {len(column)}"
+                )
+
+    def _call(self, slots: Sequence[int], calls: Sequence[Call | SetAttribute]) -> list[Any]:
+        """Call methods, read or set attributes; return the values."""
+        return _values(slots, self._backend.run(Calls(slots, calls)))
+
+    def _check_snapshots(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
+        """Check that snapshots fit their slots, before any slot is touched."""
+        for snapshot in snapshots:
+            if not isinstance(snapshot, SlotSnapshot):
+                raise ConfigurationError(
+                    "expected what snapshot_slots() returned, got "
+                    f"{type(snapshot).__name__}: {snapshot!r:.80}"
+                )
+        states = {
+            slot: snapshot.state
+            for slot, snapshot in zip(slots, snapshots, strict=True)
+            if isinstance(snapshot.state, Snapshot)
+        }
+        unknown = [slot for slot in states if self._episodes[slot].configuration is None]
+        found = self._call(unknown, [Call("configuration")] * len(unknown))
+        for slot, configuration in zip(unknown, found, strict=True):
+            self._episodes[slot].configuration = configuration
+        for slot, state in states.items():
+            if state.configuration != self._episodes[slot].configuration:
+                raise ConfigurationError(
+                    f"expected a snapshot of an environment made like that of slot {slot}, got one "
+                    "of another class or other arguments, reward hooks included"
+                )
 
 
-def _autoreset(mode: AutoresetMode | str) -> AutoresetMode:
-    """Read an autoreset mode."""
-    names = {name: member for member in AutoresetMode for name in (member.value, member.name)}
-    if isinstance(mode, AutoresetMode):
-        return mode
-    if mode not in names:
-        raise ConfigurationError(
-            f"expected autoreset_mode to be one of {', '.join(names)}; got {mode!r}"
-        )
-    return names[mode]
-
-
-def _masked(mask: Any, num_envs: int) -> list[int]:
-    """Return the slots that a reset mask chooses."""
-    if mask is None:
-        return list(range(num_envs))
-    array = np.asarray(mask)
-    if array.shape != (num_envs,) or array.dtype != np.bool_ or not array.any():
-        raise ConfigurationError(
-            f"expected options['reset_mask'] to be a boolean array of length {num_envs} with at "
-            f"least one True, got {mask!r}"
-        )
-    return [int(slot) for slot in np.flatnonzero(array)]
+def _values(slots: Sequence[int], results: Sequence[Called | Failure | Mistake]) -> list[Any]:
+    """Return the values of calls; a call has no episode that could end, so a failure is raised."""
+    values = []
+    for slot, result in zip(slots, results, strict=True):
+        if isinstance(result, Mistake):
+            raise result.error
+        if isinstance(result, Failure):
+            raise EnvFailure(f"slot {slot} failed in a call: {result.text}")
+        values.append(result.value)
+    return values

@@ -1,48 +1,49 @@
 """A set of environments, each in a numbered slot, in which no failure reaches the caller.
 
 All back ends run this one class, so that they agree on what a failure is and on what it leaves
-behind: in process on all slots, on threads one job per slot, in a worker process on its share.
+behind: in the calling thread on all slots, on threads one job per slot, in a worker process on its
+share.
 """
 
 from __future__ import annotations
 
 import logging
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, TaskNotFound
-from agentgym.vector.history import Called, Origin, forkable, take_checkpoint
-from agentgym.vector.members import checked_reset, checked_step, raise_if_meant_for_us, words
+from agentgym.vector.history import Checkpoint, History, Replays, forkable, take_checkpoint
+from agentgym.vector.members import Step, checked_reset, checked_step, raise_if_meant_for_us, words
+from agentgym.vector.requests import (
+    ArgT,
+    Began,
+    Call,
+    Called,
+    Calls,
+    Failure,
+    Mistake,
+    Operation,
+    Origin,
+    Request,
+    ResetArgs,
+    Resets,
+    ResultT,
+    SetAttribute,
+    Steps,
+)
 
 logger = logging.getLogger(__name__)
 
 EnvFactory = Callable[[], gymnasium.Env[Any, Any]]
-Mark = Callable[[int, str], None]
 
 CALLER_MISTAKES = (ConfigurationError, TaskNotFound, DependencyNotInstalled)
 """Raised by a reset that was asked for the wrong thing; not failures of the environment."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """An environment raised, hung or died; its episode is over."""
-
-    text: str
-    """What happened, in words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """The caller asked for something impossible, and gets ``error``."""
-
-    error: BaseException
-    """The exception to raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +89,11 @@ class Spec:
 
 
 @dataclass(slots=True)
-class Seat:
-    """What sits in a slot.
+class SlotState:
+    """The environment of a slot, or what remains of it.
 
-    Giving up a hanging environment replaces its seat, so that the thread in which it hangs can do
-    no harm to its successor when it comes back.
+    Giving up a hanging environment replaces the whole state, so that the thread in which it hangs
+    can do no harm to its successor when it comes back.
     """
 
     env: gymnasium.Env[Any, Any] | None = None
@@ -116,172 +117,144 @@ class Slots:
 
     Args:
         factories: What makes the environment of each slot.
-        mark: Called with slot and kind (``"step"``, ``"reset"`` or ``"call"``) before any
-            environment code is entered.
-        origins: Whether resets also return an :class:`~agentgym.vector.history.Origin`, and calls
-            a :class:`~agentgym.vector.history.Called`.
+        on_enter: Called with slot and operation before any environment code is entered.
+        origins: Whether resets tell how they can be repeated.
 
     Raises:
         ConfigurationError: The environments have different spaces.
     """
 
     def __init__(
-        self, factories: Mapping[int, EnvFactory], mark: Mark | None = None, origins: bool = False
+        self,
+        factories: Mapping[int, EnvFactory],
+        on_enter: Callable[[int, Operation], None] | None = None,
+        origins: bool = False,
     ) -> None:
         self._factories = dict(factories)
-        self._mark = mark
+        self._on_enter = on_enter
         self._origins = origins
-        self._seats: dict[int, Seat] = {}
-        self._methods: dict[str, Callable[[int, Any], Any]] = {
-            "step": self.step,
-            "reset": self.reset,
-            "call": self.call,
-            "replay": self.replay,
+        self._states: dict[int, SlotState] = {}
+        self._methods: dict[type[Request[Any, Any]], Callable[[int, Any], Any]] = {
+            Steps: self.step,
+            Resets: self.reset,
+            Calls: self.call,
+            Replays: self.replay,
         }
         try:
             for slot, factory in self._factories.items():
-                self._seats[slot] = Seat(factory())
+                self._states[slot] = SlotState(factory())
             self.description = self._describe()
         except BaseException:
             self.close()
             raise
 
-    def run(self, kind: str, slots: Sequence[int], args: Sequence[Any]) -> list[Any]:
-        """Do one kind of thing in several slots, one after the other.
+    def run(self, request: Request[ArgT, ResultT]) -> list[ResultT]:
+        """Do what is asked, in one slot after the other."""
+        method = self._methods[type(request)]
+        return [method(slot, arg) for slot, arg in zip(request.slots, request.args, strict=True)]
 
-        Args:
-            kind: ``step``, ``reset``, ``call`` or ``replay``.
-            slots: Slot numbers.
-            args: For each slot the argument of the method of that name.
-
-        Returns:
-            For each slot the result, a :class:`Failure` or a :class:`Mistake`.
-        """
-        method = self._methods[kind]
-        return [method(slot, arg) for slot, arg in zip(slots, args, strict=True)]
-
-    def step(self, slot: int, action: str) -> Any:
+    def step(self, slot: int, action: str) -> Step | Failure:
         """Step one environment."""
-        if self._mark is not None:
-            self._mark(slot, "step")
-        seat = self._seats[slot]
-        if seat.env is None:
+        if self._on_enter is not None:
+            self._on_enter(slot, Operation.STEP)
+        state = self._states[slot]
+        if state.env is None:
             return Failure("the environment failed earlier and has not been reset since")
         try:
-            return checked_step(seat.env.step(action))
+            return checked_step(state.env.step(action))
         except BaseException as error:
-            return _fail(slot, seat, error)
+            return _fail(slot, state, error)
 
-    def reset(self, slot: int, arg: tuple[Any, Mapping[str, Any] | None]) -> Any:
-        """Reset one environment, which is made anew if it failed before.
-
-        Args:
-            slot: Slot number.
-            arg: Seed (or the state of a bit generator to continue from) and reset options.
-
-        Returns:
-            Observation and info; with ``origins`` also what repeats the reset.
-        """
-        if self._mark is not None:
-            self._mark(slot, "reset")
-        seed, options = arg
-        seat = self._seats[slot]
+    def reset(self, slot: int, args: ResetArgs) -> Began | Failure | Mistake:
+        """Reset one environment, which is made anew if it failed before."""
+        if self._on_enter is not None:
+            self._on_enter(slot, Operation.RESET)
+        state = self._states[slot]
         try:
-            env = seat.env or self._renew(slot, seat)
-            if isinstance(seed, dict):
-                env.unwrapped.np_random.bit_generator.state = seed
-                seed = None
-            origin = seed
-            if self._origins and seed is None:
-                origin = dict(env.unwrapped.np_random.bit_generator.state)
-            options = None if options is None else dict(options)
-            began = checked_reset(env.reset(seed=seed, options=options))
+            env = state.env or self._renew(slot, state)
+            if args.rng_state is not None:
+                env.unwrapped.np_random.bit_generator.state = args.rng_state
+            # Noted before the reset, which draws from the stream.
+            origin = _origin(env, args) if self._origins else None
+            options = None if args.options is None else dict(args.options)
+            observation, info = checked_reset(env.reset(seed=args.seed, options=options))
+            return Began(observation, info, origin)
         except CALLER_MISTAKES as error:
             return Mistake(error)
         except BaseException as error:
-            return _fail(slot, seat, error)
-        return (*began, Origin(origin, forkable(env))) if self._origins else began
+            return _fail(slot, state, error)
 
-    def call(self, slot: int, arg: tuple[str, tuple[Any, ...], dict[str, Any]]) -> Any:
-        """Call a method of one environment, or read an attribute.
-
-        ``arg`` is name, positional and keyword arguments; the name ``__setattr__`` sets one.
-        """
-        if self._mark is not None:
-            self._mark(slot, "call")
-        name, args, kwargs = arg
-        seat = self._seats[slot]
+    def call(self, slot: int, call: Call | SetAttribute) -> Called | Mistake:
+        """Call a method of one environment, or read or set an attribute."""
+        if self._on_enter is not None:
+            self._on_enter(slot, Operation.CALL)
+        state = self._states[slot]
         try:
-            env = seat.env or self._renew(slot, seat)
-            method = env.set_wrapper_attr if name == "__setattr__" else env.get_wrapper_attr(name)
-            value = method(*args, **kwargs) if callable(method) else method
+            env = state.env or self._renew(slot, state)
+            if isinstance(call, SetAttribute):
+                return Called(env.set_wrapper_attr(call.name, call.value), True)
+            found = env.get_wrapper_attr(call.name)
+            method = callable(found)
+            return Called(found(*call.args, **call.kwargs) if method else found, method)
         except BaseException as error:
             raise_if_meant_for_us(error)
             return Mistake(error)
-        return Called(value, callable(method)) if self._origins else value
 
-    def checkpoint(self, slot: int) -> bytes | None:
-        """Return a pickled snapshot of one environment, or None where it has none."""
-        if self._mark is not None:
-            self._mark(slot, "call")
-        return take_checkpoint(self._seats[slot].env)
-
-    def replay(self, slot: int, arg: tuple[Any, Any, Sequence[tuple[str, Any]]]) -> Any:
+    def replay(self, slot: int, history: History) -> str | Failure | None:
         """Bring a fresh environment to where another one was.
 
-        Args:
-            slot: Slot number.
-            arg: Seed and options of the reset, and the operations since (see
-                :class:`~agentgym.vector.history.History`).
-
-        Returns:
-            The last observation (None right after a checkpoint), or a :class:`Failure`.
+        Returns the last observation; None right after a checkpoint, which holds none.
         """
-        seed, options, operations = arg
-        result = self.reset(slot, (seed, options))
-        if not isinstance(result, tuple):
-            return Failure(f"could not repeat the reset: {result}")
-        observation = result[0]
-        for kind, value in operations:
-            if kind == "step":
-                result = self.step(slot, value)
-                observation = result[0] if isinstance(result, tuple) else None
-            else:
-                if kind == "checkpoint":
-                    value = ("restore", (pickle.loads(value),), {})
-                result = self.call(slot, value)
-                observation = None if value[0] == "restore" else observation
-            if isinstance(result, Failure):
-                return result
+        began = self.reset(slot, history.origin.args)
+        if not isinstance(began, Began):
+            return Failure(f"could not repeat the reset: {began}")
+        observation: str | None = began.observation
+        for operation in history.operations:
+            if isinstance(operation, str):
+                result = self.step(slot, operation)
+                if isinstance(result, Failure):
+                    return result
+                observation = result[0]
+                continue
+            if isinstance(operation, Checkpoint):
+                operation = Call("restore", (pickle.loads(operation.pickled),))
+            self.call(slot, operation)
+            if isinstance(operation, Call) and operation.name == "restore":
+                observation = None
         return observation
 
-    def discard(self, slot: int) -> Seat:
+    def checkpoint(self, slot: int) -> Checkpoint | None:
+        """Return a pickled snapshot of one environment, or None where it has none."""
+        if self._on_enter is not None:
+            self._on_enter(slot, Operation.CALL)
+        return take_checkpoint(self._states[slot].env)
+
+    def discard(self, slot: int) -> SlotState:
         """Give up an environment that is still busy elsewhere; the next reset makes a new one.
 
-        Returns:
-            The seat that was taken away, to be closed when the environment comes back.
+        Returns what was taken away, to be closed when the environment comes back.
         """
-        seat, self._seats[slot] = self._seats[slot], Seat()
-        return seat
+        state, self._states[slot] = self._states[slot], SlotState()
+        return state
 
     def close(self) -> None:
         """Close every environment."""
-        for seat in self._seats.values():
-            seat.close()
+        for state in self._states.values():
+            state.close()
 
-    def _renew(self, slot: int, seat: Seat) -> gymnasium.Env[Any, Any]:
+    def _renew(self, slot: int, state: SlotState) -> gymnasium.Env[Any, Any]:
         """Make the environment of a slot anew, with the random stream of its predecessor."""
         env = self._factories[slot]()
-        if seat.rng is not None:
-            env.unwrapped.np_random, seat.rng = seat.rng, None
-        seat.env = env
+        if state.rng is not None:
+            env.unwrapped.np_random, state.rng = state.rng, None
+        state.env = env
         return env
 
     def _describe(self) -> Description:
         """Describe the first environment and check that the others agree with it."""
         found = [
             Description(env.observation_space, env.action_space, env.metadata, env.render_mode)
-            for env in (seat.env for seat in self._seats.values())
+            for env in (state.env for state in self._states.values())
             if env is not None
         ]
         for other in found[1:]:
@@ -289,12 +262,19 @@ class Slots:
         return found[0]
 
 
-def _fail(slot: int, seat: Seat, error: BaseException) -> Failure:
+def _origin(env: gymnasium.Env[Any, Any], args: ResetArgs) -> Origin:
+    """Note how a reset that is about to begin can be repeated."""
+    if args.seed is None:
+        args = replace(args, rng_state=dict(env.unwrapped.np_random.bit_generator.state))
+    return Origin(args, forkable(env))
+
+
+def _fail(slot: int, state: SlotState, error: BaseException) -> Failure:
     """Put a failed environment away, keep its random stream, and say what happened."""
     raise_if_meant_for_us(error)
     logger.warning("environment %d failed; its episode ends with 'error'", slot, exc_info=error)
-    if seat.env is not None:
+    if state.env is not None:
         with suppress(Exception):
-            seat.rng = seat.env.unwrapped.np_random
-    seat.close()
+            state.rng = state.env.unwrapped.np_random
+    state.close()
     return Failure(words(error))

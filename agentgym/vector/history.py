@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
 from agentgym.core import TextEnv
+from agentgym.vector.requests import Call, Called, Failure, Operation, Origin, Request, SetAttribute
 
 REPLAY_SECONDS = 0.1
 """Longest time that repeating what lies behind the last checkpoint may take."""
@@ -32,26 +32,6 @@ READING = frozenset(
      "potential", "render", "snapshot"}
 )  # fmt: skip
 """Methods that change nothing, and so need no repeating."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """How a reset is repeated in a fresh environment."""
-
-    seed: int | dict[str, Any] | None
-    """Seed, or the state of the bit generator to continue from."""
-    forkable: bool
-    """Whether a snapshot holds all of the environment's state."""
-
-
-@dataclass(frozen=True, slots=True)
-class Called:
-    """What a call gave."""
-
-    value: Any
-    """The returned value, or the attribute's."""
-    method: bool
-    """Whether it was a method, which may have changed something, or an attribute."""
 
 
 def forkable(env: gymnasium.Env[Any, Any]) -> bool:
@@ -68,37 +48,43 @@ def forkable(env: gymnasium.Env[Any, Any]) -> bool:
     return isinstance(env, TextEnv)
 
 
+class Checkpoint(NamedTuple):
+    """A snapshot of an environment."""
+
+    pickled: bytes
+    """The snapshot, pickled."""
+
+
 @dataclass(slots=True)
 class History:
     """All that is needed to bring one environment back."""
 
     origin: Origin
-    """The reset."""
-    options: Mapping[str, Any]
-    """Its options."""
+    """How to repeat the reset."""
     observation: str | None
     """The last observation, to be compared; None where the repeated part gives none."""
-    operations: list[tuple[str, Any]] = field(default_factory=list)
-    """Steps, calls and at most one checkpoint, in order."""
+    operations: list[str | Call | SetAttribute | Checkpoint] = field(default_factory=list)
+    """What happened since, in order: actions, calls and at most one checkpoint."""
 
     def step(self, action: str, observation: str) -> None:
         """Note a step."""
-        self.operations.append(("step", action))
+        self.operations.append(action)
         self.observation = observation
 
-    def call(self, arg: tuple[str, tuple[Any, ...], dict[str, Any]], called: Called) -> None:
+    def call(self, call: Call | SetAttribute, called: Called) -> None:
         """Note a call that may have changed something."""
-        if not called.method or arg[0] in READING:
-            return
-        if arg[0] == "restore":
-            self._forget()
-            self.observation = None
-        self.operations.append(("call", arg))
+        if isinstance(call, Call):
+            if not called.method or call.name in READING:
+                return
+            if call.name == "restore":
+                self._forget()
+                self.observation = None
+        self.operations.append(call)
 
-    def checkpoint(self, snapshot: bytes) -> None:
-        """Start anew from a pickled snapshot of the present state."""
+    def checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Start anew from a snapshot of the present state."""
         if self._forget():
-            self.operations.append(("checkpoint", snapshot))
+            self.operations.append(checkpoint)
             self.observation = None
 
     def _forget(self) -> bool:
@@ -108,14 +94,20 @@ class History:
         """
         if not self.origin.forkable:
             return False
-        attributes = {}
-        for kind, arg in self.operations:
-            if kind == "call" and arg[0] == "__setattr__":
-                attributes[arg[1][0]] = (kind, arg)
-            elif kind == "call" and arg[0] != "restore":
+        attributes: dict[str, SetAttribute] = {}
+        for operation in self.operations:
+            if isinstance(operation, SetAttribute):
+                attributes[operation.name] = operation
+            elif isinstance(operation, Call) and operation.name != "restore":
                 return False  # A method of which nothing is known.
         self.operations = list(attributes.values())
         return True
+
+
+class Replays(Request[History, str | Failure | None]):
+    """Bring fresh environments to where others were; the results are the last observations."""
+
+    operation = Operation.REPLAY
 
 
 class Meter:
@@ -127,11 +119,11 @@ class Meter:
         self._allowed: defaultdict[int, float] = defaultdict(lambda: REPLAY_SECONDS)
         self._busy: tuple[int, float] | None = None
 
-    def begin(self, slot: int, kind: str, now: float) -> None:
+    def begin(self, slot: int, operation: Operation, now: float) -> None:
         """Note at the monotonic time ``now`` that an operation begins, and the last one is over."""
         self.end(now)
         self._busy = slot, now
-        if kind == "reset":
+        if operation is Operation.RESET:
             self._clear(slot)
             self._allowed[slot] = REPLAY_SECONDS
         self._operations[slot] += 1
@@ -158,11 +150,12 @@ class Meter:
         self._seconds[slot], self._operations[slot] = 0.0, 0
 
 
-def take_checkpoint(env: gymnasium.Env[Any, Any] | None) -> bytes | None:
-    """Return a pickled snapshot of an environment, or None where it has none."""
+def take_checkpoint(env: gymnasium.Env[Any, Any] | None) -> Checkpoint | None:
+    """Take a snapshot of an environment; None where it has none."""
     if env is None or not forkable(env):
         return None
     try:
-        return pickle.dumps(env.get_wrapper_attr("snapshot")(), pickle.HIGHEST_PROTOCOL)
+        snapshot = env.get_wrapper_attr("snapshot")()
+        return Checkpoint(pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL))
     except Exception:  # Not supported, or no episode: it is repeated from its reset then.
         return None

@@ -1,4 +1,4 @@
-"""What a member of a vector environment may return and raise, and whose fault it is if it is not.
+"""What the environments of a vector environment may return and raise, and whose fault it is.
 
 Members are other people's code. Whatever one of them does must cost its own episode and nothing
 else: a value that is no transition never reaches the caller, who has to go through those of the
@@ -27,13 +27,7 @@ Step = tuple[str, float, bool, bool, dict[str, Any]]
 
 
 def checked_reset(result: Any) -> Reset:
-    """Validate what ``reset`` returned.
-
-    Args:
-        result: What an environment's ``reset`` returned.
-
-    Returns:
-        Observation and info.
+    """Return what ``reset`` returned, if it is the beginning of an episode.
 
     Raises:
         EnvFailure: It is not ``(str, dict)``.
@@ -46,19 +40,14 @@ def checked_reset(result: Any) -> Reset:
 
 
 def checked_step(result: Any) -> Step:
-    """Validate what ``step`` returned.
-
-    Args:
-        result: What an environment's ``step`` returned.
-
-    Returns:
-        Observation, reward, terminated, truncated and info, as Python's own types.
+    """Return what ``step`` returned, as Python's own types, if it is a transition.
 
     Raises:
         EnvFailure: It is not ``(str, float, bool, bool, dict)``, or the reward is not finite.
     """
     if isinstance(result, tuple | list) and len(result) == 5:
         observation, reward, terminated, truncated, info = result
+        # First the case of nearly every step, for which isinstance would be too slow.
         if (
             type(observation) is str
             and type(reward) is float
@@ -97,12 +86,6 @@ def raise_if_meant_for_us(error: BaseException) -> None:
     These are Ctrl-C and what a signal handler raises to end the program (such as ``SystemExit`` at
     SIGTERM): Python raises them in the main thread, wherever that happens to be. Everything else
     is the environment's, ``asyncio.CancelledError`` and its own ``sys.exit()`` included.
-
-    Args:
-        error: What came out of an environment.
-
-    Raises:
-        BaseException: ``error``, if it is not the environment's.
     """
     if isinstance(error, Exception) or threading.current_thread() is not threading.main_thread():
         return

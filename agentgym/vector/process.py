@@ -1,4 +1,4 @@
-"""The process back end: several environments per worker, one message per worker and step.
+"""The process back end: several environments per worker, one message per worker and request.
 
 A worker that dies or passes a time limit costs one episode, that of the environment it was busy
 with. It is replaced, and its other environments are brought back to where they were: by their
@@ -10,39 +10,250 @@ compared.
 from __future__ import annotations
 
 import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
 import time
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing import Pipe
 from multiprocessing.connection import wait
 from typing import Any
 
 import cloudpickle
 
-from agentgym.errors import EnvFailure
-from agentgym.vector.child import Answer, Child, WorkerLost
-from agentgym.vector.env_slots import Description, EnvFactory, Failure
-from agentgym.vector.history import Called, History
-from agentgym.vector.limits import CLOSE_SECONDS, Limits
+from agentgym.errors import EnvFailure, NotSupported
+from agentgym.vector.env_slots import Description, EnvFactory
+from agentgym.vector.history import Checkpoint, History, Replays
+from agentgym.vector.requests import (
+    CLOSE_SECONDS,
+    ArgT,
+    Began,
+    Called,
+    Failure,
+    Mistake,
+    Operation,
+    Request,
+    ResultT,
+    TimeLimits,
+)
+from agentgym.vector.worker import Answer, Control, Setup, SharedStatus, unreadable
 
 logger = logging.getLogger(__name__)
 
+START_SECONDS = 120.0
 IDLE_DEATHS = 3
 """How often in a row a worker may die without an environment to blame."""
 
 
+class WorkerLost(Exception):
+    """A worker died or was killed; holds the slot it was busy with (None: idle) and the reason."""
+
+    def __init__(self, slot: int | None, reason: str) -> None:
+        super().__init__(reason)
+        self.slot = slot
+        self.reason = reason
+
+
+class WorkerHandle:
+    """The parent's handle of a worker process: a fresh interpreter at the other end of a pipe.
+
+    Args:
+        factories: Pickled mapping from slot to factory.
+        limits: Time limits, which run by the worker's clock and are enforced by :meth:`check`.
+
+    Raises:
+        NotSupported: The operating system has no pipes that a child can inherit (Windows).
+        EnvFailure: The interpreter did not come up.
+    """
+
+    def __init__(self, factories: bytes, limits: TimeLimits) -> None:
+        if os.name != "posix":
+            raise NotSupported(
+                'expected a POSIX system for backend="process"; use backend="thread" here'
+            )
+        self._limits = limits
+        self._owner = os.getpid()
+        self._killed = False
+        self.connection, theirs = Pipe()
+        # Nothing is ever written to it; that this end closes tells the worker that we are gone.
+        lifeline, self._lifeline = Pipe(duplex=False)
+        with theirs, lifeline, tempfile.TemporaryFile() as file:
+            file.truncate(SharedStatus.SIZE)
+            self._status = SharedStatus(file.fileno())
+            self._status.rest()
+            passed = (theirs.fileno(), file.fileno(), lifeline.fileno())
+            self._process = subprocess.Popen(
+                _command(*passed), pass_fds=passed, stdin=subprocess.DEVNULL, start_new_session=True
+            )
+        try:
+            self.send(Setup(limits, factories))
+        except OSError as error:
+            self.kill()
+            raise EnvFailure(f"expected a worker process to start, but: {error}") from error
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    def wait_ready(self) -> Description:
+        """Wait until the environments are made, and return their description.
+
+        Raises:
+            EnvFailure: The worker died or was not ready in time.
+            Exception: What a constructor raised.
+        """
+        try:
+            ready = self.connection.poll(START_SECONDS)
+            greeting = self.receive(Operation.CALL).results[0] if ready else None
+        except WorkerLost as lost:
+            raise EnvFailure(f"expected a worker process to start, but: {lost}") from lost
+        if isinstance(greeting, Description):
+            return greeting
+        self.kill()
+        if isinstance(greeting, Mistake):
+            raise greeting.error
+        raise EnvFailure(f"expected a worker to make its environments within {START_SECONDS:g} s")
+
+    def send(self, message: Setup | Request[Any, Any] | Control) -> None:
+        """Send one message.
+
+        Raises:
+            OSError: The worker is dead.
+        """
+        self.connection.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+    def receive(self, operation: Operation) -> Answer:
+        """Return the answer to the last request, for that operation; it must be there.
+
+        Raises:
+            WorkerLost: There is none, because the worker is dead.
+        """
+        data = self._read()
+        try:
+            answer: Answer = pickle.loads(data)
+        except Exception:  # Whatever a member's own class raises when it is read.
+            return self._piecewise(operation)
+        return answer
+
+    def _read(self) -> bytes:
+        """Read one message."""
+        try:
+            return self.connection.recv_bytes()
+        except (EOFError, OSError):
+            raise self.lost() from None
+
+    def _piecewise(self, operation: Operation) -> Answer:
+        """Ask for the last answer again, and read what can be read of it."""
+        try:
+            self.send(Control.RESEND)
+        except OSError:
+            raise self.lost() from None
+        results = []
+        for pickled in pickle.loads(self._read()):
+            try:
+                results.append(pickle.loads(pickled))
+            except Exception as problem:
+                results.append(unreadable(operation, problem))
+        return Answer(results, {})
+
+    def exchange(self, request: Request[Any, Any]) -> Answer:
+        """Send one request and wait for the answer, within the time limits.
+
+        Raises:
+            WorkerLost: The worker died or passed a limit.
+        """
+        try:
+            self.send(request)
+        except OSError:
+            raise self.lost() from None
+        while not self.connection.poll(self.patience()):
+            self.check(request.operation)
+        return self.receive(request.operation)
+
+    def patience(self) -> float | None:
+        """Return how long to wait before it is worth while to :meth:`check`; None: for ever."""
+        limits = [limit for limit in (self._limits.step, self._limits.reset) if limit is not None]
+        if not limits:
+            return None
+        return max(0.001, min(self._status.deadline - time.monotonic() + 0.001, *limits, 1.0))
+
+    def check(self, operation: Operation) -> None:
+        """Kill the worker if its environment is overdue.
+
+        Raises:
+            WorkerLost: It was.
+        """
+        if time.monotonic() > self._status.deadline:
+            raise self.lost(self._limits.overdue(operation))
+
+    def stop(self) -> None:
+        """Ask the worker to close its environments and end."""
+        if os.getpid() == self._owner:
+            with suppress(OSError):
+                self.send(Control.STOP)
+
+    def close(self, deadline: float) -> None:
+        """Wait for a stopped worker; kill it at the monotonic time ``deadline``."""
+        if os.getpid() == self._owner:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(max(0.01, deadline - time.monotonic()))
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill the worker and what it started, and collect its exit status; may be called twice."""
+        if self._killed or os.getpid() != self._owner:
+            return  # Its number may be another's by now; in a fork it is not ours to kill.
+        self._killed = True
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self.connection.close()
+        self._lifeline.close()
+
+    def abort(self) -> None:
+        """Kill the worker without holding an environment to account for it."""
+        self.kill()
+        self._status.rest()
+
+    def lost(self, reason: str | None = None) -> WorkerLost:
+        """Kill what is left and say which environment was running."""
+        if reason is None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(1.0)
+        code = self._process.poll()
+        self.kill()
+        return WorkerLost(self._status.slot, reason or f"the worker died (status {code})")
+
+
+def _command(pipe: int, status: int, lifeline: int) -> list[str]:
+    """Return the command line of a worker that finds the same modules as this process."""
+    code = (
+        f"import sys; sys.path[:] = {sys.path!r}; from agentgym.vector.worker import main; "
+        f"main({pipe}, {status}, {lifeline}, {os.getpid()})"
+    )
+    return [sys.executable, "-c", code]
+
+
 @dataclass(slots=True)
-class _Batch:
-    """What one worker has been asked to do."""
+class _Results:
+    """What the workers have answered to one request so far."""
 
-    kind: str
-    slots: list[int] = field(default_factory=list)
-    args: list[Any] = field(default_factory=list)
+    by_slot: dict[int, Any] = field(default_factory=dict)
+    """Result of each slot."""
+    checkpoints: dict[int, Checkpoint] = field(default_factory=dict)
+    """Checkpoints of the states after the results."""
 
-    def without(self, slot: int) -> _Batch:
-        """Return the batch with one slot left out."""
-        kept = [(s, a) for s, a in zip(self.slots, self.args, strict=True) if s != slot]
-        return _Batch(self.kind, [s for s, _ in kept], [a for _, a in kept])
+    def take(self, request: Request[Any, Any], answer: Answer) -> None:
+        """Take what a worker answered to its share of the request."""
+        self.by_slot.update(zip(request.slots, answer.results, strict=True))
+        self.checkpoints.update(answer.checkpoints)
 
 
 class Processes:
@@ -61,26 +272,25 @@ class Processes:
         EnvFailure: A worker did not come up.
     """
 
-    def __init__(self, factories: Sequence[EnvFactory], workers: int, limits: Limits) -> None:
+    def __init__(self, factories: Sequence[EnvFactory], workers: int, limits: TimeLimits) -> None:
         self._limits = limits
         self._factories = [
             cloudpickle.dumps({s: factories[s] for s in range(w, len(factories), workers)})
             for w in range(workers)
         ]
-        self._children: list[Child] = []
+        self._workers: list[WorkerHandle] = []
         self._histories: list[History | None] = [None] * len(factories)
         self._dead: dict[int, Failure] = {}
-        self._checkpoints: dict[int, bytes] = {}
         self.lost: set[int] = set()
         self.restarts = 0
         # Not a bound method: it must not keep this object alive.
-        self._finalizer = weakref.finalize(self, _close, self._children)
+        self._finalizer = weakref.finalize(self, _close, self._workers)
         try:
             for pickled in self._factories:
-                self._children.append(Child(pickled, limits))
-            self.description: Description = self._children[0].greet()
-            for child in self._children[1:]:
-                self.description.agree(child.greet())
+                self._workers.append(WorkerHandle(pickled, limits))
+            self.description = self._workers[0].wait_ready()
+            for worker in self._workers[1:]:
+                self.description.agree(worker.wait_ready())
         except BaseException:
             self.close()
             raise
@@ -88,187 +298,174 @@ class Processes:
     @property
     def pids(self) -> list[int]:
         """Process ids of the workers."""
-        return [child.pid for child in self._children]
+        return [worker.pid for worker in self._workers]
 
-    def run(self, kind: str, slots: Sequence[int], args: Sequence[Any]) -> list[Any]:
+    def run(self, request: Request[ArgT, ResultT]) -> list[ResultT]:
         """Send each worker its share in one message, then collect the answers as they come."""
-        results: dict[int, Any] = {}
-        batches: dict[int, _Batch] = {}
-        for slot, arg in zip(slots, args, strict=True):
-            if kind == "step" and slot in self._dead:
-                results[slot] = self._dead[slot]
-                continue
-            batch = batches.setdefault(slot % len(self._children), _Batch(kind))
-            batch.slots.append(slot)
-            batch.args.append(arg)
-        self._checkpoints.clear()
+        results = _Results()
+        alive = request
+        if self._dead and request.operation is Operation.STEP:
+            results.by_slot.update(self._dead)
+            alive = request.only(set(request.slots).difference(self._dead))
+        shares = alive.split(len(self._workers))
         try:
-            self._exchange(batches, results)
+            self._exchange(shares, results)
         except BaseException:
-            # Interrupted between question and answer: the workers may be anywhere. The next batch
+            # Interrupted between question and answer: the workers may be anywhere. The next request
             # finds them dead and brings their environments back to where they were before this one.
-            for worker in batches:
-                self._children[worker].abort()
+            for number in shares:
+                self._workers[number].abort()
             raise
-        for slot, arg in zip(slots, args, strict=True):
-            results[slot] = self._record(kind, slot, arg, results[slot])
-        for slot, snapshot in self._checkpoints.items():
+        for slot, arg in zip(request.slots, request.args, strict=True):
+            self._record(request, slot, arg, results.by_slot[slot])
+        for slot, checkpoint in results.checkpoints.items():
             if (history := self._histories[slot]) is not None:
-                history.checkpoint(snapshot)
-        return [results[slot] for slot in slots]
+                history.checkpoint(checkpoint)
+        return [results.by_slot[slot] for slot in request.slots]
 
     def close(self) -> None:
         """Stop the workers; kills those that do not stop in time."""
         self._finalizer()
 
-    def _exchange(self, batches: dict[int, _Batch], results: dict[int, Any]) -> None:
-        """Send every worker its batch and collect the answers."""
-        unreachable = [worker for worker, batch in batches.items() if not self._send(worker, batch)]
-        for worker in unreachable:
-            self._recover(worker, batches[worker], self._children[worker].lost(), results)
-        self._collect(set(batches).difference(unreachable), batches, results)
-
-    def _send(self, worker: int, batch: _Batch) -> bool:
-        """Send a batch; return whether the worker was there to take it."""
-        try:
-            self._children[worker].send((batch.kind, batch.slots, batch.args))
-        except OSError:
-            return False
-        return True
+    def _exchange(self, shares: dict[int, Request[Any, Any]], results: _Results) -> None:
+        """Send every worker its share and collect the answers."""
+        unreachable = []
+        for number, share in shares.items():
+            try:
+                self._workers[number].send(share)
+            except OSError:
+                unreachable.append(number)
+        # Only now: while a worker is brought back, the others shall be at work.
+        for number in unreachable:
+            self._recover(number, shares[number], self._workers[number].lost(), results)
+        self._collect(set(shares).difference(unreachable), shares, results)
 
     def _collect(
-        self, workers: set[int], batches: dict[int, _Batch], results: dict[int, Any]
+        self, numbers: set[int], shares: dict[int, Request[Any, Any]], results: _Results
     ) -> None:
-        """Read the answers of workers that were sent a batch, replacing those that fail."""
-        waiting = {self._children[worker].connection: worker for worker in workers}
+        """Read the answers of workers that were sent a share, replacing those that fail."""
+        waiting = {self._workers[number].connection: number for number in numbers}
         while waiting:
-            children = [self._children[worker] for worker in waiting.values()]
-            patience = [p for p in (child.patience() for child in children) if p is not None]
+            workers = [self._workers[number] for number in waiting.values()]
+            patience = [p for p in (worker.patience() for worker in workers) if p is not None]
             ready = set(wait(list(waiting), min(patience, default=None)))
-            for connection, worker in list(waiting.items()):
-                child, batch = self._children[worker], batches[worker]
+            for connection, number in list(waiting.items()):
+                worker, share = self._workers[number], shares[number]
                 try:
                     if connection in ready:
-                        answer = child.receive(batch.kind)
+                        answer = worker.receive(share.operation)
                     else:
-                        child.check(batch.kind)
+                        worker.check(share.operation)
                         continue
                 except WorkerLost as lost:
-                    self._recover(worker, batch, lost, results)
+                    self._recover(number, share, lost, results)
                 else:
-                    self._take(batch, answer, results)
+                    results.take(share, answer)
                 del waiting[connection]
 
-    def _take(self, batch: _Batch, answer: Answer, results: dict[int, Any]) -> None:
-        """Take what a worker answered."""
-        results.update(zip(batch.slots, answer.items, strict=True))
-        self._checkpoints.update(answer.checkpoints)
-
-    def _record(self, kind: str, slot: int, arg: Any, result: Any) -> Any:
-        """Keep the history that brings the environment back; return what the caller sees."""
+    def _record(self, request: Request[Any, Any], slot: int, arg: Any, result: Any) -> None:
+        """Keep the history that brings an environment back."""
         history = self._histories[slot]
-        if kind == "reset":
-            self._histories[slot] = None
-            self._dead.pop(slot, None)
-            if isinstance(result, tuple):
-                observation, info, origin = result
-                self._histories[slot] = History(origin, dict(arg[1] or {}), observation)
-                self.lost.discard(slot)
-                return observation, info
+        if request.operation is Operation.STEP:
             if isinstance(result, Failure):
-                self._dead[slot] = result
-        elif kind == "step":
-            if not isinstance(result, tuple):
                 self._histories[slot] = None
             elif history is not None:
                 history.step(arg, result[0])
-        elif isinstance(result, Called):
-            if history is not None:
-                history.call(arg, result)
-            return result.value
-        return result
+        elif request.operation is Operation.RESET:
+            self._histories[slot] = None
+            self._dead.pop(slot, None)
+            if isinstance(result, Began):
+                assert result.origin is not None, "workers tell how their resets can be repeated"
+                self._histories[slot] = History(result.origin, result.observation)
+                self.lost.discard(slot)
+            elif isinstance(result, Failure):
+                self._dead[slot] = result
+        elif isinstance(result, Called) and history is not None:
+            history.call(arg, result)
 
     def _recover(
-        self, worker: int, batch: _Batch, lost: WorkerLost, results: dict[int, Any]
+        self, number: int, share: Request[Any, Any], lost: WorkerLost, results: _Results
     ) -> None:
-        """Replace a worker, bring its environments back, and do the batch again without culprits.
+        """Replace a worker, bring its environments back, and do its share without the culprits.
 
         Every pass but an idle death takes one slot out, so it ends.
         """
         idle_deaths = 0
         while True:
-            logger.warning("worker %d is replaced: %s (slot %s)", worker, lost, lost.slot)
-            if lost.slot is not None:
-                self._bury(lost.slot, Failure(lost.reason), batch, results)
-                batch = batch.without(lost.slot)
-            idle_deaths += lost.slot is None
+            logger.warning("worker %d is replaced: %s (slot %s)", number, lost, lost.slot)
+            if lost.slot is None:
+                idle_deaths += 1
+            else:
+                share = self._end_episode(lost.slot, Failure(lost.reason), share, results)
             if idle_deaths > IDLE_DEATHS:
-                return self._give_up(lost.reason, batch, results)
+                return self._give_up(lost.reason, share, results)
             try:
-                self._replace(worker)
-                batch = self._restore(worker, batch, results)
-                if batch.slots:
-                    answer = self._children[worker].exchange(batch.kind, batch.slots, batch.args)
-                    self._take(batch, answer, results)
+                self._replace(number)
+                share = self._replay(number, share, results)
+                if share.slots:
+                    results.take(share, self._workers[number].exchange(share))
                 return
             except WorkerLost as again:
                 lost = again
             except EnvFailure as error:
-                return self._give_up(str(error), batch, results)
+                return self._give_up(str(error), share, results)
 
-    def _replace(self, worker: int) -> None:
+    def _replace(self, number: int) -> None:
         """Start a new process in the place of a dead one."""
         self.restarts += 1
-        self._children[worker].kill()
-        self._children[worker] = Child(self._factories[worker], self._limits)
+        self._workers[number].kill()
+        self._workers[number] = WorkerHandle(self._factories[number], self._limits)
         try:
-            self._children[worker].greet()
+            self._workers[number].wait_ready()
         except Exception as error:  # Whatever a constructor raises: it worked the first time.
             raise EnvFailure(f"the worker could not be replaced: {error}") from error
 
-    def _restore(self, worker: int, batch: _Batch, results: dict[int, Any]) -> _Batch:
-        """Repeat the histories of a worker's environments.
+    def _replay(
+        self, number: int, share: Request[Any, Any], results: _Results
+    ) -> Request[Any, Any]:
+        """Bring a new worker's environments to where those of the old one were.
 
-        Returns:
-            The batch without the environments that could not be brought back.
+        Returns the share without the environments for which that was not possible.
         """
-        slots = range(worker, len(self._histories), len(self._children))
+        slots = range(number, len(self._histories), len(self._workers))
         histories = {s: h for s in slots if (h := self._histories[s]) is not None}
         self.lost.update(s for s in slots if s not in histories)
-        answer = self._children[worker].exchange(
-            "replay",
-            list(histories),
-            [(h.origin.seed, h.options, h.operations) for h in histories.values()],
-        )
-        for (slot, history), seen in zip(histories.items(), answer.items, strict=True):
+        answer = self._workers[number].exchange(Replays(list(histories), list(histories.values())))
+        for (slot, history), seen in zip(histories.items(), answer.results, strict=True):
             if seen != history.observation:
                 why = seen.text if isinstance(seen, Failure) else "repeating its actions differs"
                 failure = Failure(f"the worker died and the episode could not be repeated: {why}")
-                self._bury(slot, failure, batch, results)
-                batch = batch.without(slot)
+                share = self._end_episode(slot, failure, share, results)
             elif slot in answer.checkpoints:
                 history.checkpoint(answer.checkpoints[slot])
-        return batch
+        return share
 
-    def _give_up(self, reason: str, batch: _Batch, results: dict[int, Any]) -> None:
-        """End every episode of a batch; the next batch tries to start the worker again."""
-        for slot in batch.slots:
-            self._bury(slot, Failure(reason), batch, results)
+    def _give_up(self, reason: str, share: Request[Any, Any], results: _Results) -> None:
+        """End every episode of a share; the next request tries to start the worker again."""
+        for slot in share.slots:
+            self._end_episode(slot, Failure(reason), share, results)
 
-    def _bury(self, slot: int, failure: Failure, batch: _Batch, results: dict[int, Any]) -> None:
-        """End the episode of a slot, now if it is in the batch, else at its next step."""
+    def _end_episode(
+        self, slot: int, failure: Failure, share: Request[Any, Any], results: _Results
+    ) -> Request[Any, Any]:
+        """End the episode of a slot, now if it is in the share, else at its next step.
+
+        Returns the share without the slot.
+        """
         self._histories[slot] = None
         self._dead[slot] = failure
         self.lost.add(slot)
-        if slot in batch.slots:
-            results[slot] = failure
+        if slot not in share.slots:
+            return share
+        results.by_slot[slot] = failure
+        return share.only(set(share.slots) - {slot})
 
 
-def _close(children: list[Child]) -> None:
+def _close(workers: list[WorkerHandle]) -> None:
     """Stop workers; they get a common deadline."""
     deadline = time.monotonic() + CLOSE_SECONDS
-    for child in children:
-        child.stop()
-    for child in children:
-        child.close(deadline)
-    children.clear()
+    for worker in workers:
+        worker.stop()
+    for worker in workers:
+        worker.close(deadline)
+    workers.clear()

@@ -15,21 +15,48 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from enum import Enum
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentgym.errors import EnvFailure
-from agentgym.vector.env_slots import Failure, Mistake, Slots
-from agentgym.vector.history import Meter
-from agentgym.vector.limits import Limits
+from agentgym.vector.env_slots import Slots
+from agentgym.vector.history import Checkpoint, Meter
 from agentgym.vector.members import words
+from agentgym.vector.requests import Failure, Mistake, Operation, Request, TimeLimits
 
-ORPHAN_SECONDS = 1.0
-PIECEWISE = "piecewise"
-"""Message that asks for the last answer again, each item pickled by itself."""
+PARENT_CHECK_SECONDS = 1.0
+"""How often a worker looks whether its parent is still there."""
 
 
-class Board:
+class Setup(NamedTuple):
+    """The first message to a worker."""
+
+    limits: TimeLimits
+    """Time limits of its environments."""
+    factories: bytes
+    """Pickled mapping from slot to factory."""
+
+
+class Control(Enum):
+    """A message to a worker that asks nothing of its environments."""
+
+    STOP = "stop"
+    """Close the environments and end."""
+    RESEND = "resend"
+    """Send the results of the last request again, each pickled by itself."""
+
+
+class Answer(NamedTuple):
+    """What a worker answers to a request."""
+
+    results: list[Any]
+    """For each slot that was asked the result."""
+    checkpoints: dict[int, Checkpoint]
+    """Checkpoints that were due, of the states after the results."""
+
+
+class SharedStatus:
     """A page shared by parent and worker: what the worker is doing, readable when it is dead.
 
     Args:
@@ -63,61 +90,67 @@ class Board:
         self._slot[0], self._deadline[0] = -1, float("inf")
 
 
-def main(pipe: int, board: int, lifeline: int, parent: int) -> None:
+def main(pipe: int, status: int, lifeline: int, parent: int) -> None:
     """Serve environments until told to stop or until the parent is gone.
 
     Args:
         pipe: File descriptor of the pipe to the parent.
-        board: File descriptor of the shared page that tells the parent what is going on.
+        status: File descriptor of the shared page that tells the parent what is going on.
         lifeline: File descriptor of a pipe whose other end closes when the parent is gone.
         parent: Process id of the parent.
     """
     _die_with(lifeline)
-    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     connection = Connection(pipe)
     try:
-        _serve(connection, Board(board))
+        _serve(connection, SharedStatus(status))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass
     finally:
         connection.close()
 
 
-def _serve(connection: Connection, board: Board) -> None:
+def _serve(connection: Connection, status: SharedStatus) -> None:
     """Make the environments, then answer one message after the other."""
-    limits: Limits
-    limits, factories = pickle.loads(connection.recv_bytes())
+    setup: Setup = pickle.loads(connection.recv_bytes())
     meter = Meter()
 
-    def mark(slot: int, kind: str) -> None:
+    def on_enter(slot: int, operation: Operation) -> None:
         now = time.monotonic()
-        meter.begin(slot, kind, now)
-        board.begin(slot, now + limits.of(kind))
+        meter.begin(slot, operation, now)
+        status.begin(slot, now + setup.limits.of(operation))
 
     try:
-        slots = Slots(pickle.loads(factories), mark, origins=True)
+        slots = Slots(pickle.loads(setup.factories), on_enter, origins=True)
     except Exception as error:
-        connection.send_bytes(encode("call", [Mistake(error)]))
+        connection.send_bytes(encode(Operation.CALL, Answer([Mistake(error)], {})))
         return
-    connection.send_bytes(encode("call", [slots.description]))
-    results: list[Any] = []
-    kind = ""
+    connection.send_bytes(encode(Operation.CALL, Answer([slots.description], {})))
     try:
-        while (message := pickle.loads(connection.recv_bytes())) is not None:
-            if message == PIECEWISE:
-                connection.send_bytes(pickle.dumps([_portable(kind, item) for item in results]))
-                continue
-            kind, numbers, args = message
-            results = slots.run(kind, numbers, args)
-            meter.end(time.monotonic())
-            answer = encode(kind, results, _checkpoints(slots, meter, numbers))
-            board.rest()
-            connection.send_bytes(answer)
+        _answer(connection, slots, meter, status)
     finally:
         slots.close()
 
 
-def _checkpoints(slots: Slots, meter: Meter, numbers: Sequence[int]) -> dict[int, bytes]:
+def _answer(connection: Connection, slots: Slots, meter: Meter, status: SharedStatus) -> None:
+    """Answer one request after the other, until told to stop."""
+    operation = Operation.CALL
+    results: list[Any] = []
+    message: Request[Any, Any] | Control
+    while (message := pickle.loads(connection.recv_bytes())) is not Control.STOP:
+        if isinstance(message, Control):
+            connection.send_bytes(pickle.dumps([_portable(operation, item) for item in results]))
+            continue
+        operation, results = message.operation, slots.run(message)
+        meter.end(time.monotonic())
+        answer = Answer(results, _checkpoints(slots, meter, message.slots))
+        encoded = encode(operation, answer)
+        # The parent may kill a worker that is overdue, but not one that has answered.
+        status.rest()
+        connection.send_bytes(encoded)
+
+
+def _checkpoints(slots: Slots, meter: Meter, numbers: Sequence[int]) -> dict[int, Checkpoint]:
     """Take the checkpoints that are due."""
     taken = {}
     for slot in filter(meter.due, numbers):
@@ -131,42 +164,41 @@ def _checkpoints(slots: Slots, meter: Meter, numbers: Sequence[int]) -> dict[int
     return taken
 
 
-def encode(kind: str, items: list[Any], checkpoints: dict[int, bytes] | None = None) -> bytes:
-    """Pickle an answer; an item that cannot be pickled is replaced by what can be said of it."""
+def encode(operation: Operation, answer: Answer) -> bytes:
+    """Pickle an answer; a result that cannot be pickled is replaced by what can be said of it."""
     try:
-        return pickle.dumps((items, checkpoints or {}), pickle.HIGHEST_PROTOCOL)
+        return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
     except Exception:
-        parts = [pickle.loads(_portable(kind, item)) for item in items]
-        return pickle.dumps((parts, checkpoints or {}), pickle.HIGHEST_PROTOCOL)
+        results = [pickle.loads(_portable(operation, item)) for item in answer.results]
+        return pickle.dumps(answer._replace(results=results), pickle.HIGHEST_PROTOCOL)
 
 
-def _portable(kind: str, item: Any) -> bytes:
-    """Pickle one item so that it can be read, at least in this process."""
+def _portable(operation: Operation, item: Any) -> bytes:
+    """Pickle one result so that it can be read, at least in this process."""
     try:
         pickled = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
         pickle.loads(pickled)
     except Exception as problem:
-        return pickle.dumps(unreadable(kind, problem, item), pickle.HIGHEST_PROTOCOL)
+        return pickle.dumps(unreadable(operation, problem, item), pickle.HIGHEST_PROTOCOL)
     return pickled
 
 
-def unreadable(kind: str, problem: BaseException, item: Any = None) -> Failure | Mistake:
-    """Return what stands for an item that cannot be sent between processes.
+def unreadable(operation: Operation, problem: BaseException, item: Any = None) -> Failure | Mistake:
+    """Return what stands for a result that cannot be sent between processes.
 
-    Args:
-        kind: What was asked of the environment: a ``call`` has no episode that could end.
-        problem: Why it cannot be sent.
-        item: The item, where it is known.
+    A call has no episode that could end, so there it is a mistake to be raised.
     """
     what = f": {words(item.error)}" if isinstance(item, Mistake) else ""
-    text = f"its answer to {kind} cannot be sent between processes ({words(problem)}){what}"
-    return Mistake(EnvFailure(text)) if kind == "call" else Failure(text)
+    text = (
+        f"its answer to {operation.value} cannot be sent between processes ({words(problem)}){what}"
+    )
+    return Mistake(EnvFailure(text)) if operation is Operation.CALL else Failure(text)
 
 
 def _die_with(lifeline: int) -> None:
     """Let the kernel kill this process group when a pipe closes, where it can (Linux).
 
-    Unlike :func:`_follow` that needs no thread of ours, which an environment that never lets go of
+    Unlike :func:`_watch` that needs no thread of ours, which an environment that never lets go of
     the interpreter would not let run.
     """
     import fcntl  # Not on every system, and needed by workers only.
@@ -180,8 +212,8 @@ def _die_with(lifeline: int) -> None:
         fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
 
 
-def _follow(parent: int) -> None:
+def _watch(parent: int) -> None:
     """End this process group when the parent is gone, even if an environment hangs."""
     while os.getppid() == parent:
-        time.sleep(ORPHAN_SECONDS)
+        time.sleep(PARENT_CHECK_SECONDS)
     os.killpg(0, signal.SIGKILL)

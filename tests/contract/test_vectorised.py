@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode
 
 from agentgym.registration import FAMILIES
 from agentgym.vector import TextVectorEnv
-from agentgym.vector.choice import BACKENDS
+from agentgym.vector.backends import BACKENDS
 from tests.contract.playing import WORDS
 
 REGISTERED = [family.id for family in FAMILIES]

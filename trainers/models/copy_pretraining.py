@@ -21,7 +21,7 @@ import torch
 
 from agentgym.errors import ConfigurationError
 
-__all__ = ["CopySettings", "teach_copying"]
+__all__ = ["CopySettings", "pretrain_copying"]
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class CopySettings:
     """Seed of the sequences."""
 
 
-def teach_copying(
+def pretrain_copying(
     model: Any,
     settings: CopySettings,
     *,

@@ -12,6 +12,7 @@ from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
 from trainers.config.plan import Plan
 from trainers.config.schema import TINY, known
+from trainers.models.torch_setup import device, weights_dtype
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.runner import InitialMessages, TokenBudget, initial_messages
 
@@ -20,7 +21,7 @@ OPENING_TOKENS = 4096
 
 
 @dataclass
-class PolicyModel:
+class LoadedPolicy:
     """A model with everything that is needed to play episodes with it."""
 
     model: Any
@@ -38,7 +39,7 @@ class PolicyModel:
         self.chat.tokenizer.save_pretrained(path)
 
 
-def build_tiny(plan: Plan, texts: Iterable[str]) -> PolicyModel:
+def build_tiny(plan: Plan, texts: Iterable[str]) -> LoadedPolicy:
     """Make a fresh tiny policy whose vocabulary is that of ``texts``."""
     from trainers.models.tiny import build_model, build_tokenizer
 
@@ -47,7 +48,7 @@ def build_tiny(plan: Plan, texts: Iterable[str]) -> PolicyModel:
     return _assemble(plan, build_model(tokenizer, config), tokenizer, None)
 
 
-def load_policy(plan: Plan, path: str | Path, system: str | None = None) -> PolicyModel:
+def load_policy(plan: Plan, path: str | Path, system: str | None = None) -> LoadedPolicy:
     """Load a chat model and its tokenizer.
 
     Args:
@@ -64,7 +65,9 @@ def load_policy(plan: Plan, path: str | Path, system: str | None = None) -> Poli
     path = Path(path).resolve() if Path(path).exists() else path
     with _loading(path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
-        model = AutoModelForCausalLM.from_pretrained(str(path), dtype=_dtype(plan))
+        model = AutoModelForCausalLM.from_pretrained(
+            str(path), dtype=weights_dtype(frozen=adapters(plan) is not None)
+        )
     return _assemble(plan, model, tokenizer, system)
 
 
@@ -86,6 +89,22 @@ def check_model(name: str, template_args: Mapping[str, Any] | None = None) -> No
         AutoConfig.from_pretrained(name)
         tokenizer = AutoTokenizer.from_pretrained(name)
     TurnTokenizer(tokenizer, template_kwargs=template_args)
+
+
+def adapters(plan: Plan) -> Any:
+    """Return PEFT's configuration for a pretrained model, or None."""
+    settings = plan.config.lora
+    if plan.config.model == TINY or settings.r == 0:
+        return None
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=settings.r,
+        lora_alpha=settings.alpha,
+        lora_dropout=settings.dropout,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
 
 
 @contextmanager
@@ -111,43 +130,17 @@ def task_prompt(env: TextEnv) -> str:
     )
 
 
-def seed_everything(seed: int) -> None:
-    """Seed the generators that libraries draw from; the suite itself has no global generator."""
-    from transformers import set_seed
-
-    set_seed(seed)
-
-
-def one_thread() -> None:
-    """Use one torch thread: on few shared cores, barriers cost small models more than they give."""
-    import os
-
-    import torch
-
-    if not torch.cuda.is_available():
-        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-
-
-def _dtype(plan: Plan) -> Any:
-    """Return bfloat16 for frozen weights under adapters on a GPU, else float32."""
-    import torch
-
-    frozen = plan.config.model != TINY and plan.config.lora.r > 0
-    return torch.bfloat16 if frozen and torch.cuda.is_available() else torch.float32
-
-
-def _device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _assemble(plan: Plan, model: Any, tokenizer: Any, system: str | None) -> PolicyModel:
+def _assemble(plan: Plan, model: Any, tokenizer: Any, system: str | None) -> LoadedPolicy:
     """Put model, tokenizer and budgets together."""
+    chat = TurnTokenizer(tokenizer, template_kwargs=plan.template_args)
+    limits = _token_limits(plan, model)
+    return LoadedPolicy(model.to(device()), chat, initial_messages(system), limits)
+
+
+def _token_limits(plan: Plan, model: Any) -> TokenBudget:
+    """Return the token budgets of a run, within what the model can read."""
     settings = plan.config.rl
     turn, episode = known(settings.turn_tokens), known(settings.episode_tokens)
     most = int(getattr(model.config, "max_position_embeddings", 32768))
     context = min(most, OPENING_TOKENS + episode + turn)
-    limits = TokenBudget(turn_tokens=turn, episode_tokens=min(episode, context), context=context)
-    chat = TurnTokenizer(tokenizer, template_kwargs=plan.template_args)
-    return PolicyModel(model.to(_device()), chat, initial_messages(system), limits)
+    return TokenBudget(turn_tokens=turn, episode_tokens=min(episode, context), context=context)

@@ -1,4 +1,4 @@
-"""Supervised warm start: imitation of an expert, in the same rows as reinforcement learning.
+"""Supervised warm start of the tiny model: imitation of an expert, in the rows of the second phase.
 
 The loss of a batch is ``mean CE over action tokens + w * mean CE over observation tokens``. The
 second part teaches a small model to copy and compare words, which action tokens alone are too few
@@ -7,11 +7,11 @@ to teach (research/tiny-policy.md section 2).
 
 from __future__ import annotations
 
-import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,10 @@ from trainers.rollouts.trajectory import Row
 
 __all__ = ["Sft", "SftResult", "SftSettings"]
 
-logger = logging.getLogger(__name__)
-
-Gate = Callable[[int], bool]
+STATE_FILE = "state.pt"
+StopFn = Callable[[int], bool]
 """Called with the number of finished steps; True ends the warm start."""
-Progress = Callable[[int, Mapping[str, float]], None]
+ProgressFn = Callable[[int, Mapping[str, float]], None]
 """Called with the number of finished steps and the figures since the last call."""
 
 
@@ -57,8 +56,6 @@ class SftSettings:
     """Weight w of the language-model loss on tokens the policy does not write."""
     bucket: int = 8
     """Batches whose rows are sorted by length together, to save padding."""
-    bf16: bool = False
-    """Autocast the forward to bfloat16 (worth it on CPUs with AVX512-BF16 and on GPUs)."""
     gate_every: int = 50
     """Steps between two calls of the gate."""
     log_every: int = 10
@@ -84,42 +81,33 @@ class SftResult:
 class Sft:
     """Trains a causal LM on rows; can be stopped, saved and continued at any step.
 
+    Args:
+        model: A causal LM; weights without gradients stay.
+        rows: Demonstrations, see ``rollouts.demonstrations`` and ``trajectory.to_rows``.
+        pad_id: Id used for padding.
+        settings: How to train.
+
     Attributes:
         step: Steps taken.
+
+    Raises:
+        ConfigurationError: There are no rows, or none has an action token.
     """
 
     def __init__(
         self,
         model: Any,
-        rows: Iterable[Row],
+        rows: Sequence[Row],
         pad_id: int = 0,
         settings: SftSettings | None = None,
     ) -> None:
-        """Prepare.
-
-        Args:
-            model: A causal LM, possibly with PEFT adapters; weights without gradients stay.
-            rows: Demonstrations, see ``rollouts.demonstrations`` and ``trajectory.to_rows``.
-            pad_id: Id used for padding.
-            settings: How to train.
-
-        Raises:
-            ConfigurationError: There are no rows, or none has an action token.
-        """
         self.model = model
         self.settings = settings or SftSettings()
         self.step = 0
         self._pad = pad_id
-        self._ids = []
-        self._masks = []
-        for row in rows:
-            self._ids.append(np.array(row.ids, dtype=np.int64))
-            self._masks.append(np.array(row.mask, dtype=bool))
-        if not any(mask.any() for mask in self._masks):
-            raise ConfigurationError(
-                f"expected demonstrations with action tokens, got {len(self._ids)} rows without: "
-                "check that the expert acts and that the chat template closes its turns"
-            )
+        check_demonstrations(rows)
+        self._ids = [np.array(row.ids, dtype=np.int64) for row in rows]
+        self._masks = [np.array(row.mask, dtype=bool) for row in rows]
         self._lengths = np.array([len(ids) for ids in self._ids])
         self._weights = [p for p in model.parameters() if p.requires_grad]
         self._optimizer = torch.optim.AdamW(
@@ -129,7 +117,7 @@ class Sft:
             weight_decay=self.settings.weight_decay,
         )
 
-    def run(self, gate: Gate | None = None, progress: Progress | None = None) -> SftResult:
+    def run(self, gate: StopFn | None = None, progress: ProgressFn | None = None) -> SftResult:
         """Train until the gate opens or the steps are used up.
 
         Args:
@@ -162,14 +150,21 @@ class Sft:
         self.model.eval()
         return SftResult(self.step, loss, gated, seconds + clock)
 
-    def state_dict(self) -> dict[str, Any]:
-        """State to continue from, without the model's weights (``torch.save`` it)."""
-        return {"step": self.step, "optimizer": self._optimizer.state_dict()}
+    def merged(self) -> Any:
+        """Return the trained model; only a pretrained one has adapters to be merged."""
+        return self.model
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what ``state_dict`` returned; the order of the rows continues, too."""
-        self.step = int(state["step"])
-        self._optimizer.load_state_dict(state["optimizer"])
+    def save(self, path: Path) -> None:
+        """Write a checkpoint into a folder."""
+        sft = {"step": self.step, "optimizer": self._optimizer.state_dict()}
+        torch.save({"sft": sft, "model": self.model.state_dict()}, path / STATE_FILE)
+
+    def load(self, path: Path) -> None:
+        """Continue from a checkpoint; the order of the rows continues, too."""
+        state = torch.load(path / STATE_FILE, weights_only=True)
+        self.model.load_state_dict(state["model"])
+        self.step = int(state["sft"]["step"])
+        self._optimizer.load_state_dict(state["sft"]["optimizer"])
 
     def _lr(self, step: int) -> float:
         """Learning rate of a step (from 0): linear warm-up, then cosine down to the floor."""
@@ -220,8 +215,7 @@ class Sft:
         Padding is on the right, so the causal mask hides it and no attention mask is needed,
         which lets attention take its fastest path.
         """
-        with torch.autocast(ids.device.type, torch.bfloat16, enabled=self.settings.bf16):
-            logits = self.model(input_ids=ids, use_cache=False).logits[:, :-1]
+        logits = self.model(input_ids=ids, use_cache=False).logits[:, :-1]
         flat = logits.float().reshape(-1, logits.shape[-1])
         nll = torch.nn.functional.cross_entropy(flat, ids[:, 1:].reshape(-1), reduction="none")
         return nll.view(ids.shape[0], -1)
@@ -238,3 +232,16 @@ class Sft:
         device = self._weights[0].device
         tensors = [torch.from_numpy(x).to(device) for x in (ids, action[:, 1:], real[:, 1:])]
         return tensors[0], tensors[1], tensors[2] - tensors[1]
+
+
+def check_demonstrations(rows: Sequence[Row]) -> None:
+    """Check that there is something to imitate.
+
+    Raises:
+        ConfigurationError: There are no rows, or none has an action token.
+    """
+    if not any(any(row.mask) for row in rows):
+        raise ConfigurationError(
+            f"expected demonstrations with action tokens, got {len(rows)} rows without: check "
+            "that the expert acts and that the chat template closes its turns"
+        )

@@ -21,7 +21,6 @@ __all__ = [
     "PATTERN",
     "build_model",
     "build_tokenizer",
-    "parameter_count",
 ]
 
 PAD, END, UNKNOWN = "<|pad|>", "<|end|>", "<|unk|>"
@@ -126,8 +125,3 @@ def build_model(tokenizer: Any, config: TinyConfig | None = None) -> PreTrainedM
         model = Qwen3ForCausalLM(settings)
     model.generation_config.update(**ids)
     return model
-
-
-def parameter_count(model: Any) -> int:
-    """Number of weights, tied ones counted once."""
-    return sum(parameter.numel() for parameter in model.parameters())

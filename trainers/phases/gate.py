@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trainers.config.plan import VALID, Plan
-from trainers.models.policy import PolicyModel
+from trainers.models.policy import LoadedPolicy
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.phases.rollout_parts import make_engine, make_envs
@@ -28,7 +28,7 @@ class Gate:
         reached: Whether that was enough.
     """
 
-    def __init__(self, plan: Plan, folder: RunFolder, policy: PolicyModel) -> None:
+    def __init__(self, plan: Plan, folder: RunFolder, policy: LoadedPolicy) -> None:
         config = plan.config.sft
         self._threshold, self._folder, self._horizon = (
             plan.gate_success, folder, plan.full_horizon,

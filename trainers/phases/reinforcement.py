@@ -12,10 +12,10 @@ from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
 from agentgym.rewards import InvalidAction, SuccessBonus
 from trainers.config.plan import TRAIN, VALID, Plan
-from trainers.config.schema import TINY, known
+from trainers.config.schema import known
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.trainer import MultiTurnTrainer, RolloutEvent
-from trainers.models.policy import PolicyModel
+from trainers.models.policy import LoadedPolicy, adapters
 from trainers.output.curve import write_curve
 from trainers.output.display import Display
 from trainers.output.episode_log import EpisodeLog
@@ -162,7 +162,7 @@ class Recorder(TrainerCallback):
 
 
 def make_trainer(
-    plan: Plan, policy: PolicyModel, recorder: Recorder, output: Path
+    plan: Plan, policy: LoadedPolicy, recorder: Recorder, output: Path
 ) -> MultiTurnTrainer:
     """Put the trainer of a run together; the caller closes ``runner.envs`` and the engine."""
     settings = plan.config.rl
@@ -200,7 +200,7 @@ def make_trainer(
         opening=policy.opening,
         family=plan.family,
         on_rollout=recorder.on_rollout,
-        peft_config=_adapters(plan),
+        peft_config=adapters(plan),
         callbacks=[recorder],
     )
     for callback in (PrinterCallback, ProgressCallback):
@@ -277,19 +277,3 @@ def make_feed(plan: Plan) -> TrainingTasks:
 def _episodes(plan: Plan) -> int:
     """Return the number of episodes of a step."""
     return known(plan.config.rl.groups) * known(plan.config.rl.group_size)
-
-
-def _adapters(plan: Plan) -> Any:
-    """Return PEFT's configuration for a pretrained model, or None."""
-    settings = plan.config.lora
-    if plan.config.model == TINY or settings.r == 0:
-        return None
-    from peft import LoraConfig
-
-    return LoraConfig(
-        r=settings.r,
-        lora_alpha=settings.alpha,
-        lora_dropout=settings.dropout,
-        target_modules="all-linear",
-        task_type="CAUSAL_LM",
-    )

@@ -12,7 +12,7 @@ from agentgym.episodes import RecordFacts
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
 from trainers.config.plan import Plan
-from trainers.models.policy import PolicyModel
+from trainers.models.policy import LoadedPolicy
 from trainers.rollouts.engines import engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 
@@ -44,7 +44,7 @@ def make_envs(plan: Plan, slots: int, hooks: Sequence[Any] = ()) -> TextVectorEn
     return TextVectorEnv.make(_Recordable(Spec(gymnasium.spec(plan.env_id), kwargs)), slots)
 
 
-def make_engine(plan: Plan, policy: PolicyModel, slots: int) -> Callable[[Any], GenerationEngine]:
+def make_engine(plan: Plan, policy: LoadedPolicy, slots: int) -> Callable[[Any], GenerationEngine]:
     """Return what makes the chosen generation engine from a model.
 
     Args:

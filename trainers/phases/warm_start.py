@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
 from trainers.config.plan import TRAIN, GuardedEnv, Plan
 from trainers.config.schema import TINY, SftConfig, known
-from trainers.models.copy_pretraining import CopySettings, teach_copying
-from trainers.models.policy import PolicyModel, build_tiny, load_policy, task_prompt
+from trainers.models.copy_pretraining import CopySettings, pretrain_copying
+from trainers.models.policy import LoadedPolicy, adapters, build_tiny, load_policy, task_prompt
 from trainers.models.sft import Sft, SftSettings
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.phases.gate import Gate
 from trainers.rollouts.demonstrations import Demonstration, encode, watch
-from trainers.rollouts.trajectory import to_rows
+from trainers.rollouts.trajectory import Row, to_rows
+
+if TYPE_CHECKING:
+    from trainers.models.sft_pretrained import PretrainedSft
 
 FINISHED = "warm-start"
 PREFIX = "sft"
@@ -29,7 +31,7 @@ VOCABULARY_EPISODES = 2000
 """Demonstrations from which a tiny policy has its words."""
 
 
-def warm_start(plan: Plan, folder: RunFolder, display: Display) -> PolicyModel:
+def warm_start(plan: Plan, folder: RunFolder, display: Display) -> LoadedPolicy:
     """Return the policy that reinforcement learning starts from; continues where it was killed.
 
     Args:
@@ -77,7 +79,7 @@ def imitation_steps(plan: Plan) -> int:
     return known(plan.config.sft.max_steps)
 
 
-def _fresh(plan: Plan, system: str | None, first: Iterable[Demonstration]) -> PolicyModel:
+def _fresh(plan: Plan, system: str | None, first: Iterable[Demonstration]) -> LoadedPolicy:
     """Build the tiny policy with the words of the first episodes, or load the pretrained one."""
     if plan.config.model != TINY:
         return load_policy(plan, plan.config.model, system)
@@ -88,7 +90,7 @@ def _imitate(
     plan: Plan,
     folder: RunFolder,
     display: Display,
-    policy: PolicyModel,
+    policy: LoadedPolicy,
     shown: Iterable[Demonstration],
     steps: int,
 ) -> None:
@@ -97,12 +99,12 @@ def _imitate(
     display.phase("watch expert", 1)
     rows = to_rows(list(encode(shown, policy.chat, policy.opening)))
     display.update(1, demonstrations=len(rows))
-    sft = Sft(policy.model, rows, policy.chat.pad_id, _settings(plan, steps))
+    sft = _make_sft(plan, folder, policy, rows, steps)
     checkpoint = folder.latest_checkpoint(PREFIX)
     if checkpoint is not None:
-        _load(sft, checkpoint)
+        sft.load(checkpoint)
     elif plan.config.model == TINY:
-        _teach_copying(plan, policy, display)
+        _pretrain_copying(plan, policy, display)
     folder.rewind(Phase.WARM_START, sft.step)
     display.phase("warm start", steps, sft.step)
     gate = Gate(plan, folder, policy)
@@ -111,6 +113,7 @@ def _imitate(
         result = sft.run(watch.validate, watch.progress)
     finally:
         gate.close()
+    policy.model = sft.merged()
     reached = "reached" if gate.reached else "not reached"
     display.note(
         f"warm start: {result.steps} steps, validation success {gate.success:.3f} "
@@ -119,10 +122,12 @@ def _imitate(
     folder.note(sft={"steps": result.steps, "gated": gate.reached, "success": gate.success})
 
 
-def _settings(plan: Plan, steps: int) -> SftSettings:
-    """Return the settings of the supervised phase."""
+def _make_sft(
+    plan: Plan, folder: RunFolder, policy: LoadedPolicy, rows: Sequence[Row], steps: int
+) -> Sft | PretrainedSft:
+    """Return what imitates: the tiny model's own loop, or TRL with adapters for another model."""
     config = plan.config.sft
-    return SftSettings(
+    settings = SftSettings(
         steps=steps,
         batch_size=config.batch_size,
         lr=known(config.lr),
@@ -130,13 +135,26 @@ def _settings(plan: Plan, steps: int) -> SftSettings:
         gate_every=config.gate_every,
         seed=plan.config.seed,
     )
+    if plan.config.model == TINY:
+        return Sft(policy.model, rows, policy.chat.pad_id, settings)
+    from trainers.models.sft_pretrained import PretrainedSft
+
+    tokenizer, output = policy.chat.tokenizer, folder.checkpoints
+    sft = PretrainedSft(policy.model, rows, tokenizer, settings, output, adapters(plan))
+    policy.model = sft.model  # The gate plays with the adapters, too.
+    return sft
 
 
 class _Watch:
     """Writes down, shows and saves the warm start as it goes."""
 
     def __init__(
-        self, config: SftConfig, folder: RunFolder, display: Display, sft: Sft, gate: Gate
+        self,
+        config: SftConfig,
+        folder: RunFolder,
+        display: Display,
+        sft: Sft | PretrainedSft,
+        gate: Gate,
     ) -> None:
         self._config, self._folder, self._display = config, folder, display
         self._sft, self._gate = sft, gate
@@ -168,13 +186,13 @@ class _Watch:
             _save(self._sft, self._folder, step)
 
 
-def _teach_copying(plan: Plan, policy: PolicyModel, display: Display) -> None:
+def _pretrain_copying(plan: Plan, policy: LoadedPolicy, display: Display) -> None:
     """Give a fresh model its induction heads before it sees demonstrations."""
     steps = plan.config.sft.copy_steps
     settings = CopySettings(steps=steps, seed=plan.config.seed)
     special = len(policy.chat.tokenizer.all_special_ids)
     display.phase("copying", steps)
-    teach_copying(
+    pretrain_copying(
         policy.model,
         settings,
         first_id=special,
@@ -182,24 +200,12 @@ def _teach_copying(plan: Plan, policy: PolicyModel, display: Display) -> None:
     )
 
 
-def _save(sft: Sft, folder: RunFolder, step: int) -> None:
+def _save(sft: Sft | PretrainedSft, folder: RunFolder, step: int) -> None:
     """Write a checkpoint of the warm start and drop older ones."""
-    import torch
-
     path = folder.checkpoints / f"{PREFIX}-{step}"
     path.mkdir(exist_ok=True)
-    state = {"sft": sft.state_dict(), "model": sft.model.state_dict()}
-    torch.save(state, path / "state.pt")
+    sft.save(path)
     (path / COMPLETE).touch()
     for other in folder.checkpoints.glob(f"{PREFIX}-*"):
         if other != path:
             shutil.rmtree(other)
-
-
-def _load(sft: Sft, path: Path) -> None:
-    """Continue from a checkpoint of the warm start."""
-    import torch
-
-    state = torch.load(path / "state.pt", weights_only=True)
-    sft.model.load_state_dict(state["model"])
-    sft.load_state_dict(state["sft"])

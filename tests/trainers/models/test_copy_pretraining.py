@@ -9,7 +9,7 @@ from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import weights
 from trainers.config.schema import TinyConfig
-from trainers.models.copy_pretraining import CopySettings, _sequences, teach_copying
+from trainers.models.copy_pretraining import CopySettings, _sequences, pretrain_copying
 
 QUICK = CopySettings(steps=20, batch_size=8, shortest=4, longest=6, lr=1e-2, warmup=2)
 SPECIAL = 6
@@ -22,7 +22,7 @@ def equal(first: list[torch.Tensor], second: list[torch.Tensor]) -> bool:
 
 def taught(settings: CopySettings) -> list[torch.Tensor]:
     model = tiny_policy.model()
-    teach_copying(model, settings, first_id=SPECIAL)
+    pretrain_copying(model, settings, first_id=SPECIAL)
     return weights(model)
 
 
@@ -45,7 +45,7 @@ def test_a_small_model_learns_to_copy():
     model = tiny_policy.model(size=TinyConfig(hidden=32, layers=2, heads=2, intermediate=64))
     losses: list[float] = []
     settings = replace(QUICK, steps=240, batch_size=24, lr=8e-3, warmup=10)
-    last = teach_copying(
+    last = pretrain_copying(
         model, settings, first_id=SPECIAL, progress=lambda step, loss: losses.append(loss)
     )
     assert losses[0] > 2.3
@@ -55,7 +55,7 @@ def test_a_small_model_learns_to_copy():
 
 def test_progress_is_told_every_ten_steps():
     steps: list[int] = []
-    teach_copying(
+    pretrain_copying(
         tiny_policy.model(),
         replace(QUICK, steps=25),
         first_id=SPECIAL,
@@ -84,10 +84,10 @@ def test_the_global_generator_is_neither_read_nor_moved():
 
 def test_a_vocabulary_of_special_tokens_only_is_refused():
     with pytest.raises(ConfigurationError, match="below the vocabulary's size"):
-        teach_copying(tiny_policy.model(), QUICK, first_id=1000)
+        pretrain_copying(tiny_policy.model(), QUICK, first_id=1000)
 
 
 def test_the_model_is_left_ready_to_generate():
     model = tiny_policy.model()
-    teach_copying(model, replace(QUICK, steps=1), first_id=SPECIAL)
+    pretrain_copying(model, replace(QUICK, steps=1), first_id=SPECIAL)
     assert not model.training

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,30 @@ def test_a_pretrained_model_can_be_warm_started(chat_model, tmp_path):
     summary = trained(tmp_path / "run", chat_model, sft__max_steps=10, steps=1)
     assert summary["warm_start"]["steps"] == 10
     assert (tmp_path / "run" / "checkpoints" / "warm-start" / "model.safetensors").exists()
+
+
+def test_a_pretrained_model_killed_in_and_after_its_warm_start_goes_on_as_it_would_have(
+    chat_model, tmp_path
+):
+    """Two real deaths: at step 20, from where step 10 is left, and before RL's first checkpoint."""
+    changes = {**QUICK, "model": chat_model, "sft__max_steps": 30, "rl__save_every": 2}
+    whole, folder = tmp_path / "whole", tmp_path / "run"
+    assert main(toy_runs.arguments(whole, **changes)) == 0
+    command = toy_runs.arguments(folder, **changes)
+    for moment, left in (("sft:20", ["sft-10"]), ("rl:1", ["rl", "warm-start"])):
+        died = toy_runs.run_command(command, die_at=moment)
+        assert died.returncode == -signal.SIGKILL, died.stderr
+        assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == left
+        command = [*toy_runs.arguments(folder, **changes), "--resume"]
+    assert main(command) == 0
+    assert toy_runs.by_phase(folder) == toy_runs.by_phase(whole)
+    assert toy_runs.summary(folder) == toy_runs.summary(whole)
+    weights = [
+        load_file(path / "checkpoints" / "warm-start" / "model.safetensors")
+        for path in (folder, whole)
+    ]
+    assert weights[0].keys() == weights[1].keys()
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
 
 
 def test_a_pretrained_model_is_told_how_to_act(chat_model, tmp_path):

@@ -72,9 +72,9 @@ LOG = "trainers.output.run_folder.RunFolder.log"
 MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "between the baselines": (LOG, {"arm": "random"}),
     "after the baselines": ("trainers.phases.comparison.Arms.add_baselines", {}),
-    "after copying was taught": ("trainers.phases.warm_start.teach_copying", {}),
+    "after copying was taught": ("trainers.phases.warm_start.pretrain_copying", {}),
     "while the gate is asked": (LOG, {"phase": "sft", "step": 20, "success": ...}),
-    "before the warm start is marked as complete": ("trainers.models.policy.PolicyModel.save", {}),
+    "before the warm start is marked as complete": ("trainers.models.policy.LoadedPolicy.save", {}),
     "after the warm start": ("trainers.phases.reinforcement.make_trainer", {}),
     "between the warm start's episodes and their result": (
         "trainers.output.episode_log.EpisodeLog.replace",

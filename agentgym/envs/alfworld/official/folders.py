@@ -1,0 +1,194 @@
+"""A split as a folder of trials, whose games are found once and remembered in the cache folder.
+
+A folder of the official training data has 8,810 trials of which 3,553 are games; reading them all
+takes many seconds, so the outcome is kept. It is made again when a folder was added, removed or had
+a file put into it or taken out; a game whose content changed under its name is noticed when it is
+read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from agentgym import caching
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, digest
+from agentgym.envs.alfworld.official.gamefile import (
+    GAME_FILE,
+    TRAJECTORY_FILE,
+    GameEntry,
+    check_playable,
+    read_game,
+    read_trajectory,
+    scene_name,
+)
+from agentgym.envs.alfworld.progress_bar import tracked
+from agentgym.errors import DataError
+
+INDEX_VERSION = 2
+"""Raise it when the stored form, or what is collected, changes."""
+
+LEFT_OUT = ("movable", "Sliced")
+"""Words in the names of folders that alfworld's own environment passes over."""
+
+DEEPEST = 8
+"""Levels of folders below a split that are looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The games of one split."""
+
+    entries: tuple[GameEntry, ...]
+    """The games, sorted by id."""
+    skipped: Mapping[str, int]
+    """Reasons for which trials are not games, and how many."""
+
+
+class FolderSource:
+    """The games of a folder of trials."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._index: Index | None = None
+
+    def entries(self) -> tuple[GameEntry, ...]:
+        """Return the games, sorted by the names of their folders."""
+        return self._known().entries
+
+    def problem(self, number: int) -> str:
+        """Read the PDDL problem of one game from its file."""
+        return read_problem(self.path, self._known().entries[number])
+
+    def skipped(self) -> Mapping[str, int]:
+        """Return why trials are not games, and how many."""
+        return self._known().skipped
+
+    def _known(self) -> Index:
+        if self._index is None:
+            self._index = folder_index(self.path)
+        return self._index
+
+
+def folder_index(folder: Path) -> Index:
+    """Return the games below a split's folder, from the cache if it has not changed.
+
+    They are those that alfworld's own ``AlfredTWEnv`` would collect, in the order of their names.
+
+    Raises:
+        DataError: A file is damaged; the message names it.
+    """
+    folders = list(_walk(folder))
+    key = _key(folder, folders)
+    path = _cache_path(folder)
+    known = caching.load_json(path, key)
+    if known is not None:
+        return Index(tuple(GameEntry(*row) for row in known["entries"]), known["skipped"])
+    try:
+        index = _collect(folder, [relative for relative, _ in folders])
+    except OSError as error:
+        raise DataError(
+            f"expected to read what lies below {folder}, but it fails ({error}); check its "
+            "permissions"
+        ) from error
+    rows = [astuple(entry) for entry in index.entries]
+    caching.save_json(path, key, {"entries": rows, "skipped": dict(index.skipped)})
+    return index
+
+
+def read_problem(folder: Path, entry: GameEntry) -> str:
+    """Read the PDDL problem of a game in a split's folder.
+
+    Raises:
+        DataError: The file is damaged, or is not what it was when the index was made.
+    """
+    path = folder / entry.id / GAME_FILE
+    problem = read_game(path).problem
+    if digest(problem) != entry.sha256:
+        with suppress(OSError):
+            _cache_path(folder).unlink()
+        raise DataError(
+            f"expected {path} as it was when its folder was indexed, but its problem has changed; "
+            "the index has been removed: make the environment again"
+        )
+    return problem
+
+
+def _cache_path(folder: Path) -> Path:
+    return caching.entry_path("alfworld", "index", str(folder.resolve()))
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield every folder below, and itself, with the time of its last change in nanoseconds."""
+    pending = [("", 0)]
+    while pending:
+        relative, depth = pending.pop()
+        here = folder / relative
+        try:
+            yield relative, here.stat().st_mtime_ns
+            with os.scandir(here) as entries:
+                names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except OSError as error:
+            raise DataError(
+                f"expected to read the folder {here}, but it fails ({error}); check its permissions"
+            ) from error
+        if depth < DEEPEST:
+            below = sorted(names, reverse=True)
+            pending += [(f"{relative}/{name}" if relative else name, depth + 1) for name in below]
+
+
+def _key(folder: Path, folders: list[tuple[str, int]]) -> str:
+    """Return a text that changes when a folder below changes."""
+    lines = "\n".join(f"{relative}\t{time}" for relative, time in folders)
+    return f"{INDEX_VERSION} {folder.resolve()} {len(folders)} {digest(lines)}"
+
+
+def _collect(folder: Path, folders: list[str]) -> Index:
+    """Read every trial."""
+    entries: list[GameEntry] = []
+    skipped: Counter[str] = Counter()
+    for relative in tracked(sorted(folders), len(folders), f"Indexing {folder.name}"):
+        found = _trial(folder, relative)
+        if isinstance(found, GameEntry):
+            entries.append(found)
+        elif found:
+            skipped[found] += 1
+    return Index(tuple(entries), dict(sorted(skipped.items())))
+
+
+def _trial(folder: Path, relative: str) -> GameEntry | str:
+    """Return the game in a folder, or why it is none; empty if the folder is no trial."""
+    here = folder / relative
+    if not (here / TRAJECTORY_FILE).is_file():
+        return f"without {TRAJECTORY_FILE}" if (here / GAME_FILE).is_file() else ""
+    if any(word in relative for word in LEFT_OUT):
+        return "movable or sliced"
+    trajectory = read_trajectory(here / TRAJECTORY_FILE)
+    if trajectory.task_type not in TASK_TYPES:
+        return "of another task type"
+    if not (here / GAME_FILE).is_file():
+        return f"without {GAME_FILE}"
+    game = read_game(here / GAME_FILE)
+    if not game.solvable:
+        return "not marked solvable or unsolvable" if game.solvable is None else "unsolvable"
+    check_playable(game.problem, str(here / GAME_FILE))
+    scene = trajectory.scene or _scene_of_folder(relative)
+    return GameEntry(
+        relative,
+        trajectory.task_type,
+        scene,
+        game.goal,
+        trajectory.human_goal,
+        digest(game.problem),
+    )
+
+
+def _scene_of_folder(relative: str) -> str:
+    """Read the floor plan off a folder such as ``pick_and_place_simple-Mug-None-Desk-305/...``."""
+    found = re.search(r"-(\d{1,4})(?:/|$)", relative)
+    return scene_name(int(found[1])) if found else ""

@@ -1,0 +1,30 @@
+"""A progress bar for work that takes more than a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+MANY = 500
+"""Items from which on progress is shown."""
+
+
+def tracked(items: Iterable[Item], total: int, what: str) -> Iterator[Item]:
+    """Yield ``items``; while many are worked on, show progress on the standard error of a terminal.
+
+    Args:
+        items: What is worked on.
+        total: How many there are.
+        what: What is being done, for the user.
+    """
+    if total < MANY:
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    hidden = not console.is_terminal
+    yield from track(items, what, total=total, console=console, transient=True, disable=hidden)

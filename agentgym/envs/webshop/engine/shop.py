@@ -1,0 +1,222 @@
+"""The shop: everything that shoppers share, and nothing that they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agentgym.caching import BoundedCache
+from agentgym.envs.webshop.engine.goals import Goal, GoalMaker
+from agentgym.envs.webshop.engine.nouns import NounsOf
+from agentgym.envs.webshop.engine.products import Instruction, Product, parse_product, usable
+from agentgym.envs.webshop.engine.reward import Match, RewardDetails, match, score
+from agentgym.envs.webshop.engine.storage import (
+    PackedRecords,
+    ProductTable,
+    StoredGoals,
+    typed_array,
+)
+from agentgym.envs.webshop.official.schema import NAMES, Entry, Origins
+from agentgym.retrieval import BM25Index
+
+HITS = 50
+"""Most products that a search finds."""
+LONGEST_QUERY = 2048
+PRECOMPUTED_PLANS = 5000
+"""Up to this many products the expert's searches are worked out when the shop is built."""
+CACHED_SEARCHES = 16384
+CACHED_MATCHES = 32768
+_UNREACHABLE = -1
+_NO_SIGNS = str.maketrans("[]<", "   ")
+
+
+class Shop:
+    """An immutable shop: products, search engine, and caches that only save time.
+
+    Args:
+        products: The products.
+        search_engine: Index over :meth:`Product.document`, with asins as ids.
+        goals: Goals that belong to the shop, in their given order.
+        plans: For each product, the query variant and the rank that lead to it [products, 2].
+    """
+
+    def __init__(
+        self,
+        products: ProductTable,
+        search_engine: BM25Index,
+        goals: Sequence[Goal] = (),
+        plans: npt.NDArray[np.int16] | None = None,
+    ) -> None:
+        self.products = products
+        self.search_engine = search_engine
+        self.goals = goals
+        self._plans = plans
+        self._searches: BoundedCache[str, tuple[str, ...]] = BoundedCache(CACHED_SEARCHES)
+        self._matches: BoundedCache[tuple[str, str, tuple[str, ...]], Match] = BoundedCache(
+            CACHED_MATCHES
+        )
+        self._known_plans: BoundedCache[str, tuple[str, int] | None] = BoundedCache(CACHED_SEARCHES)
+
+    @classmethod
+    def build(
+        cls,
+        items: Iterable[Any],
+        instructions: Mapping[str, Any],
+        nouns: NounsOf,
+        *,
+        prices: Mapping[str, float] | None = None,
+        goals: GoalMaker | None = None,
+        origins: Origins = NAMES,
+    ) -> Shop:
+        """Make a shop from data in the official schema.
+
+        Args:
+            items: The items file.
+            instructions: The ``items_ins`` file.
+            nouns: Gives the nouns of an item.
+            prices: Price that counts, by asin; drawn from the asin where left out.
+            goals: Makes the goals to keep of the products; none are kept if left out.
+            origins: Names of the files, for error messages.
+
+        Raises:
+            DataError: An item or instruction does not follow the official schema; the message
+                names file, item and field.
+        """
+        given = prices or {}
+        asins: list[str] = []
+        documents: list[str] = []
+
+        def records() -> Iterable[list[Any]]:
+            for where, item in usable(items, origins.items):
+                asin, name = item["asin"], Entry(item, where).text("name")
+                entry = Instruction.parse(instructions.get(asin), origins.instruction(asin))
+                words = tuple(nouns({**item, "name": name}))
+                product = parse_product(item, entry, words, given.get(asin), where)
+                asins.append(asin)
+                documents.append(product.document())
+                yield product.to_record()
+
+        packed = PackedRecords.pack(records())  # which fills asins and documents
+        products = ProductTable(packed, asins)
+        shop = cls(products, BM25Index.build(documents, asins))
+        if goals is not None:
+            shop.goals = StoredGoals.pack(goals(products.values()), products)
+        if len(asins) <= PRECOMPUTED_PLANS:
+            shop._plans = shop._all_plans()
+        return shop
+
+    # -- what shoppers ask ----------------------------------------------------------------------
+
+    def search(self, query: str) -> tuple[str, ...]:
+        """Return the asins that a query finds, best first, at most ``HITS``."""
+        found = self._searches.get(query)
+        if found is None:
+            found = self._searches.put(query, tuple(self.search_engine.search(query, HITS)[0]))
+        return found
+
+    def match(self, item: Product, goal: Goal) -> Match:
+        """Compare a product with a goal, options aside."""
+        # The goals of one product differ in options and bounds, of which a match knows nothing.
+        key = (item.asin, goal.asin, goal.attributes)
+        found = self._matches.get(key)
+        if found is None:
+            nouns = self.products[goal.asin].nouns
+            found = self._matches.put(key, match(item, goal, nouns))
+        return found
+
+    def reward(
+        self, item: Product, goal: Goal, chosen: Mapping[str, str], mode: str = "official"
+    ) -> RewardDetails:
+        """Return what buying ``item`` with the chosen options earns."""
+        return score(self.match(item, goal), item, goal, chosen, mode)
+
+    def solvable(self, item: Product, goal: Goal) -> bool:
+        """Tell whether buying the goal's own product as asked scores 1, in both reward modes."""
+        options = goal.goal_options
+        if not isinstance(options, Mapping) or not set(options.values()) <= set(item.choosable):
+            return False
+        clicked = {item.group_of[value]: value for value in options.values()}
+        return all(
+            self.reward(item, goal, clicked, mode).reward == 1.0 for mode in ("official", "strict")
+        )
+
+    def plan(self, asin: str) -> tuple[str, int] | None:
+        """Return a query that finds a product, and the product's rank from 0; None if none does."""
+        known = self._known_plans.get(asin, False)  # in one step: other threads drop entries
+        if not isinstance(known, bool):
+            return known
+        if self._plans is None:
+            variant, rank = self._find(asin)
+        else:
+            variant, rank = self._plans[self.products.row(asin)].tolist()
+        if rank == _UNREACHABLE:
+            return self._known_plans.put(asin, None)
+        return self._known_plans.put(asin, (self._queries(asin)[variant], rank))
+
+    # -- storage --------------------------------------------------------------------------------
+
+    def save(self, folder: Path) -> None:
+        """Write the shop to a folder, for :meth:`open`; its files have names of their own."""
+        self.search_engine.save(folder)
+        self.products.records.save(folder, "products")
+        StoredGoals.pack(self.goals, self.products).records.save(folder, "goals")
+        if self._plans is not None:
+            np.save(folder / "plans.npy", self._plans)
+
+    @classmethod
+    def open(cls, folder: Path) -> Shop:
+        """Map a saved shop.
+
+        Raises:
+            DataError: The folder holds no whole shop.
+        """
+        search_engine = BM25Index.open(folder)
+        products = ProductTable(PackedRecords.open(folder, "products"), search_engine.ids)
+        goals = StoredGoals(PackedRecords.open(folder, "goals"), products)
+        path = folder / "plans.npy"
+        plans = typed_array(path, np.int16, (len(products), 2)) if path.exists() else None
+        return cls(products, search_engine, goals, plans)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Shop:
+        """Copies of an environment share the shop."""
+        return self
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _queries(self, asin: str) -> tuple[str, str]:
+        """Return the expert's queries for a product: its title, then all that is indexed."""
+        item = self.products[asin]
+        return plain_query(item.title), plain_query(item.document())
+
+    def _find(self, asin: str) -> tuple[int, int]:
+        """Return the query variant that leads to a product, and the product's rank.
+
+        It is the first that shows the product on the first page, else the one that ranks it best.
+        """
+        best = (0, _UNREACHABLE)
+        for variant, query in enumerate(self._queries(asin)):
+            found = self.search_engine.search(query, HITS)[0]
+            if asin in found:
+                rank = found.index(asin)
+                if rank < 10:
+                    return variant, rank
+                if best[1] == _UNREACHABLE or rank < best[1]:
+                    best = (variant, rank)
+        return best
+
+    def _all_plans(self) -> npt.NDArray[np.int16]:
+        flat = chain.from_iterable(self._find(asin) for asin in self.products.asins)
+        return np.fromiter(flat, np.int16).reshape(-1, 2)
+
+
+def plain_query(text: str) -> str:
+    """Write a text so that it can stand in ``search[...]`` in every grammar.
+
+    On one line, bounded, without brackets, and without the sign that begins a tag.
+    """
+    return " ".join(text.lower().translate(_NO_SIGNS).split())[:LONGEST_QUERY].strip()

@@ -1,0 +1,328 @@
+"""Configurations of the shop, and what one process shares for each of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from agentgym.caching import BoundedCache
+from agentgym.envs.webshop.checks import choice, flag, whole
+from agentgym.envs.webshop.engine.goals import Goal, official_goals, solvable_goals
+from agentgym.envs.webshop.engine.nouns import BUILTIN, NounSource, cache_key, freeze, nouns_of
+from agentgym.envs.webshop.engine.products import Instruction
+from agentgym.envs.webshop.engine.reward import MODES
+from agentgym.envs.webshop.engine.shop import HITS, Shop
+from agentgym.envs.webshop.engine.storage import open_or_build
+from agentgym.envs.webshop.experts.base import Expert
+from agentgym.envs.webshop.experts.careful import CarefulExpert
+from agentgym.envs.webshop.experts.oracle import OracleExpert
+from agentgym.envs.webshop.generator import GeneratedShop, GeneratorConfig, generate
+from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION
+from agentgym.envs.webshop.generator.generated_shop import MAX_SIZE, MIN_SIZE
+from agentgym.envs.webshop.official.files import locate, read_human, read_instructions, read_items
+from agentgym.envs.webshop.tasks import (
+    GOALS_PER_PRODUCT,
+    SPLIT_MODES,
+    generated_tasks,
+    listed_tasks,
+)
+from agentgym.errors import ConfigurationError
+from agentgym.tasks import Task, TaskSet
+
+GOAL_MODES = ("generated", "official")
+EXPERTS = ("target", "careful", "thinking")
+OBSERVATION_MODES = ("text", "text_rich", "compact")
+OFFICIAL_PAGE = 10
+COMPACT_PAGE = 4
+CACHED_GOALS = 8192
+
+
+@dataclass(frozen=True)
+class ShopConfig:
+    """Everything that decides products, goals and splits."""
+
+    size: int = 1000
+    """Products of a generated shop."""
+    difficulty: str | GeneratorConfig = "medium"
+    """Difficulty of a generated shop."""
+    seed: int = 0
+    """Seed of a generated shop, and of goals made for official data."""
+    data_dir: str | os.PathLike[str] | None = None
+    """Folder with the official files; None generates a shop."""
+    num_products: int | None = None
+    """Read only this many products of the official files."""
+    goal_mode: str = "generated"
+    """``generated``: a few solvable goals per product. ``official``: those of the original."""
+    human_goals: bool = False
+    """Take the goals that people wrote (official files only)."""
+    goals_per_product: int = GOALS_PER_PRODUCT
+    """Most goals per product in goal mode ``generated``."""
+    split_mode: str = "product"
+    """``product``: disjoint products. ``official-index``: ranges of the original's order."""
+    nouns: NounSource | None = None
+    """Noun extractor, or a table of nouns, which is compared and hashed by its content; None takes
+    the generator's knowledge, or ``builtin`` for official files."""
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ConfigurationError: Two fields contradict each other, or one is of the wrong type or out
+                of range.
+            DataError: The file of nouns cannot be read.
+        """
+        checked = {
+            "size": whole("size", self.size, MIN_SIZE, MAX_SIZE),
+            "difficulty": GeneratorConfig.of(self.difficulty),
+            "seed": whole("catalogue_seed", self.seed, 0),
+            "data_dir": _folder(self.data_dir),
+            "nouns": freeze(self.nouns),
+            "goals_per_product": whole("goals_per_product", self.goals_per_product, 1),
+        }
+        if self.num_products is not None:
+            checked["num_products"] = whole("num_products", self.num_products, 1)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        choice("goal_mode", self.goal_mode, GOAL_MODES)
+        choice("split_mode", self.split_mode, SPLIT_MODES)
+        flag("human_goals", self.human_goals)
+        if self.num_products is not None and self.data_dir is None:
+            raise ConfigurationError(
+                "expected data_dir with num_products, which reads the first of the official "
+                f"products; got num_products={self.num_products!r}; use size for generated ones"
+            )
+        if self.split_mode == "official-index" and self.goal_mode != "official":
+            raise ConfigurationError(
+                "expected goal_mode='official' with split_mode='official-index', got "
+                f"goal_mode={self.goal_mode!r}"
+            )
+        if self.human_goals and (self.data_dir is None or self.goal_mode != "official"):
+            raise ConfigurationError(
+                "expected data_dir and goal_mode='official' with human_goals=True, got "
+                f"data_dir={self.data_dir!r} and goal_mode={self.goal_mode!r}"
+            )
+
+    @property
+    def nouns_key(self) -> str | None:
+        """What stands for the nouns in keys."""
+        return cache_key(freeze(self.nouns))
+
+    def task_key(self, base: str) -> str:
+        """Name the task set: ``base``, and a word for each setting that is not the default.
+
+        Task ids are numbers, so what decides their meaning is part of the name.
+        """
+        words = [base]
+        if self.goal_mode == "official":
+            words.append("human" if self.human_goals else "synthetic")
+            words += ["index"] * (self.split_mode == "official-index")
+            return "-".join(words)
+        if self.goals_per_product != GOALS_PER_PRODUCT:
+            words.append(f"{self.goals_per_product}goals")
+        if self.data_dir is not None:
+            words += [f"seed{self.seed}"] * (self.seed > 0)
+            nouns = self.nouns_key  # they decide which goals are solvable
+            words += [] if nouns is None else [hashlib.sha256(nouns.encode()).hexdigest()[:8]]
+        return "-".join(words)
+
+
+@dataclass(frozen=True)
+class VisitConfig:
+    """How the shop is visited, as far as an expert's plans depend on it."""
+
+    page_size: int = OFFICIAL_PAGE
+    """Products on a results page."""
+    expert: str = "target"
+    """``target`` knows the right product, ``careful`` only what a shopper can read; ``thinking``
+    does as ``careful`` and says what it compares."""
+    highlights: bool = False
+    """Whether results lines show the highlights of products."""
+    reward: str = "official"
+    """Reward mode by which an expert judges what it finds."""
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ConfigurationError: There is no such expert, or a field is of the wrong type.
+        """
+        choice("expert", self.expert, EXPERTS)
+        flag("highlights", self.highlights)
+        choice("reward", self.reward, MODES)
+
+    def expert_for(self, shop: Shop) -> Expert:
+        """Return the expert of a shop."""
+        if self.expert == "target":
+            return OracleExpert(shop)
+        return CarefulExpert(shop, self.highlights, self.reward, self.expert == "thinking")
+
+
+@dataclass
+class SharedShop:
+    """A shop with its tasks and its expert, shared by the environments of a process."""
+
+    shop: Shop
+    """The shop."""
+    tasks: TaskSet
+    """Its goals as tasks."""
+    expert: Expert
+    """Plans."""
+    config: ShopConfig | None = None
+    """Where it came from; None if shop and tasks were given."""
+    _goals: BoundedCache[str, Goal] = field(default_factory=lambda: BoundedCache(CACHED_GOALS))
+
+    @classmethod
+    def of(cls, shop: Shop | None, tasks: TaskSet | None, visit: VisitConfig) -> SharedShop:
+        """Put a given shop and task set together.
+
+        Raises:
+            ConfigurationError: One of them is missing, or none.
+        """
+        if shop is None or tasks is None:
+            raise ConfigurationError(
+                "expected world and tasks together, or neither of them; got "
+                f"world={shop!r:.40}, tasks={tasks!r:.40}"
+            )
+        for name, value, kind in (("world", shop, Shop), ("tasks", tasks, TaskSet)):
+            if not isinstance(value, kind):
+                raise ConfigurationError(
+                    f"expected {name} to be a {kind.__name__}, got {type(value).__name__}: "
+                    f"{value!r:.80}"
+                )
+        return cls(shop, tasks, visit.expert_for(shop))
+
+    def goal(self, task: Task) -> Goal:
+        """Return the goal of a task."""
+        found = self._goals.get(task.id)
+        if found is None:
+            found = self._goals.put(task.id, Goal.from_content(task.content))
+        return found
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SharedShop:
+        """Copies of an environment share the shop."""
+        return self
+
+
+_lock = threading.RLock()
+_shops: dict[ShopConfig, Shop] = {}
+_shared: dict[tuple[ShopConfig, VisitConfig], SharedShop] = {}
+
+
+def open_shop(config: ShopConfig, visit: VisitConfig) -> SharedShop:
+    """Return this process's shop of a configuration, made on first use.
+
+    Raises:
+        ConfigurationError: The configuration cannot be met.
+        DataError: The official files are missing or damaged.
+    """
+    with _lock:
+        shared = _shared.get((config, visit))
+        if shared is None:
+            shared = _shared[config, visit] = _make(config, visit)
+        return shared
+
+
+def page_size(mode: str, size: int | None) -> int:
+    """Return the number of products on a results page; ``size`` None is the mode's default.
+
+    Raises:
+        ConfigurationError: The observation mode does not allow the size.
+    """
+    if mode != "compact":
+        if size not in (None, OFFICIAL_PAGE):
+            raise ConfigurationError(
+                f"expected results_per_page to be left out in observation mode {mode!r}, which "
+                f"shows {OFFICIAL_PAGE} as the original does; got {size!r}; use 'compact'"
+            )
+        return OFFICIAL_PAGE
+    if size is None:
+        return COMPACT_PAGE
+    return whole("results_per_page", size, 1, HITS)
+
+
+def _make(config: ShopConfig, visit: VisitConfig) -> SharedShop:
+    generated = None
+    if config.data_dir is None:
+        generated = generate(config.size, config.difficulty, config.seed)
+    shop = _shops.get(config)
+    if shop is None:
+        shop = _from_files(config) if generated is None else _from_generator(config, generated)
+        _shops[config] = shop
+    expert = visit.expert_for(shop)
+    plan_length = partial(expert.turns, page_size=visit.page_size)
+    base = f"official-{len(shop.products)}" if generated is None else generated.key
+    key = config.task_key(base)
+    if generated is not None and config.goal_mode == "generated":
+        tasks = generated_tasks(generated, config.goals_per_product, plan_length, key)
+    else:
+        tasks = listed_tasks(key, shop.goals, config.split_mode, plan_length, old_key=base)
+    return SharedShop(shop, tasks, expert, config)
+
+
+def _from_generator(config: ShopConfig, generated: GeneratedShop) -> Shop:
+    """Open or build a generated shop."""
+    key = ["generated", GENERATOR_VERSION, repr(generated.config), generated.size, generated.seed,
+           config.goal_mode, config.nouns_key]  # fmt: skip
+
+    def build() -> Shop:
+        def known(item: Mapping[str, Any]) -> tuple[str, ...]:
+            return generated.nouns(generated.index(item["asin"]))
+
+        given = freeze(config.nouns)
+        nouns = known if given is None else nouns_of(given)
+        # Its own goals are not kept: they are made again when they are asked for.
+        own = config.goal_mode == "generated"
+        goals = None if own else official_goals(generated.instructions, None)
+        return Shop.build(generated.items, generated.instructions, nouns, goals=goals)
+
+    return open_or_build(Shop, key, build)
+
+
+def _from_files(config: ShopConfig) -> Shop:
+    """Open or build the shop of the official files."""
+    assert config.data_dir is not None
+    files = locate(config.data_dir, config.num_products)
+    key = ["files", files.key(), config.num_products, config.goal_mode, config.human_goals,
+           config.goals_per_product, config.seed, config.nouns_key]  # fmt: skip
+
+    def build() -> Shop:
+        items = read_items(files, config.num_products)
+        instructions = read_instructions(files)
+        nouns = nouns_of(freeze(config.nouns) or BUILTIN)
+        goals = None
+        if config.goal_mode == "official":
+            human = read_human(files) if config.human_goals else None
+            goals = official_goals(instructions, human, files.origins)
+        shop = Shop.build(items, instructions, nouns, goals=goals, origins=files.origins)
+        if goals is None:
+            shop.goals = _few_goals(shop, instructions, config)
+        return shop
+
+    return open_or_build(Shop, key, build)
+
+
+def _few_goals(shop: Shop, instructions: Mapping[str, Any], config: ShopConfig) -> list[Goal]:
+    """Make at most ``goals_per_product`` solvable goals of each product."""
+    goals: list[Goal] = []
+    for item in shop.products.values():
+        entry = Instruction.parse(instructions.get(item.asin))
+        goals += solvable_goals(
+            item, entry, seed=config.seed, limit=config.goals_per_product, solvable=shop.solvable
+        )
+    return goals
+
+
+def _folder(path: Any) -> str | None:
+    """Return a folder's path as text, ``~`` resolved."""
+    if path is None:
+        return None
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise ConfigurationError(
+            f"expected data_dir to be the path of the official files' folder, got {path!r:.80}"
+        )
+    return os.path.expanduser(os.fspath(path))

@@ -1,0 +1,148 @@
+"""The episode of one slot as the policy sees it, also where its environment failed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agentgym.outcome import StopReason
+from agentgym.vector.members import Reset, Step
+from agentgym.vector.requests import Began, Failure
+
+RESET_ONLY = ("goal", "tools")
+"""Keys of the contract that only the info of a reset has."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSnapshot:
+    """A forked episode of one slot, with the last thing the policy saw."""
+
+    state: Any
+    """What the environment's ``snapshot()`` returned."""
+    observation: str
+    """Last observation."""
+    info: dict[str, Any]
+    """Last info."""
+    active: bool
+    """Whether the episode was running."""
+
+
+@dataclass(slots=True)
+class SlotEpisode:
+    """What the vector environment remembers of a slot between two requests."""
+
+    active: bool = False
+    """Whether the episode is running."""
+    observation: str = ""
+    """The last observation."""
+    info: dict[str, Any] | None = None
+    """The last info; None before the first reset."""
+    failed_reset: Failure | None = None
+    """Why the episode could not begin, until its first step says so again and ends it."""
+    seed: int | None = None
+    """The last seed that the caller gave."""
+    losses: int = 0
+    """How often the random stream was lost since then."""
+    configuration: str | None = None
+    """Fingerprint of the environment, once it has been asked for."""
+
+    def next_seed(self, seed: int | None, lost: bool) -> int | None:
+        """Return the seed of a reset; a slot whose random stream was lost gets a new, fixed one."""
+        if seed is not None:
+            self.seed, self.losses = seed, 0
+            return seed
+        if not lost or self.seed is None:
+            return None
+        self.losses += 1
+        return derive_seed(self.seed, self.losses)
+
+    def begin(self, result: Began | Failure, options: Mapping[str, Any] | None) -> Reset:
+        """Note that an episode began, or that it could not."""
+        if isinstance(result, Failure):
+            self.failed_reset = result
+            self.observation = _observation(result.text)
+            self.info = _failed_reset(result.text, options or {})
+        else:
+            self.failed_reset = None
+            self.observation, self.info = result.observation, result.info
+        self.active = True
+        return self.observation, self.info
+
+    def fail(self, failure: Failure) -> Step:
+        """Return the last turn of an episode whose environment failed."""
+        text = (self.failed_reset or failure).text
+        self.failed_reset = None
+        return _observation(text), 0.0, True, False, _failed_step(text, self.info or {})
+
+    def snapshot(self, state: Any) -> SlotSnapshot:
+        """Fork the episode, whose environment returned ``state``."""
+        return SlotSnapshot(state, self.observation, dict(self.info or {}), self.active)
+
+    def restore(self, snapshot: SlotSnapshot) -> None:
+        """Note that the episode goes on from a snapshot."""
+        self.active, self.failed_reset = snapshot.active, None
+        self.observation, self.info = snapshot.observation, snapshot.info
+
+    @property
+    def broken(self) -> bool:
+        """Whether there may be no environment that a snapshot could be restored into."""
+        return self.info is None or self.info.get("stop_reason") == StopReason.ERROR.value
+
+
+def derive_seed(*parts: int) -> int:
+    """Mix non-negative integers into one seed, the same on every machine."""
+    return int(np.random.SeedSequence(parts).generate_state(1)[0])
+
+
+def _observation(error: str) -> str:
+    """Return what stands in the place of an observation when an environment failed."""
+    return f"error: {error}"
+
+
+def _failed_reset(error: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the info of an episode that could not begin, with the keys of the contract."""
+    horizon = options.get("horizon")
+    return {
+        "task_id": str(options.get("task_id") or ""),
+        "split": str(options.get("split") or ""),
+        "turn": 0,
+        "horizon": int(horizon) if isinstance(horizon, int | np.integer) else 0,
+        **_ended(error),
+        "score": 0.0,
+        "state_key": "",
+        "goal": "",
+        "tools": [],
+    }
+
+
+def _failed_step(error: str, last: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the info of the turn before, with the turn counted and the end marked."""
+    info: dict[str, Any] = {}
+    for key in [key for key in last if key not in RESET_ONLY]:
+        with suppress(Exception):  # What a member's own class raises when it is copied.
+            info[key] = copy.deepcopy(last[key])
+    turn = last.get("turn")
+    info.update(_ended(error), turn=turn + 1 if isinstance(turn, int) else 1)
+    if "oracle_action" in info:
+        info["oracle_action"] = None
+    return info
+
+
+def _ended(error: str) -> dict[str, Any]:
+    """Return what every failed turn says."""
+    return {
+        "action_valid": False,
+        "admissible_actions": [],
+        "success": False,
+        "reward_terms": {"task": 0.0},
+        "stop_reason": StopReason.ERROR.value,
+        "oracle_turns": None,
+        "details": {},
+        "trailing_text": "",
+        "error": error,
+    }

@@ -1,0 +1,126 @@
+"""The warm start of pretrained models: TRL's trainer behind the interface of ``Sft``."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig
+
+from agentgym.errors import ConfigurationError
+from tests.trainers import tiny_policy
+from tests.trainers.grpo.helpers import weights
+from trainers.models.sft import SftSettings
+from trainers.models.sft_pretrained import PretrainedSft
+from trainers.rollouts.trajectory import Row, to_rows
+
+LORA = {"r": 4, "lora_alpha": 8, "target_modules": "all-linear", "task_type": "CAUSAL_LM"}
+
+
+@functools.cache
+def rows() -> list[Row]:
+    return to_rows(tiny_policy.demonstrations())
+
+
+def make(output: Path, adapters: bool = True, **changes: Any) -> PretrainedSft:
+    settings = {"steps": 6, "batch_size": 8, "lr": 1e-2, "warmup": 2, "log_every": 2, **changes}
+    torch.manual_seed(0)  # of the adapters
+    return PretrainedSft(
+        tiny_policy.model(),
+        rows(),
+        tiny_policy.chat().tokenizer,
+        SftSettings(**settings),
+        output,
+        LoraConfig(**LORA) if adapters else None,
+    )
+
+
+def test_the_loss_is_the_mean_over_action_tokens(tmp_path: Path) -> None:
+    model = tiny_policy.model()
+    total, count = 0.0, 0
+    for row in rows():
+        ids, own = torch.tensor([row.ids]), torch.tensor(row.mask[1:]).bool()
+        with torch.no_grad():
+            logps = torch.log_softmax(model(ids).logits[0, :-1], -1)
+        total -= logps.gather(1, ids[0, 1:, None])[:, 0][own].sum().item()
+        count += int(own.sum())
+    told: list[dict[str, float]] = []
+    for micro_batch in (64, 16):
+        sft = make(
+            tmp_path, steps=1, batch_size=64, log_every=1, micro_batch=micro_batch, adapters=False
+        )
+        result = sft.run(progress=lambda step, figures: told.append(dict(figures)))
+        assert result.loss == pytest.approx(total / count, rel=1e-4)
+    assert set(told[0]) == {"loss", "lr", "tokens_per_second"}
+
+
+def test_adapters_alone_are_trained_and_end_up_in_the_weights(tmp_path: Path) -> None:
+    sft = make(tmp_path)
+    trained = [name for name, p in sft.model.named_parameters() if p.requires_grad]
+    assert trained
+    assert all("lora_" in name for name in trained)
+    sft.run()
+    merged, before = dict(sft.merged().named_parameters()), tiny_policy.model().named_parameters()
+    changed = {name for name, value in before if not torch.equal(merged.pop(name), value)}
+    assert not merged
+    assert changed
+    assert all("_proj" in name for name in changed)
+
+
+def test_without_adapters_all_weights_are_trained(tmp_path: Path) -> None:
+    sft = make(tmp_path, adapters=False)
+    sft.run()
+    pairs = zip(weights(sft.merged()), weights(tiny_policy.model()), strict=True)
+    assert not any(torch.equal(new, old) for new, old in pairs)
+
+
+@pytest.mark.parametrize("adapters", [True, False])
+def test_stopped_and_continued_equals_uninterrupted(tmp_path: Path, adapters: bool) -> None:
+    """It is saved where it tells its progress, as in a run, and dies two steps later."""
+    whole = make(tmp_path, adapters)
+    seen: list[Any] = []
+    whole.run(progress=lambda step, figures: seen.append((step, figures["loss"], figures["lr"])))
+    checkpoint = tmp_path / "sft-2"
+    first = make(tmp_path, adapters)
+
+    def save(step: int, figures: Any) -> None:
+        if step == 4:
+            raise KeyboardInterrupt
+        first.save(checkpoint)
+
+    with pytest.raises(KeyboardInterrupt):
+        first.run(progress=save)
+    second = make(tmp_path, adapters)
+    second.load(checkpoint)
+    assert second.step == 2
+    again: list[Any] = []
+    result = second.run(progress=lambda s, told: again.append((s, told["loss"], told["lr"])))
+    assert result.steps == 6
+    assert again == seen[1:]
+    pairs = zip(weights(whole.merged()), weights(second.merged()), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
+
+
+def test_the_gate_is_asked_after_the_progress_and_ends_it(tmp_path: Path) -> None:
+    calls: list[Any] = []
+
+    def gate(step: int) -> bool:
+        calls.append(("gate", step))
+        return step == 4
+
+    sft = make(tmp_path, steps=9, gate_every=4, log_every=2)
+    result = sft.run(gate, lambda step, figures: calls.append(("progress", step)))
+    assert calls == [("progress", 2), ("progress", 4), ("gate", 4)]
+    assert (result.steps, result.gated) == (4, True)
+    assert not sft.model.training
+
+
+def test_rows_without_actions_are_refused(tmp_path: Path) -> None:
+    empty = Row([1, 2, 3], [0, 0, 0], [0.0, 0.0, 0.0])
+    with pytest.raises(ConfigurationError, match="action tokens"):
+        PretrainedSft(
+            tiny_policy.model(), [empty], tiny_policy.chat().tokenizer, SftSettings(), tmp_path
+        )

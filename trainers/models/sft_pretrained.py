@@ -1,0 +1,208 @@
+"""Supervised warm start of a pretrained model, with TRL's trainer and adapters.
+
+The interface is that of :class:`trainers.models.sft.Sft`, whose loop is for the tiny model.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import PeftModel
+from transformers import PrinterCallback, ProgressCallback, TrainerCallback, set_seed
+from trl import SFTConfig, SFTTrainer
+
+from trainers.models.sft import (
+    ProgressFn,
+    SftResult,
+    SftSettings,
+    StopFn,
+    check_demonstrations,
+)
+from trainers.rollouts.trajectory import Row
+
+__all__ = ["PretrainedSft"]
+
+logger = logging.getLogger(__name__)
+
+IGNORED = -100
+"""Label of a token without loss."""
+
+
+class _Trainer(SFTTrainer):
+    """TRL's trainer, which tells the loss of every step."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.losses: list[torch.Tensor] = []
+        self.tokens = 0
+
+    def compute_loss(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return TRL's loss, and keep it for the log."""
+        self.tokens += inputs["attention_mask"].sum()
+        loss = super().compute_loss(model, inputs, *args, **kwargs)
+        self.losses.append(loss.detach())
+        return loss
+
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """Write no card: a checkpoint of the warm start is for this run alone."""
+
+
+class PretrainedSft:
+    """Trains a pretrained model on the action tokens of rows.
+
+    Args:
+        model: A causal language model.
+        rows: Demonstrations.
+        tokenizer: Its tokenizer.
+        settings: How to train; the loss on observation tokens is left out.
+        output: Folder of the run's checkpoints; only :meth:`save` writes there.
+        adapters: PEFT's configuration of adapters that are trained in the place of all weights.
+
+    Attributes:
+        model: The model, with its adapters.
+        step: Steps taken.
+
+    Raises:
+        ConfigurationError: There are no rows, or none has an action token.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        rows: Sequence[Row],
+        tokenizer: Any,
+        settings: SftSettings,
+        output: Path,
+        adapters: Any = None,
+    ) -> None:
+        from datasets import Dataset
+
+        check_demonstrations(rows)
+        if settings.observation_weight:
+            logger.info("a pretrained model imitates actions alone: no loss on observation tokens")
+        self.settings = settings
+        self.step = 0
+        self._resume_from: str | None = None
+        self._trainer = _Trainer(
+            model,
+            _arguments(settings, output),
+            train_dataset=Dataset.from_dict(
+                {
+                    "input_ids": [row.ids for row in rows],
+                    "labels": [
+                        [i if own else IGNORED for i, own in zip(row.ids, row.mask, strict=True)]
+                        for row in rows
+                    ],
+                }
+            ),
+            processing_class=tokenizer,
+            peft_config=adapters,
+        )
+        for callback in (PrinterCallback, ProgressCallback):
+            self._trainer.remove_callback(callback)
+        self.model = self._trainer.model
+
+    def run(self, gate: StopFn | None = None, progress: ProgressFn | None = None) -> SftResult:
+        """Train until the gate opens or the steps are used up, as ``Sft.run`` does."""
+        watch = _Watch(self, self._trainer, gate, progress)
+        self._trainer.add_callback(watch)
+        if self.step < self.settings.steps:
+            self._trainer.train(resume_from_checkpoint=self._resume_from)
+        self.model.eval()
+        # A run that is resumed after this phase draws what follows from the same generators.
+        set_seed(self.settings.seed)
+        return SftResult(self.step, watch.loss, watch.gated, watch.seconds)
+
+    def merged(self) -> Any:
+        """Return the model with its adapters merged into its weights."""
+        return self.model.merge_and_unload() if isinstance(self.model, PeftModel) else self.model
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint into a folder."""
+        self._trainer.args.output_dir = str(path)
+        self._trainer._save_checkpoint(self.model, None)
+
+    def load(self, path: Path) -> None:
+        """Continue from a checkpoint, as soon as :meth:`run` is called."""
+        (checkpoint,) = path.glob("checkpoint-*")
+        self.step, self._resume_from = int(checkpoint.name.rsplit("-", 1)[1]), str(checkpoint)
+
+
+class _Watch(TrainerCallback):
+    """Tells the progress, then asks the gate: the order in which a resumed run agrees."""
+
+    def __init__(
+        self,
+        sft: PretrainedSft,
+        trainer: _Trainer,
+        gate: StopFn | None,
+        progress: ProgressFn | None,
+    ) -> None:
+        self._sft, self._trainer, self._gate, self._progress = sft, trainer, gate, progress
+        self._began = 0.0
+        self._since = 0.0
+        self.loss, self.gated, self.seconds = float("nan"), False, 0.0
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Start the clock."""
+        self._began = time.perf_counter()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Tell the figures of some steps, and end the training when the gate opens."""
+        self._since += time.perf_counter() - self._began
+        sft, settings = self._sft, self._sft.settings
+        sft.step = state.global_step
+        last = sft.step == settings.steps
+        if sft.step % settings.log_every == 0 or last:
+            self._tell(sft.step)
+        if self._gate is not None and (sft.step % settings.gate_every == 0 or last):
+            self.gated = bool(self._gate(sft.step))
+            control.should_training_stop |= self.gated
+
+    def _tell(self, step: int) -> None:
+        """Tell the means since the last time."""
+        trainer = self._trainer
+        count = (step - 1) % self._sft.settings.log_every + 1
+        self.loss = torch.stack(trainer.losses).sum().item() / count
+        figures = {
+            "loss": self.loss,
+            "lr": trainer.lr_scheduler.get_last_lr()[0],
+            "tokens_per_second": float(trainer.tokens) / self._since,
+        }
+        self.seconds += self._since
+        trainer.losses, trainer.tokens, self._since = [], 0, 0.0
+        if self._progress is not None:
+            self._progress(step, figures)
+
+
+def _arguments(settings: SftSettings, output: Path) -> SFTConfig:
+    """Return TRL's configuration: one micro-batch per step unless it would be too large."""
+    parts = -(-settings.batch_size // settings.micro_batch)
+    return SFTConfig(
+        output_dir=str(output),
+        per_device_train_batch_size=-(-settings.batch_size // parts),
+        gradient_accumulation_steps=parts,
+        max_steps=settings.steps,
+        learning_rate=settings.lr,
+        lr_scheduler_type="cosine_with_min_lr",
+        lr_scheduler_kwargs={"min_lr_rate": settings.floor},
+        warmup_steps=min(settings.warmup, settings.steps // 10),
+        weight_decay=settings.weight_decay,
+        adam_beta2=settings.beta2,
+        max_grad_norm=settings.max_grad_norm,
+        max_length=None,
+        seed=settings.seed,
+        # On by default in TRL: the policy that is trained must be the one that acts.
+        bf16=False,
+        gradient_checkpointing=False,
+        use_cpu=not torch.cuda.is_available(),
+        save_strategy="no",
+        logging_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+    )
