@@ -222,10 +222,7 @@ def check_folder(folder: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what processes left behind that died while they wrote.
-
-    Args:
-        folder: Where entries are stored.
+    """Remove what processes left behind that died while they wrote into a folder.
 
     Raises:
         OSError: The folder cannot be read.

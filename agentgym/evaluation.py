@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 from agentgym.episodes import Episode, Recorder, append_episode
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.isolated import IsolatedEnv
+from agentgym.options import check_seed
 from agentgym.playing import play
 from agentgym.policies.base import Policy
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
@@ -251,20 +252,19 @@ def evaluate(
         size = tasks.len(split)
         panel = tasks.panel(split, size if n is None else min(n, size), seed)
         make_policy, name, several = _named(policy, seed)
-        count = min(workers or _default_workers(backend), len(panel)) if several else 1
         seats: list[_Seat] = []
-        for _ in range(count):
+        for _ in range(min(workers or _default_workers(backend), len(panel)) if several else 1):
             played = made
             if backend != "sync":
                 played = IsolatedEnv(made.spec or made.unwrapped.spec, backend, step_timeout)
                 stack.callback(played.close)
-            player = make_policy(played)
             recorder = None
             if record is not None:
                 recorder = Recorder(played, None, panel_sha256=panel.sha256, policy=name)
-            seats.append(_Seat(player, recorder or played, recorder))
+            seats.append(_Seat(make_policy(played), recorder or played, recorder))
         rows: list[EpisodeResult] = []
-        for row, episode in _in_order(seats, panel.ids, seed, horizon):
+        played_in_order = stack.enter_context(closing(_in_order(seats, panel.ids, seed, horizon)))
+        for row, episode in played_in_order:
             rows.append(row)
             if record is not None and episode is not None:
                 append_episode(record, episode)
@@ -274,17 +274,6 @@ def evaluate(
         raise EnvFailure(f"expected episodes, but all {len(rows)} failed; first: {rows[0].error}")
     env_id = made.spec.id if made.spec else type(made.unwrapped).__name__
     return Report(env_id, name, split, seed, panel.sha256, tuple(rows))
-
-
-def check_seed(seed: int) -> int:
-    """Return a seed of episodes or panels.
-
-    Raises:
-        ConfigurationError: It is negative, which generators do not take.
-    """
-    if seed < 0:
-        raise ConfigurationError(f"expected a seed of at least 0, got {seed}")
-    return seed
 
 
 def _check_backend(backend: str, workers: int | None, step_timeout: float | None) -> None:
@@ -348,7 +337,7 @@ class _Seat(NamedTuple):
 
 def _in_order(
     seats: Sequence[_Seat], task_ids: Sequence[str], seed: int, horizon: int | None
-) -> Iterator[tuple[EpisodeResult, Episode | None]]:
+) -> Generator[tuple[EpisodeResult, Episode | None], None, None]:
     """Play the tasks at the seats, and yield what happened in the order of the tasks."""
     jobs = [(task_id, _derive(seed, index)) for index, task_id in enumerate(task_ids)]
     stop = threading.Event()
@@ -388,7 +377,7 @@ def _episode(
     if horizon is not None:
         options["horizon"] = horizon
     annotate = partial(_annotate, seat.recorder) if seat.recorder else None
-    total, invalid, counted = 0.0, 0, None
+    total, invalid = 0.0, 0
     for moment in play(seat.policy, seat.env, seed=seed, options=options, on_output=annotate):
         if moment.action is not None and moment.failure is None:
             total += moment.reward
@@ -396,8 +385,6 @@ def _episode(
         if stop.is_set():
             break
     info, failure = moment.info, moment.failure
-    if info:
-        counted = invalid
     row = EpisodeResult(
         task_id,
         float(info.get("score", 0.0)),
@@ -406,7 +393,7 @@ def _episode(
         total,
         str(info["stop_reason"]) if failure is None else "error",
         "" if failure is None else str(failure),
-        counted,
+        invalid if info else None,  # nothing is counted of an episode that did not begin
     )
     return row, seat.recorder.last if seat.recorder else None
 

@@ -54,14 +54,9 @@ def fingerprint(cls: type, args: Sequence[Any], kwargs: Mapping[str, Any]) -> st
 
 
 def describe(value: Any, depth: int = DEPTH) -> Any:
-    """Describe a value by JSON lists and scalars: its class and what it holds.
+    """Describe a value by JSON lists and scalars: its class and what it holds, ``depth`` deep.
 
-    Args:
-        value: Any value.
-        depth: How deep to look into it.
-
-    Returns:
-        Equal JSON for values of equal class and contents.
+    Values of equal class and contents have equal descriptions.
     """
     if isinstance(value, Enum):
         return [_name(type(value)), value.name]

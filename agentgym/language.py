@@ -7,8 +7,8 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from agentgym.actions import (
-    GRAMMARS,
     ActionSpec,
+    check_grammar,
     openai_tools,
     parse,
     prompt,
@@ -45,11 +45,7 @@ class Language:
     """
 
     def __init__(self, specs: tuple[ActionSpec, ...], grammar: str) -> None:
-        if grammar not in GRAMMARS:
-            raise ConfigurationError(
-                f"expected grammar to be one of {', '.join(GRAMMARS)}; got {grammar!r}"
-            )
-        self.specs, self.grammar = specs, grammar
+        self.specs, self.grammar = specs, check_grammar(grammar)
         self.native = grammar == "native"
 
     def read(self, action: str) -> Reading:

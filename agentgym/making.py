@@ -162,10 +162,6 @@ def merge_repeated(argv: Sequence[str], flags: Sequence[str]) -> list[str]:
 
     The parser would keep the last list only.
 
-    Args:
-        argv: Command-line arguments.
-        flags: The flags that take lists, such as ``--set``.
-
     Returns:
         The arguments with each of these flags once, at the end.
     """

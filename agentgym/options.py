@@ -57,9 +57,6 @@ RESET_OPTIONS: Mapping[str, Callable[[Any, str], Any]] = {
 def check_reset(options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Validate the options of ``reset``.
 
-    Args:
-        options: What ``reset`` was given.
-
     Returns:
         The options with plain values; those that are None are left out.
 
@@ -83,13 +80,7 @@ def check_reset(options: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def check_seed(seed: Any) -> int | None:
-    """Validate the seed of a reset.
-
-    Args:
-        seed: The seed.
-
-    Returns:
-        The seed as an ``int``, or None.
+    """Validate the seed of a reset, an evaluation or a panel.
 
     Raises:
         ConfigurationError: It is neither None nor an integer of at least 0.
@@ -103,17 +94,10 @@ def check_seed(seed: Any) -> int | None:
 
 
 def check_render_mode(mode: str | None, modes: Sequence[str]) -> str | None:
-    """Validate a render mode.
-
-    Args:
-        mode: The mode, or None.
-        modes: Those that exist.
-
-    Returns:
-        The same mode.
+    """Return ``mode``.
 
     Raises:
-        ConfigurationError: There is no such mode.
+        ConfigurationError: It is neither None nor one of ``modes``.
     """
     if mode is not None and mode not in modes:
         raise ConfigurationError(
@@ -125,10 +109,6 @@ def check_render_mode(mode: str | None, modes: Sequence[str]) -> str | None:
 
 def check_arguments(cls: type, unknown: Mapping[str, Any]) -> None:
     """Refuse keyword arguments that no constructor of an environment's classes knows.
-
-    Args:
-        cls: Class of the environment.
-        unknown: Arguments that were left over.
 
     Raises:
         ConfigurationError: There are any; lists the valid names and the nearest ones.

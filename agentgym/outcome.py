@@ -87,13 +87,9 @@ def total(values: Iterable[float]) -> float:
 
 
 def well_formed(text: str) -> str:
-    """Replace lone surrogates, which cannot be encoded and so would break what reads the text.
+    """Replace lone surrogates by ``?``.
 
-    Args:
-        text: Text from a model or a data file.
-
-    Returns:
-        The same text, with ``?`` for each lone surrogate.
+    They come from models and data files, cannot be encoded, and so would break what reads the text.
     """
     if text.isascii():
         return text

@@ -22,10 +22,17 @@ class Moment(NamedTuple):
     """The action that led here; None at the reset."""
     reward: float = 0.0
     """Reward of the turn."""
-    over: bool = False
-    """Whether the episode has ended, by the task, the horizon or a failure."""
+    terminated: bool = False
+    """Whether the task ended."""
+    truncated: bool = False
+    """Whether the horizon ended the episode."""
     failure: EnvFailure | None = None
     """What failed, if the environment did not answer the reset or the action."""
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has ended, by the task, the horizon or a failure."""
+        return self.terminated or self.truncated or self.failure is not None
 
 
 def play(
@@ -57,19 +64,18 @@ def play(
     try:
         observation, info = env.reset(seed=seed, options=options)
     except EnvFailure as failure:
-        yield Moment("", {}, over=True, failure=failure)
+        yield Moment("", {}, failure=failure)
         return
     begin(policy, observation, public_info(info))
-    over = False
-    yield Moment(observation, info)
-    while not over:
-        action = policy.act(observation, public_info(info))
+    yield (moment := Moment(observation, info))
+    while not moment.over:
+        action = policy.act(moment.observation, public_info(moment.info))
         if on_output and isinstance(policy, PolicyWithOutput) and policy.last_output is not None:
             on_output(policy.last_output)
         try:
             observation, reward, terminated, truncated, info = env.step(action)
         except EnvFailure as failure:
-            yield Moment(observation, info, action, over=True, failure=failure)
+            yield moment._replace(action=action, reward=0.0, failure=failure)
             return
-        over = bool(terminated or truncated)
-        yield Moment(observation, info, action, float(reward), over)
+        moment = Moment(observation, info, action, float(reward), terminated, truncated)
+        yield moment

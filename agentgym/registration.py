@@ -70,13 +70,9 @@ FAMILIES: tuple[EnvFamily, ...] = (
 
 
 def family(name: str) -> EnvFamily:
-    """Look up a family by short name or id.
+    """Return the family of a short name or id.
 
-    Args:
-        name: ``"webshop"``, ``"WebShop-v0"`` or ``"agentgym/WebShop-v0"``; case is ignored.
-
-    Returns:
-        The family.
+    ``"webshop"``, ``"WebShop-v0"`` and ``"agentgym/WebShop-v0"`` are one; case is ignored.
 
     Raises:
         ConfigurationError: No family has this name; lists those that exist.

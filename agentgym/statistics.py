@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from agentgym.errors import ConfigurationError
 
 _Z = 1.959963984540054
-_SMALL_T = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305, 4: 2.776445105}
+"""0.975 quantile of the normal distribution."""
 
 
 class Estimate(NamedTuple):
@@ -25,17 +26,12 @@ class Estimate(NamedTuple):
     """Upper end of the interval."""
 
 
+@lru_cache(maxsize=1024)
 def _t975(df: int) -> float:
-    """0.975 quantile of Student's t, by the Cornish-Fisher expansion (error < 0.002)."""
-    if df in _SMALL_T:
-        return _SMALL_T[df]
-    z = _Z
-    return (
-        z
-        + (z**3 + z) / (4 * df)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * df**3)
-    )
+    """Return the 0.975 quantile of Student's t with ``df`` degrees of freedom."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    return float(stdtrit(df, 0.975))
 
 
 def mean_ci95(
@@ -60,7 +56,7 @@ def mean_ci95(
         line.
 
     Raises:
-        ConfigurationError: If there is no value, or one is not finite or out of bounds.
+        ConfigurationError: There is no value, or one is not finite or out of bounds.
     """
     array = np.asarray(values, dtype=float)
     if array.size == 0 or not np.isfinite(array).all():
@@ -84,17 +80,14 @@ def mean_ci95(
 
 
 def wilson_ci95(successes: int, n: int) -> Estimate:
-    """Estimate a success rate with Wilson's score interval.
+    """Estimate a success rate with Wilson's score interval, inside [0, 1] also at its ends.
 
     Args:
         successes: Number of successes.
         n: Number of trials, at least one.
 
-    Returns:
-        Rate and 95 % interval, inside [0, 1] also at 0 and n successes.
-
     Raises:
-        ConfigurationError: If not 0 <= successes <= n and n >= 1.
+        ConfigurationError: Not 0 <= successes <= n and n >= 1.
     """
     if not (n >= 1 and 0 <= successes <= n):
         raise ConfigurationError(f"expected 0 <= successes <= n and n >= 1, got {successes} of {n}")
@@ -119,7 +112,7 @@ def paired_difference(
         two independent samples because task difficulty cancels.
 
     Raises:
-        ConfigurationError: If the lengths differ, there are no values, or one is out of bounds.
+        ConfigurationError: The lengths differ, there are no values, or one is out of bounds.
     """
     if len(first) != len(second):
         raise ConfigurationError(
@@ -132,16 +125,13 @@ def paired_difference(
 def scaled(score: float, random: float, oracle: float) -> float:
     """Put a score on the scale where 0 is the random policy and 100 the oracle.
 
-    Args:
-        score: Score of a policy on a panel.
-        random: Score of the random policy on the same panel.
-        oracle: Score of the oracle on the same panel.
+    All three are scores on the same panel.
 
     Returns:
         100 * (score - random) / (oracle - random).
 
     Raises:
-        ConfigurationError: If the oracle is not better than random.
+        ConfigurationError: The oracle is not better than random.
     """
     if not oracle > random:
         raise ConfigurationError(

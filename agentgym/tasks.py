@@ -13,6 +13,7 @@ import numpy as np
 
 from agentgym.caching import BoundedCache
 from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.options import integer
 
 SPLITS = ("train", "valid", "test")
 KEPT_TASKS = 1 << 14
@@ -165,11 +166,9 @@ class TaskSet(ABC):
         """
         split = self.check(split)
         size = self.len(split)
-        for name, value in (("n", n), ("seed", seed)):
-            if not _is_whole(value):
-                raise ConfigurationError(f"expected {name} to be a whole number, got {value!r:.80}")
+        n, seed = integer(n, "the number of tasks of a panel"), integer(seed, "the seed")
         if seed < 0:
-            raise ConfigurationError(f"expected the seed of a panel to be 0 or more, got {seed}")
+            raise ConfigurationError(f"expected the seed to be at least 0, got {seed}")
         if not 1 <= n <= size:
             raise ConfigurationError(
                 f"expected a panel of 1 to {size} tasks of split {split!r}, got n={n}; choose a "
@@ -178,7 +177,7 @@ class TaskSet(ABC):
         order = np.random.Generator(np.random.PCG64(seed)).permutation(size)[:n]
         tasks = [self.task(split, int(index)) for index in order]
         digest = hashlib.sha256("".join(task.digest() for task in tasks).encode()).hexdigest()
-        return Panel(split, int(seed), tuple(task.id for task in tasks), digest)
+        return Panel(split, seed, tuple(task.id for task in tasks), digest)
 
     def check(self, split: str, index: int | None = None) -> str:
         """Validate a split and, if given, an index within it.
@@ -191,6 +190,7 @@ class TaskSet(ABC):
             The name of the split as it stands in :attr:`splits`.
 
         Raises:
+            ConfigurationError: The index is no integer.
             TaskNotFound: The split is unknown or the index is out of range.
         """
         if isinstance(split, str):
@@ -201,9 +201,7 @@ class TaskSet(ABC):
             )
         if index is None:
             return split
-        if not _is_whole(index):
-            raise TaskNotFound(f"expected an index that is a whole number, got {index!r:.80}")
-        if not 0 <= index < self.len(split):
+        if not 0 <= integer(index, "the index of a task") < self.len(split):
             raise TaskNotFound(
                 f"expected an index from 0 to {self.len(split) - 1} in split {split!r} of "
                 f"{self.name}, got {index}"
@@ -332,10 +330,6 @@ class NumberedTasks(TaskSet, Generic[Problem]):
             indices = {number: index for index, number in enumerate(numbers)}
             known = self._orders.put(split, (numbers, indices))
         return known
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def whole_number(text: str) -> int | None:

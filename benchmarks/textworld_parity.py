@@ -31,13 +31,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from provenance import to_json
 from stopwatch import Stopwatch
 
-from agentgym.envs.textworld.engine.protocol import GameSession, Turn
-from agentgym.envs.textworld.engine.sanitise import read_command
 from agentgym.envs.textworld.engine.session import NativeSession
+from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.generator.generate import make_game
-from agentgym.envs.textworld.generator.settings import settings
-from agentgym.envs.textworld.original.compiler import compile_game
 from agentgym.envs.textworld.original.inform7 import InformSession
+from agentgym.envs.textworld.original.story_file import compile_game
+from agentgym.envs.textworld.sanitise import read_command
+from agentgym.envs.textworld.session import GameSession, Turn
 from agentgym.errors import AgentGymError, DataError
 
 SHOWN = 10
@@ -199,7 +199,7 @@ def chosen(per_challenge: int | None, challenge: str | None) -> list[tuple[str, 
     """Choose games: all, some of each challenge, or those of one."""
     found, count = [], Counter[str]()
     for name, knobs in GAMES:
-        kind = settings(name, **knobs).challenge
+        kind = GeneratorConfig.of(name, **knobs).challenge
         count[kind] += 1
         wanted = challenge is None or kind == challenge
         if wanted and (per_challenge is None or count[kind] <= per_challenge):
@@ -212,7 +212,7 @@ def play(args: argparse.Namespace, watches: dict[str, Stopwatch]) -> dict[str, A
     tally, skipped, played = Tally(), [], 0
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, knobs) in enumerate(chosen(args.per_challenge, args.challenge)):
-            setting, seed = settings(name, **knobs), args.seed + 1000 * (number + 1)
+            setting, seed = GeneratorConfig.of(name, **knobs), args.seed + 1000 * (number + 1)
             label = f"{setting.challenge}/{setting.key()}/{seed}"
             try:
                 game = make_game(setting, seed, "test")

@@ -177,7 +177,8 @@ def test_doctor_finds_the_core_in_order(capsys):
 
 
 def test_doctor_names_the_repair(capsys, monkeypatch, tmp_path):
-    requirements = ["numpy>=99", "no-such-package>=1", "other-package; extra == 'chat'"]
+    requirements = ["numpy>=99", "no-such-package>=1", "other-package; extra == 'chat'",
+                    "backport; python_version < '3'"]  # fmt: skip
     monkeypatch.setattr(doctor.metadata, "requires", lambda name: requirements)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "file" / "cache"))
@@ -186,7 +187,7 @@ def test_doctor_names_the_repair(capsys, monkeypatch, tmp_path):
     assert "but >=99 is needed" in out and "no-such-package not installed" in out
     root = Path(doctor.__file__).resolve().parents[2]
     assert f'-m pip install -e "{root}"\n' in out and f'-m pip install -e "{root}[chat]"\n' in out
-    assert "export AGENTGYM_CACHE=" in out
+    assert "export AGENTGYM_CACHE=" in out and "backport" not in out
 
 
 def vllm_check(monkeypatch, installed: dict[str, str], gpu: bool) -> doctor.Check:

@@ -59,8 +59,8 @@ def ended(
 ONE = ("--n", "1")
 CHAT = (*ONE, "--policy", "chat", "--model", "x")
 HOSTILE = [
-    (["eval", "webshop", "--seed", "-1"], "expected a seed of at least 0, got -1"),
-    (["play", "webshop", "--seed", "-1"], "expected a seed of at least 0, got -1"),
+    (["eval", "webshop", "--seed", "-1"], "expected the seed to be at least 0, got -1"),
+    (["play", "webshop", "--seed", "-1"], "expected the seed to be at least 0, got -1"),
     (["play", "webshop", "--set", "size=[1]"], "size"),
     (["eval", "webshop", *ONE, "--set", "goals_per_product=abc"], "goals_per_product"),
     (["eval", "webshop", *ONE, "--set", "size=1e999"], "got inf"),

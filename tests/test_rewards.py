@@ -64,6 +64,7 @@ def context(before: float = 0.0, after: float = 0.0, **changes: object) -> TurnC
 finite = st.floats(-10, 10, allow_nan=False)
 
 
+@settings(deadline=None)
 @given(phis=st.lists(finite, min_size=2, max_size=20), gamma=st.floats(0, 1))
 def test_potential_terms_of_an_episode_sum_to_minus_the_first_potential(phis, gamma):
     hook = Potential(gamma)
@@ -74,6 +75,7 @@ def test_potential_terms_of_an_episode_sum_to_minus_the_first_potential(phis, ga
     assert total == pytest.approx(-phis[0], abs=1e-9)
 
 
+@settings(deadline=None)
 @given(
     steps=st.lists(st.tuples(finite, finite), min_size=1, max_size=20),
     alpha=st.floats(0, 1),
@@ -228,6 +230,7 @@ def written_hooks(draw) -> tuple[str, TurnReward]:
     return text, cls(**fields)
 
 
+@settings(deadline=None)
 @given(st.lists(written_hooks(), unique_by=lambda pair: pair[1].name))
 def test_what_is_written_is_what_is_made(pairs):
     assert parse_hooks([text for text, _ in pairs]) == [hook for _, hook in pairs]
@@ -276,6 +279,7 @@ def test_hooks_that_cannot_be_read_are_refused_in_words(texts, words):
         parse_hooks(texts)
 
 
+@settings(deadline=None)
 @given(st.text("potential_turn_cost:=,.0123456789-x", max_size=24))
 def test_any_text_is_a_hook_or_refused(text):
     with contextlib.suppress(ConfigurationError):

@@ -17,6 +17,7 @@ from agentgym.actions.specs import (
     ActionSpec,
     Param,
     Parsed,
+    check_grammar,
 )
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "ActionSpec",
     "Param",
     "Parsed",
+    "check_grammar",
     "mcp_tools",
     "openai_tools",
     "parse",

@@ -34,9 +34,6 @@ def strip_think(text: str) -> str:
     ``</think>`` without opening takes everything before it: some chat templates put the opening
     tag into the prompt.
 
-    Args:
-        text: An agent's text.
-
     Returns:
         The text without thinking and without white space around what is left; the same object
         when there is no thinking.
@@ -75,7 +72,7 @@ def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> 
         ``native`` with ``call`` None, and the environment says what it thinks of it.
 
     Raises:
-        ConfigurationError: If the grammar is unknown or the spec set is not valid.
+        ConfigurationError: The grammar is unknown or the spec set is not valid.
     """
     if len(text) > _SHORT:
         return _parse(text, specs, grammar)
@@ -116,17 +113,13 @@ def _parse_native(text: str, specs: tuple[ActionSpec, ...]) -> Parsed:
 
 
 def to_native(call: ActionCall, specs: tuple[ActionSpec, ...]) -> str:
-    """Write a call in the environment's own text.
-
-    Args:
-        call: A call that is valid for the specs.
-        specs: The environment's actions.
+    """Write a call that is valid for the specs in the environment's own text.
 
     Returns:
         The text of the first template that holds these arguments and reads back as this call.
 
     Raises:
-        Fault: If every template would change the call.
+        Fault: Every template would change the call.
     """
     given = set(call.arguments)
     for template in compile_specs(specs):

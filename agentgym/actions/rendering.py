@@ -20,18 +20,13 @@ from agentgym.errors import ConfigurationError
 def render(call: ActionCall, specs: tuple[ActionSpec, ...], grammar: str = "native") -> str:
     """Write a call in a grammar.
 
-    Args:
-        call: The action and its arguments.
-        specs: The environment's actions.
-        grammar: One of `GRAMMARS`.
-
     Returns:
         Text for which ``parse(text, specs, grammar).call == call``.
 
     Raises:
-        ConfigurationError: If the call does not fit the specs, or a value cannot be expressed in
-            this grammar (for example ``</search>`` inside ``<search>``, or white space around a
-            value that is not verbatim).
+        ConfigurationError: The call does not fit the specs, or a value cannot be expressed in this
+            grammar (for example ``</search>`` inside ``<search>``, or white space around a value
+            that is not verbatim).
     """
     check_grammar(grammar)
     spec = check_specs(specs).get(call.name.lower())
@@ -58,18 +53,10 @@ def render(call: ActionCall, specs: tuple[ActionSpec, ...], grammar: str = "nati
 
 
 def translate(text: str, specs: tuple[ActionSpec, ...], grammar: str) -> str:
-    """Write native text in another grammar.
-
-    Args:
-        text: An action in native text, such as an expert's or an admissible action.
-        specs: The environment's actions.
-        grammar: One of `GRAMMARS`.
-
-    Returns:
-        The same action in that grammar.
+    """Write native text, such as an expert's or an admissible action, in another grammar.
 
     Raises:
-        ConfigurationError: If the text holds no action or cannot be expressed in the grammar.
+        ConfigurationError: The text holds no action or cannot be expressed in the grammar.
     """
     if check_grammar(grammar) == "native":
         return text
@@ -125,16 +112,12 @@ def _json_value(param: Param | None, value: str) -> str:
 def prompt(specs: tuple[ActionSpec, ...], grammar: str = "native") -> str:
     """Write the paragraph that tells an agent how to act.
 
-    Args:
-        specs: The environment's actions.
-        grammar: One of `GRAMMARS`.
-
     Returns:
         The form of an action, then one line per action with its form, its meaning, its arguments
         and an example.
 
     Raises:
-        ConfigurationError: If the grammar is unknown or an example cannot be parsed.
+        ConfigurationError: The grammar is unknown or an example cannot be parsed.
     """
     check_grammar(grammar)
     check_specs(specs)

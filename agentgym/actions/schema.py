@@ -36,14 +36,11 @@ def _schema(spec: ActionSpec) -> dict[str, Any]:
 def openai_tools(specs: tuple[ActionSpec, ...]) -> list[dict[str, Any]]:
     """Derive the ``tools`` list of an OpenAI-compatible chat request.
 
-    Args:
-        specs: The environment's actions; an empty tuple gives an empty list.
-
     Returns:
         One ``{"type": "function", "function": {...}}`` entry per action, in fresh objects.
 
     Raises:
-        ConfigurationError: If two names differ only by case.
+        ConfigurationError: Two names differ only by case.
     """
     if specs:
         check_specs(specs)
@@ -63,14 +60,11 @@ def openai_tools(specs: tuple[ActionSpec, ...]) -> list[dict[str, Any]]:
 def mcp_tools(specs: tuple[ActionSpec, ...]) -> list[dict[str, Any]]:
     """Derive the ``tools/list`` entries of the Model Context Protocol.
 
-    Args:
-        specs: The environment's actions; an empty tuple gives an empty list.
-
     Returns:
         One ``{"name", "description", "inputSchema"}`` entry per action, in fresh objects.
 
     Raises:
-        ConfigurationError: If two names differ only by case.
+        ConfigurationError: Two names differ only by case.
     """
     if specs:
         check_specs(specs)

@@ -57,11 +57,7 @@ class Param:
     """Keep white space and line breaks exactly (strings only)."""
 
     def __post_init__(self) -> None:
-        """Validate the declaration.
-
-        Raises:
-            ConfigurationError: If a field is out of its domain.
-        """
+        """Refuse a declaration with a field out of its domain."""
         _check_name("parameter", self.name)
         if self.type not in _TYPES:
             raise ConfigurationError(
@@ -102,11 +98,7 @@ class ActionSpec:
     Empty: ``name`` or ``name[{param}]``."""
 
     def __post_init__(self) -> None:
-        """Validate the declaration.
-
-        Raises:
-            ConfigurationError: If a field is out of its domain.
-        """
+        """Refuse a declaration with a field out of its domain."""
         _check_name("action", self.name)
         object.__setattr__(self, "params", tuple(self.params))
         object.__setattr__(self, "examples", tuple(self.examples))
@@ -155,7 +147,7 @@ class ActionSpec:
         """The native templates, with the default filled in.
 
         Raises:
-            ConfigurationError: If there is none and the action has several parameters.
+            ConfigurationError: There is none and the action has several parameters.
         """
         if self.native:
             return (self.native,) if isinstance(self.native, str) else self.native
@@ -170,14 +162,7 @@ class ActionSpec:
         return (filled,) if self.params[0].required else (filled, self.name)
 
     def param(self, name: str) -> Param | None:
-        """Look a parameter up.
-
-        Args:
-            name: The parameter's name.
-
-        Returns:
-            The parameter, or None when the action has no such parameter.
-        """
+        """Return the parameter of this name, or None."""
         return next((param for param in self.params if param.name == name), None)
 
 
@@ -206,16 +191,10 @@ class Parsed(NamedTuple):
 
 
 def check_specs(specs: tuple[ActionSpec, ...]) -> Mapping[str, ActionSpec]:
-    """Index a spec set by lower-cased name.
-
-    Args:
-        specs: The actions of one environment.
-
-    Returns:
-        Mapping from lower-cased name to spec.
+    """Index the actions of one environment by lower-cased name.
 
     Raises:
-        ConfigurationError: If the set is empty or two names differ only by case.
+        ConfigurationError: There is none, or two names differ only by case.
     """
     table = {spec.name.lower(): spec for spec in specs}
     if not specs or len(table) != len(specs):
@@ -227,17 +206,13 @@ def check_specs(specs: tuple[ActionSpec, ...]) -> Mapping[str, ActionSpec]:
 
 
 def check_grammar(grammar: str) -> str:
-    """Validate the name of a grammar.
-
-    Args:
-        grammar: One of `GRAMMARS`.
-
-    Returns:
-        The same name.
+    """Return the name of a grammar.
 
     Raises:
-        ConfigurationError: If there is no such grammar.
+        ConfigurationError: It is not one of `GRAMMARS`.
     """
     if grammar not in GRAMMARS:
-        raise ConfigurationError(f"grammar must be one of {', '.join(GRAMMARS)}, got {grammar!r}")
+        raise ConfigurationError(
+            f"expected grammar to be one of {', '.join(GRAMMARS)}; got {grammar!r:.80}"
+        )
     return grammar

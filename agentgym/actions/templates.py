@@ -36,24 +36,12 @@ class Page:
     """A text being searched, with the bracket pairs worked out once."""
 
     def __init__(self, text: str) -> None:
-        """Wrap a text.
-
-        Args:
-            text: The text to search.
-        """
         self.text = text
         self._pairs: dict[int, int] | None = None
         self._lines: dict[str, list[Line]] | None = None
 
     def lines(self, word: str) -> list[Line]:
-        """Find the lines that begin with a word.
-
-        Args:
-            word: The word in lower case; empty for all lines that are not blank.
-
-        Returns:
-            The lines, in order.
-        """
+        """Return the lines that begin with a lower-case word; all that are not blank for ""."""
         if self._lines is None:
             self._lines = {"": []}
             for found in _LINES.finditer(self.text):
@@ -65,16 +53,10 @@ class Page:
         return self._lines.get(word, [])
 
     def closing(self, opening: int) -> int:
-        """Find the bracket that closes one.
+        """Return the index of the ``]`` that closes the ``[`` at an index, or -1.
 
         A bracket without partner ends at the last ``]`` of its line; ``]`` signs that directly
         follow the partner belong to the value.
-
-        Args:
-            opening: Index of a ``[``.
-
-        Returns:
-            Index of its ``]``, or -1.
         """
         if self._pairs is None:
             self._pairs, stack = {}, []
@@ -100,12 +82,6 @@ class Template:
     """
 
     def __init__(self, spec: ActionSpec, source: str) -> None:
-        """Split a template.
-
-        Args:
-            spec: The action it belongs to.
-            source: The template's text.
-        """
         parts = PLACEHOLDER.split(source)
         self.spec = spec
         self.source = source
@@ -125,14 +101,7 @@ class Template:
         self._head = re.compile(_head_pattern(head), re.IGNORECASE)
 
     def find(self, page: Page) -> Match | None:
-        """Find the first place where the template is complete.
-
-        Args:
-            page: The text.
-
-        Returns:
-            The match, or None.
-        """
+        """Return the first place where the template is complete, or None."""
         if self.delimited or self.tail:
             for head in self._head.finditer(page.text):
                 values, end, hopeless = self._rest(page, head.end())
@@ -209,14 +178,10 @@ def _head_pattern(head: str) -> str:
 def compile_specs(specs: tuple[ActionSpec, ...]) -> tuple[Template, ...]:
     """Compile the native templates of a spec set, the most specific first.
 
-    Args:
-        specs: The actions of one environment.
-
-    Returns:
-        The templates; at one place of a text the first that matches wins.
+    At one place of a text the first that matches wins.
 
     Raises:
-        ConfigurationError: If the set is not valid.
+        ConfigurationError: The set is not valid.
     """
     check_specs(specs)
     found = [Template(spec, source) for spec in specs for source in spec.templates]
@@ -224,11 +189,7 @@ def compile_specs(specs: tuple[ActionSpec, ...]) -> tuple[Template, ...]:
 
 
 def find_native(text: str, specs: tuple[ActionSpec, ...]) -> Match | None:
-    """Find the first complete native action in a text.
-
-    Args:
-        text: Text without thinking, of bounded length.
-        specs: The actions of one environment.
+    """Find the first complete native action in a text of bounded length, without thinking.
 
     Returns:
         The earliest match, the most specific template first at one place; or None.
@@ -243,15 +204,7 @@ def find_native(text: str, specs: tuple[ActionSpec, ...]) -> Match | None:
 
 
 def fill(template: Template, arguments: dict[str, str]) -> str:
-    """Write a call in one native template.
-
-    Args:
-        template: A template whose parameters are exactly the arguments.
-        arguments: Parameter name to text.
-
-    Returns:
-        The native text.
-    """
+    """Write a call in a native template whose parameters are exactly its arguments."""
     parts = [template.literals[0]]
     for name, literal in zip(template.names, template.literals[1:], strict=True):
         parts += [arguments[name], literal]

@@ -22,11 +22,8 @@ def build_call(spec: ActionSpec, given: dict[str, Any]) -> ActionCall:
         spec: The action.
         given: Parameter name to raw value; emptied.
 
-    Returns:
-        The call.
-
     Raises:
-        Fault: If an argument is missing, unknown or of the wrong type.
+        Fault: An argument is missing, unknown or of the wrong type.
     """
     arguments: dict[str, str] = {}
     for param in spec.params:

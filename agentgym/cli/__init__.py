@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agentgym.cli.exits import run_command
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["main"]
 
@@ -28,8 +32,21 @@ def _main(argv: Sequence[str]) -> int:
 
     from agentgym.cli.arguments import LISTS, Arguments
     from agentgym.cli.commands import run
-    from agentgym.cli.screen import Screen
     from agentgym.making import merge_repeated
 
     parsed = tyro.cli(Arguments, args=merge_repeated(argv, LISTS), prog="agentgym")
-    return run(parsed.command, Screen())
+    return run(parsed.command, _screen())
+
+
+def _screen() -> Console:
+    """Return where the subcommands print."""
+    from rich.console import Console
+
+    class Screen(Console):
+        """Tells the command when nobody reads its output any more."""
+
+        def on_broken_pipe(self) -> None:
+            """Pass the error on; rich would exit with code 1, which means a failed check here."""
+            raise
+
+    return Screen()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,35 +18,27 @@ if TYPE_CHECKING:
 
     from agentgym.cli.doctor import Check
     from agentgym.core import TextEnv
+    from agentgym.policies.base import Policy
 
 
 _NOTHING: Mapping[str, Any] = {}
 
 
 def run(command: Command, console: Console) -> int:
-    """Carry out a subcommand.
-
-    Args:
-        command: The parsed subcommand.
-        console: Where to print.
+    """Carry out a parsed subcommand.
 
     Returns:
         The exit code.
 
     Raises:
-        AgentGymError: If the input was bad; the message is for the user.
+        AgentGymError: The input was bad; the message is for the user.
     """
     action: Callable[[Any, Console], int] = _COMMANDS[type(command)]
     return action(command, console)
 
 
 def _make(command: Play | Eval, suited: Mapping[str, Any] = _NOTHING) -> TextEnv:
-    """Make the environment that a command names.
-
-    Args:
-        command: The command.
-        suited: Arguments that hold where the command names no others.
-    """
+    """Make the environment that a command names, with ``suited`` arguments where it names none."""
     asked = parse_pairs(command.set, "--set")
     if command.grammar and asked.setdefault("grammar", command.grammar) != command.grammar:
         raise ConfigurationError(
@@ -94,14 +87,12 @@ def _describe(entry: Any) -> dict[str, Any]:
 
 def _play(command: Play, console: Console) -> int:
     from agentgym.cli.play import play
-    from agentgym.evaluation import check_seed
 
     options: dict[str, Any] = {"split": command.split}
     if command.index is not None:
         options["index"] = command.index
     if command.horizon is not None:
         options["horizon"] = command.horizon
-    check_seed(command.seed)
     env = _make(command, _play_defaults(command.env))
     try:
         play(
@@ -129,15 +120,14 @@ def _eval(command: Eval, console: Console) -> int:
     from rich.progress import Progress
 
     from agentgym.evaluation import evaluate
-    from agentgym.policies.base import Policy
 
     env = _make(command)
     for path in filter(None, (command.output, command.record)):
         _check_writable(path)
     try:
-        policy: Policy | str = command.policy
+        policy: Callable[[], Policy] | str = command.policy
         if command.policy == "chat":
-            policy = _chat(command, env)
+            policy = partial(_chat, command, env.action_prompt(), env.language.grammar)
         with Progress(console=console, transient=True) as progress:
             bar = progress.add_task("episodes", total=command.n)
             report = evaluate(
@@ -149,6 +139,9 @@ def _eval(command: Eval, console: Console) -> int:
                 horizon=command.horizon,
                 record=command.record,
                 on_episode=lambda row: progress.advance(bar),
+                backend=command.backend,
+                workers=command.workers,
+                step_timeout=command.step_timeout,
             )
     finally:
         env.close()
@@ -159,7 +152,7 @@ def _eval(command: Eval, console: Console) -> int:
     return 0
 
 
-def _chat(command: Eval, env: TextEnv) -> Any:
+def _chat(command: Eval, action_prompt: str, grammar: str) -> Policy:
     from agentgym.policies.chat import ChatConfig, ChatPolicy
 
     config = ChatConfig(
@@ -168,9 +161,10 @@ def _chat(command: Eval, env: TextEnv) -> Any:
         window=command.window,
         max_tokens=command.max_tokens,
         temperature=command.temperature,
-        tools=env.language.grammar == "tool_call",
+        top_p=command.top_p,
+        tools=grammar == "tool_call",
     )
-    return ChatPolicy(config, env.action_prompt())
+    return ChatPolicy(config, action_prompt)
 
 
 def _check_writable(path: Path) -> None:

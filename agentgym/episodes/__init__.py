@@ -6,8 +6,7 @@ episode again exactly, and to score it anew without a model.
 
 from __future__ import annotations
 
-from agentgym.episodes.facts import RecordFacts
-from agentgym.episodes.recorder import Recorder
+from agentgym.episodes.recorder import Recorder, RecordFacts
 from agentgym.episodes.records import (
     FORMAT,
     Episode,

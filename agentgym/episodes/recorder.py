@@ -1,7 +1,8 @@
-"""A wrapper that writes each finished episode to a file."""
+"""Writing down what an environment did: each finished episode to a file, or facts into infos."""
 
 from __future__ import annotations
 
+import copy
 import json
 import platform
 from collections.abc import Mapping
@@ -13,10 +14,12 @@ from typing import Any
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
-from agentgym.episodes.facts import executed, generator_state, potential
 from agentgym.episodes.records import Episode, State, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
 from agentgym.rewards.table import hooks_to_json
+
+FACTS = "record"
+"""Key of ``info`` under which `RecordFacts` puts them."""
 
 
 class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
@@ -25,6 +28,12 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     Put it outside of wrappers that change rewards. An episode that is abandoned by a new reset is
     not written; one that ends, or does not even begin, because of an `EnvFailure` is, with stop
     reason ``error``.
+
+    Args:
+        env: A text environment, wrapped or not.
+        path: File to append to; None keeps only the :attr:`last` episode.
+        panel_sha256: Hash of the panel that is played, if any.
+        policy: Name of the policy.
     """
 
     def __init__(
@@ -35,14 +44,6 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         panel_sha256: str = "",
         policy: str = "",
     ) -> None:
-        """Wrap an environment.
-
-        Args:
-            env: A text environment, wrapped or not.
-            path: File to append to; None keeps only the :attr:`last` episode.
-            panel_sha256: Hash of the panel that is played, if any.
-            policy: Name of the policy.
-        """
         RecordConstructorArgs.__init__(self, path=path, panel_sha256=panel_sha256, policy=policy)
         gymnasium.Wrapper.__init__(self, env)
         self.path = None if path is None else Path(path)
@@ -59,13 +60,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         prompt_tokens: int | None = None,
         completion_tokens: int | None = None,
     ) -> None:
-        """Say what the model did for the next action.
-
-        Args:
-            raw_text: The model's whole text.
-            prompt_tokens: Tokens read.
-            completion_tokens: Tokens written.
-        """
+        """Keep the model's whole text for the next action, and the tokens it read and wrote."""
         self._note = {
             "raw_text": None if raw_text is None else clean(raw_text),
             "prompt_tokens": prompt_tokens,
@@ -77,15 +72,8 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     ) -> tuple[str, dict[str, Any]]:
         """Start an episode.
 
-        Args:
-            seed: As in the wrapped environment.
-            options: As in the wrapped environment.
-
-        Returns:
-            Observation and info.
-
         Raises:
-            EnvFailure: If the environment failed; the episode is written with reason ``error``.
+            EnvFailure: The environment failed; the episode is written with reason ``error``.
         """
         rng = None if seed is not None else generator_state(self.env)
         asked = {key: plain(value) for key, value in (options or {}).items()}
@@ -120,14 +108,8 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one turn, and write the episode if it ends.
 
-        Args:
-            action: As in the wrapped environment.
-
-        Returns:
-            Observation, reward, terminated, truncated and info.
-
         Raises:
-            EnvFailure: If the environment failed; the episode is written with reason ``error``.
+            EnvFailure: The environment failed; the episode is written with reason ``error``.
         """
         action = clean(action)  # what the record gives back, so that a replay is exact
         try:
@@ -169,17 +151,61 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         return state_of(observation, info, potential(self.env))
 
 
-def state_of(observation: str, info: Mapping[str, Any], potential: float) -> State:
-    """Return what is recorded of an environment between two turns.
+class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
+    """Adds ``info["record"]``, so that an episode can be written down from what it returned.
+
+    For episodes in the slots of a vector environment, where no `Recorder` stands beside the
+    policy. The facts are ``potential`` (phi of the state, float) and ``executed`` (the action in
+    the environment's own text; empty at a reset), and at a reset without seed ``rng`` (the state of
+    ``np_random`` before it, as JSON text: its numbers are too large for arrays of numpy).
 
     Args:
-        observation: The text that the policy saw.
-        info: The info that came with it.
-        potential: Phi of the state.
-
-    Returns:
-        The state.
+        env: A text environment, wrapped or not.
     """
+
+    memoryless = True
+    """The vector environment may bring it back by a snapshot of what it wraps."""
+
+    def __init__(self, env: gymnasium.Env[str, str]) -> None:
+        RecordConstructorArgs.__init__(self)
+        gymnasium.Wrapper.__init__(self, env)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start an episode, with its facts in the info."""
+        before = {} if seed is not None else {"rng": json.dumps(generator_state(self.env))}
+        observation, info = self.env.reset(seed=seed, options=options)
+        info[FACTS] = {"potential": potential(self.env), "executed": "", **before}
+        return observation, info
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take one turn, with its facts in the info."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        info[FACTS] = {"potential": potential(self.env), "executed": executed(self.env, action)}
+        return observation, float(reward), terminated, truncated, info
+
+
+def potential(env: gymnasium.Env[str, str]) -> float:
+    """Return the family's potential phi of the present state."""
+    unwrapped: Any = env.unwrapped
+    return float(unwrapped.potential())
+
+
+def executed(env: gymnasium.Env[str, str], action: str) -> str:
+    """Return the last action in the environment's own text; ``action`` if it has no other."""
+    text = getattr(env.unwrapped, "last_action", None)
+    return action if text is None else str(text)
+
+
+def generator_state(env: gymnasium.Env[str, str]) -> dict[str, Any]:
+    """Return a copy of the state of ``np_random``'s bit generator."""
+    state: Mapping[str, Any] = env.unwrapped.np_random.bit_generator.state
+    return copy.deepcopy(dict(state))
+
+
+def state_of(observation: str, info: Mapping[str, Any], potential: float) -> State:
+    """Return what is recorded of an environment between two turns; ``potential`` is its phi."""
     score = float(info["score"])
     return State(clean(observation), score, potential, info["state_key"], info["oracle_turns"])
 
@@ -192,9 +218,6 @@ def failure_details(error: str, action: str | None = None) -> dict[str, Any]:
     Args:
         error: What failed.
         action: The action that was not answered; None if the episode did not even begin.
-
-    Returns:
-        JSON-safe details.
     """
     return {"error": error} if action is None else {"error": error, "unanswered_action": action}
 
@@ -236,14 +259,7 @@ def origin(
 
 
 def package_versions(*more: str) -> dict[str, str]:
-    """Return the versions of what decides how an episode plays.
-
-    Args:
-        *more: Names of further packages.
-
-    Returns:
-        Package name to version.
-    """
+    """Return the versions of what decides how an episode plays, and of ``more`` packages."""
     versions = {"python": platform.python_version()}
     for name in (DISTRIBUTION, "gymnasium", "numpy", *more):
         try:

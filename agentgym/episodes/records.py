@@ -131,14 +131,12 @@ class Episode:
         return bool(self.turns) and self.turns[-1].success
 
     def to_line(self) -> str:
-        """Write the episode as one line of ASCII JSON.
+        """Write the episode as one line of ASCII JSON, with its line break.
 
-        Returns:
-            The line, with its line break. Pairs of surrogates become the character they stand for;
-            lone ones are kept.
+        Pairs of surrogates become the character they stand for; lone ones are kept.
 
         Raises:
-            DataError: If a value cannot be written as JSON.
+            DataError: A value cannot be written as JSON.
         """
         record = {"format": FORMAT, **asdict(self)}
         record.update(score=self.score, success=self.success, reward=self.reward)
@@ -152,16 +150,10 @@ class Episode:
 
     @classmethod
     def from_line(cls, line: str) -> Episode:
-        """Read an episode from a line.
-
-        Args:
-            line: One line written by `to_line`.
-
-        Returns:
-            The episode.
+        """Read a line that `to_line` wrote.
 
         Raises:
-            DataError: If the line is no episode of this format.
+            DataError: The line is no episode of this format.
         """
         try:
             record = json.loads(line)
@@ -252,11 +244,7 @@ def _turn(record: Any, index: int) -> Turn:
 def clean(text: str) -> str:
     """Bring a text to the form in which a record gives it back.
 
-    Args:
-        text: Any text.
-
-    Returns:
-        The text with each pair of surrogates joined to one character; lone ones stay.
+    Pairs of surrogates are joined to the character they stand for; lone ones stay.
     """
     if not _SURROGATE.search(text):
         return text
@@ -275,7 +263,7 @@ def read_episodes(path: str | Path, *, strict: bool = True) -> Iterator[Episode]
         The episodes in order; empty lines are skipped.
 
     Raises:
-        DataError: If the file cannot be read, or a line is broken; names the line.
+        DataError: The file cannot be read, or a line is broken; names the line.
     """
     try:
         with open(path, encoding="utf-8") as file:
@@ -296,14 +284,14 @@ def read_episodes(path: str | Path, *, strict: bool = True) -> Iterator[Episode]
 
 
 def append_episode(path: str | Path, episode: Episode) -> None:
-    """Append an episode to a file and flush it; a torn last line is closed first.
+    """Append an episode to a file; a torn last line is closed first.
 
     Args:
         path: A JSONL file; it and its folder are made if they are missing.
         episode: The episode.
 
     Raises:
-        DataError: If the episode is not JSON-safe, or the file cannot be written.
+        DataError: The episode is not JSON-safe, or the file cannot be written.
     """
     path = Path(path)
     data = episode.to_line().encode("ascii")

@@ -12,7 +12,7 @@ reason ``error`` or ``length``) why it was: then it proves that the episode stil
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
@@ -20,12 +20,13 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
-from agentgym.episodes.facts import executed, potential
-from agentgym.episodes.recorder import origin, package_versions, plain
+from agentgym.episodes.recorder import executed, origin, package_versions, plain, potential
 from agentgym.episodes.records import Episode, State, Turn, clean
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, TaskNotFound
 from agentgym.hooks import HookRunner, TurnReward, TurnState
 from agentgym.outcome import StopReason
+from agentgym.playing import Moment, play
+from agentgym.policies.basic import CallablePolicy
 from agentgym.rewards import ShapedReward
 from agentgym.rewards.table import hooks_from_json
 from agentgym.tasks import canonical_json
@@ -40,7 +41,12 @@ NOT_PROVEN = (
     "turns.completion_tokens",
 )
 """Fields of a record of which playing its actions again says nothing."""
-_ENDS = {end.value for end in StopReason} - {StopReason.NONE.value, StopReason.ERROR.value}
+_ENDS = {
+    end.value
+    for end in StopReason
+    # An environment that failed, or that a token budget stopped, did not end the episode itself.
+    if end not in (StopReason.NONE, StopReason.ERROR, StopReason.LENGTH)
+}
 """How an environment ends an episode; all else was decided outside of it."""
 
 
@@ -59,16 +65,10 @@ class ReplayReport:
 def make_env(episode: Episode) -> gymnasium.Env[str, str]:
     """Make the environment of a record.
 
-    Args:
-        episode: The record.
-
-    Returns:
-        A fresh environment.
-
     Raises:
-        ConfigurationError: If the record does not hold all of its arguments, its id is unknown, or
-            no environment can be made with its arguments.
-        DataError: If its reward hooks are damaged.
+        ConfigurationError: The record does not hold all of its arguments, its id is unknown, or no
+            environment can be made with its arguments.
+        DataError: Its reward hooks are damaged.
     """
     if episode.not_stored:
         raise ConfigurationError(
@@ -106,10 +106,10 @@ def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> Repl
         The report; a difference also names packages whose version has changed.
 
     Raises:
-        ConfigurationError: If the environment cannot be made from the record, or refuses its seed
+        ConfigurationError: The environment cannot be made from the record, or refuses its seed
             or options.
-        DataError: If the random generator or the reward hooks in the record are damaged.
-        TaskNotFound: If the task no longer exists.
+        DataError: The random generator or the reward hooks in the record are damaged.
+        TaskNotFound: The task no longer exists.
     """
     used = env if env is not None else make_env(episode)
     try:
@@ -128,8 +128,8 @@ def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> Repl
     return ReplayReport(not difference, played, difference)
 
 
-def _begin(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[str, dict[str, Any]]:
-    """Reset an environment as the record says."""
+def _set_generator(episode: Episode, env: gymnasium.Env[str, str]) -> None:
+    """Give an environment the random generator that the record holds, if it has no seed."""
     if episode.rng is not None:
         unwrapped: Any = env.unwrapped
         bits, state = np.random.PCG64(), cast(Any, episode.rng)
@@ -140,26 +140,38 @@ def _begin(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[str, dict[st
                 f"expected the state of a PCG64 generator in the record, got {episode.rng!r:.120}"
             ) from error
         unwrapped.np_random = np.random.Generator(bits)
-    return env.reset(seed=episode.seed, options=dict(episode.options))
 
 
 def _compare(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[int, str]:
     if not episode.began:
         return 0, ""
-    observation, info = _begin(episode, env)
-    difference = _start_differs(episode, env, observation, info)
+    recorded = (turn.action for turn in episode.turns)
+    _set_generator(episode, env)
+    moments = play(
+        CallablePolicy(lambda observation, info: next(recorded)),
+        env,
+        seed=episode.seed,
+        options=dict(episode.options),
+    )
+    start = moment = _answered(next(moments))
+    difference = _start_differs(episode, env, start.observation, start.info)
     if difference:
         return 0, f"reset: {difference}"
     for number, turn in enumerate(episode.turns, 1):
-        observation, reward, terminated, truncated, info = env.step(turn.action)
-        flags = {"terminated": terminated, "truncated": truncated}
-        difference = _turn_differs(turn, env, observation, float(reward), flags, info)
+        moment = _answered(next(moments))
+        difference = _turn_differs(turn, env, moment)
         if difference:
             return number - 1, f"turn {number}: {difference}"
-        if (terminated or truncated) and number < len(episode.turns):
+        if moment.over and number < len(episode.turns):
             return number, f"turn {number}: the episode ended, {len(episode.turns)} turns recorded"
-    difference = _end_differs(episode, info)
+    difference = _end_differs(episode, moment.info)
     return len(episode.turns), difference and f"end: {difference}"
+
+
+def _answered(moment: Moment) -> Moment:
+    if moment.failure is not None:
+        raise moment.failure
+    return moment
 
 
 def _differs(name: str, expected: Any, got: Any) -> str:
@@ -178,7 +190,7 @@ def _differs(name: str, expected: Any, got: Any) -> str:
 
 
 def _start_differs(
-    episode: Episode, env: gymnasium.Env[str, str], observation: str, info: dict[str, Any]
+    episode: Episode, env: gymnasium.Env[str, str], observation: str, info: Mapping[str, Any]
 ) -> str:
     return (
         _task_differs(episode.task_id, env, info["task_id"])
@@ -199,7 +211,7 @@ def _task_differs(task_id: str, env: gymnasium.Env[str, str], got: str) -> str:
 
 
 def _state_differs(
-    state: State, env: gymnasium.Env[str, str], observation: str, info: dict[str, Any]
+    state: State, env: gymnasium.Env[str, str], observation: str, info: Mapping[str, Any]
 ) -> str:
     return (
         _differs("observation", state.observation, clean(observation))
@@ -210,27 +222,21 @@ def _state_differs(
     )
 
 
-def _turn_differs(
-    turn: Turn,
-    env: gymnasium.Env[str, str],
-    observation: str,
-    reward: float,
-    flags: dict[str, bool],
-    info: dict[str, Any],
-) -> str:
+def _turn_differs(turn: Turn, env: gymnasium.Env[str, str], moment: Moment) -> str:
+    info = moment.info
     return (
         _differs("executed", turn.executed, clean(executed(env, turn.action)))
-        or _state_differs(turn.after, env, observation, info)
-        or _differs("reward", float(turn.reward), reward)
+        or _state_differs(turn.after, env, moment.observation, info)
+        or _differs("reward", float(turn.reward), moment.reward)
         or _differs("reward_terms", turn.reward_terms, info["reward_terms"])
-        or _differs("terminated", turn.terminated, flags["terminated"])
-        or _differs("truncated", turn.truncated, flags["truncated"])
+        or _differs("terminated", turn.terminated, moment.terminated)
+        or _differs("truncated", turn.truncated, moment.truncated)
         or _differs("action_valid", turn.action_valid, info["action_valid"])
         or _differs("success", turn.success, info["success"])
     )
 
 
-def _end_differs(episode: Episode, info: dict[str, Any]) -> str:
+def _end_differs(episode: Episode, info: Mapping[str, Any]) -> str:
     """Compare the end; ``info`` is that of the last turn."""
     if episode.stop_reason not in _ENDS:
         return _differs("stop_reason", "", info["stop_reason"])
@@ -259,11 +265,12 @@ def rescore(
         sum to the turn's new reward.
 
     Raises:
-        ConfigurationError: If two hooks share a name with each other or with a family's term.
+        ConfigurationError: Two hooks share a name with each other or with a family's term.
     """
     if env is not None:
         shaped = ShapedReward(env, hooks)
-        _begin(episode, shaped)
+        _set_generator(episode, shaped)
+        shaped.reset(seed=episode.seed, options=dict(episode.options))
         return [shaped.step(turn.action)[4]["reward_terms"] for turn in episode.turns]
     runner = HookRunner(hooks)
     names = {hook.name for hook in hooks}

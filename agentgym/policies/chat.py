@@ -33,6 +33,8 @@ class ChatConfig:
     """Longest answer, in tokens."""
     temperature: float | None = None
     """Sampling temperature; None leaves the endpoint's default."""
+    top_p: float | None = None
+    """Share of the probability that is sampled from, in (0, 1]; None: the endpoint's default."""
     seed: int | None = None
     """Sampling seed, for endpoints that have one."""
     timeout: float = 120.0
@@ -46,7 +48,7 @@ class ChatConfig:
         """Validate.
 
         Raises:
-            ConfigurationError: If a field is out of its domain.
+            ConfigurationError: A field is out of its domain.
         """
         if not self.model:
             raise ConfigurationError(
@@ -57,6 +59,10 @@ class ChatConfig:
             value = getattr(self, name)
             if value is not None and not low <= value < math.inf:
                 raise ConfigurationError(f"expected {name} to be at least {low}, got {value}")
+        if self.top_p is not None and not 0.0 < self.top_p <= 1.0:
+            raise ConfigurationError(
+                f"expected top_p to be greater than 0 and at most 1, got {self.top_p}"
+            )
 
 
 class ChatPolicy:
@@ -116,7 +122,7 @@ class ChatPolicy:
             "max_tokens": self.config.max_tokens,
             "extra_body": dict(self.config.extra) or None,
         }
-        for name in ("temperature", "seed"):
+        for name in ("temperature", "top_p", "seed"):
             if getattr(self.config, name) is not None:
                 request[name] = getattr(self.config, name)
         if self.config.tools and self._tools:

@@ -19,19 +19,17 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
     The wrapper's terms join ``info["reward_terms"]``. For episodes that are forked with
     ``snapshot()`` use the environment's own ``reward_hooks=`` instead: a snapshot does not hold the
     state of wrappers.
+
+    Args:
+        env: A text environment, wrapped or not.
+        hooks: The hooks, run in order; copied.
+
+    Raises:
+        ConfigurationError: The innermost environment is no `TextEnv`, an entry is no hook or two
+            share a name.
     """
 
     def __init__(self, env: gymnasium.Env[str, str], hooks: Sequence[TurnReward]) -> None:
-        """Wrap an environment.
-
-        Args:
-            env: A text environment, wrapped or not.
-            hooks: The hooks, run in order; copied.
-
-        Raises:
-            ConfigurationError: If the innermost environment is no `TextEnv`, an entry is no hook or
-                two share a name.
-        """
         RecordConstructorArgs.__init__(self, hooks=list(hooks))
         gymnasium.Wrapper.__init__(self, env)
         if not hasattr(env.unwrapped, "action_specs"):
@@ -44,31 +42,17 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start an episode.
-
-        Args:
-            seed: As in the wrapped environment.
-            options: As in the wrapped environment; ``"training_step"`` is read by scheduled hooks.
-
-        Returns:
-            Observation and info.
-        """
+        """Start an episode; the option ``"training_step"`` is read by scheduled hooks."""
         observation, info = self.env.reset(seed=seed, options=options)
         training_step = check_reset(options).get("training_step", 0)
         self._runner.reset(self._state(observation, info), training_step)
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one turn.
-
-        Args:
-            action: As in the wrapped environment.
-
-        Returns:
-            Observation, the reward with the hooks' terms added, terminated, truncated, info.
+        """Take one turn, with the terms of the hooks added to its reward.
 
         Raises:
-            ConfigurationError: If an inner hook already uses the name of one of these hooks.
+            ConfigurationError: An inner hook already uses the name of one of these hooks.
         """
         observation, reward, terminated, truncated, info = self.env.step(action)
         total = float(reward)

@@ -23,7 +23,6 @@ from agentgym.vector.episode import SlotEpisode, SlotSnapshot, derive_seed
 from agentgym.vector.formats import batch, masked_slots, read_autoreset_mode
 from agentgym.vector.members import Reset, Step
 from agentgym.vector.requests import (
-    Began,
     Call,
     Called,
     Calls,
@@ -198,14 +197,13 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         for episode in episodes:
             episode.active = False
         results = self._backend.run(Resets(slots, args))
-        begun: list[Began | Failure] = []
         for result in results:  # All of them, before any episode is taken for begun.
             if isinstance(result, Mistake):
                 raise result.error
-            begun.append(result)
         return [
             episode.begin(result, option)
-            for episode, result, option in zip(episodes, begun, options, strict=True)
+            for episode, result, option in zip(episodes, results, options, strict=True)
+            if not isinstance(result, Mistake)
         ]
 
     def step_slots(self, slots: Sequence[int], actions: Sequence[str]) -> list[Step]:

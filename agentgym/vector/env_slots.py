@@ -11,28 +11,31 @@ import logging
 import pickle
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, TaskNotFound
-from agentgym.vector.history import Checkpoint, History, forkable, take_checkpoint
+from agentgym.vector.history import Checkpoint, History, Replays, forkable, take_checkpoint
 from agentgym.vector.members import Step, checked_reset, checked_step, raise_if_meant_for_us, words
 from agentgym.vector.requests import (
     ArgT,
     Began,
     Call,
     Called,
+    Calls,
     Failure,
     Mistake,
     Operation,
     Origin,
     Request,
     ResetArgs,
+    Resets,
     ResultT,
     SetAttribute,
+    Steps,
 )
 
 logger = logging.getLogger(__name__)
@@ -131,11 +134,11 @@ class Slots:
         self._on_enter = on_enter
         self._origins = origins
         self._states: dict[int, SlotState] = {}
-        self._methods: dict[Operation, Callable[[int, Any], Any]] = {
-            Operation.STEP: self.step,
-            Operation.RESET: self.reset,
-            Operation.CALL: self.call,
-            Operation.REPLAY: self.replay,
+        self._methods: dict[type[Request[Any, Any]], Callable[[int, Any], Any]] = {
+            Steps: self.step,
+            Resets: self.reset,
+            Calls: self.call,
+            Replays: self.replay,
         }
         try:
             for slot, factory in self._factories.items():
@@ -147,7 +150,7 @@ class Slots:
 
     def run(self, request: Request[ArgT, ResultT]) -> list[ResultT]:
         """Do what is asked, in one slot after the other."""
-        method = self._methods[request.operation]
+        method = self._methods[type(request)]
         return [method(slot, arg) for slot, arg in zip(request.slots, request.args, strict=True)]
 
     def step(self, slot: int, action: str) -> Step | Failure:
@@ -171,10 +174,11 @@ class Slots:
             env = state.env or self._renew(slot, state)
             if args.rng_state is not None:
                 env.unwrapped.np_random.bit_generator.state = args.rng_state
-            # Taken before the reset, which draws from the stream.
-            origin = _origin(env, args.seed) if self._origins else None
+            # Noted before the reset, which draws from the stream.
+            origin = _origin(env, args) if self._origins else None
             options = None if args.options is None else dict(args.options)
-            return Began(*checked_reset(env.reset(seed=args.seed, options=options)), origin)
+            observation, info = checked_reset(env.reset(seed=args.seed, options=options))
+            return Began(observation, info, origin)
         except CALLER_MISTAKES as error:
             return Mistake(error)
         except BaseException as error:
@@ -201,8 +205,7 @@ class Slots:
 
         Returns the last observation; None right after a checkpoint, which holds none.
         """
-        origin = history.origin
-        began = self.reset(slot, ResetArgs(origin.seed, history.options, origin.rng_state))
+        began = self.reset(slot, history.origin.args)
         if not isinstance(began, Began):
             return Failure(f"could not repeat the reset: {began}")
         observation: str | None = began.observation
@@ -259,10 +262,11 @@ class Slots:
         return found[0]
 
 
-def _origin(env: gymnasium.Env[Any, Any], seed: int | None) -> Origin:
+def _origin(env: gymnasium.Env[Any, Any], args: ResetArgs) -> Origin:
     """Note how a reset that is about to begin can be repeated."""
-    rng_state = dict(env.unwrapped.np_random.bit_generator.state) if seed is None else None
-    return Origin(seed, rng_state, forkable(env))
+    if args.seed is None:
+        args = replace(args, rng_state=dict(env.unwrapped.np_random.bit_generator.state))
+    return Origin(args, forkable(env))
 
 
 def _fail(slot: int, state: SlotState, error: BaseException) -> Failure:

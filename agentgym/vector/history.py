@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -62,8 +61,6 @@ class History:
 
     origin: Origin
     """How to repeat the reset."""
-    options: Mapping[str, Any]
-    """Options of the reset."""
     observation: str | None
     """The last observation, to be compared; None where the repeated part gives none."""
     operations: list[str | Call | SetAttribute | Checkpoint] = field(default_factory=list)

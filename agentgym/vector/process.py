@@ -376,8 +376,7 @@ class Processes:
             self._dead.pop(slot, None)
             if isinstance(result, Began):
                 assert result.origin is not None, "workers tell how their resets can be repeated"
-                options = dict(arg.options or {})
-                self._histories[slot] = History(result.origin, options, result.observation)
+                self._histories[slot] = History(result.origin, result.observation)
                 self.lost.discard(slot)
             elif isinstance(result, Failure):
                 self._dead[slot] = result

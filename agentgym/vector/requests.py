@@ -3,6 +3,8 @@
 A request is one operation on several slots, with one argument for each. Its class says what the
 arguments and the results are; every back end takes the same requests. Whatever goes wrong in one
 slot is a result, too: a :class:`Failure` or a :class:`Mistake`.
+
+What every turn or reset makes anew is not frozen: that would take three times as long to make.
 """
 
 from __future__ import annotations
@@ -52,60 +54,11 @@ class TimeLimits:
         )
 
 
-# -- results -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """The environment raised, hung or died; its episode is over."""
-
-    text: str
-    """What happened, in words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """The caller asked for something impossible, and gets ``error``."""
-
-    error: BaseException
-    """The exception to raise."""
-
-
-class Origin(NamedTuple):
-    """How a reset is repeated in a fresh environment."""
-
-    seed: int | None
-    """Its seed."""
-    rng_state: Mapping[str, Any] | None
-    """Without a seed: the state of the bit generator from which the reset went on."""
-    forkable: bool
-    """Whether a snapshot holds all of the environment's state."""
-
-
-class Began(NamedTuple):
-    """An episode began."""
-
-    observation: str
-    """First observation."""
-    info: dict[str, Any]
-    """First info."""
-    origin: Origin | None
-    """How to repeat the reset; None where nobody will."""
-
-
-class Called(NamedTuple):
-    """What a call gave."""
-
-    value: Any
-    """The returned value, or the attribute's."""
-    method: bool
-    """Whether it was a method, which may have changed something, or an attribute."""
-
-
 # -- arguments ---------------------------------------------------------------------------------
 
 
-class ResetArgs(NamedTuple):
+@dataclass(slots=True)
+class ResetArgs:
     """How an episode begins."""
 
     seed: int | None = None
@@ -114,6 +67,15 @@ class ResetArgs(NamedTuple):
     """Reset options."""
     rng_state: Mapping[str, Any] | None = None
     """State that the environment's bit generator is brought to before the reset."""
+
+
+class Origin(NamedTuple):
+    """How a reset is repeated in a fresh environment."""
+
+    args: ResetArgs
+    """Its arguments, with the generator's state if they hold no seed."""
+    forkable: bool
+    """Whether a snapshot holds all of the environment's state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +100,50 @@ class SetAttribute:
     """Its new value."""
 
 
-# -- requests ----------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """The environment raised, hung or died; its episode is over."""
+
+    text: str
+    """What happened, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """The caller asked for something impossible, and gets ``error``."""
+
+    error: BaseException
+    """The exception to raise."""
+
+
+@dataclass(slots=True)
+class Began:
+    """An episode began."""
+
+    observation: str
+    """First observation."""
+    info: dict[str, Any]
+    """First info."""
+    origin: Origin | None
+    """How to repeat the reset; None where nobody will."""
+
+
+class Called(NamedTuple):
+    """What a call gave."""
+
+    value: Any
+    """The returned value, or the attribute's."""
+    method: bool
+    """Whether it was a method, which may have changed something, or an attribute."""
+
+
+# -- requests ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
 class Request(Generic[ArgT, ResultT]):
     """One operation on several slots."""
 

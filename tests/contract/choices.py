@@ -22,7 +22,7 @@ from agentgym.envs.alfworld import env as alfworld
 from agentgym.envs.alfworld.experts.expert import EXPERTS
 from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
 from agentgym.envs.textworld import env as textworld
-from agentgym.envs.textworld.generator.settings import CHALLENGES, DEFAULT, NAMED
+from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, NAMED
 from agentgym.envs.textworld.rewards import REWARDS
 from agentgym.envs.webshop import shared_shop
 from agentgym.envs.webshop.engine import reward as webshop_reward

@@ -173,10 +173,26 @@ def test_the_command_line_evaluates_a_model(serve, capsys):
     assert endpoint.requests
 
 
+def test_the_command_line_plays_several_episodes_of_a_model_at_the_same_time(serve, capsys):
+    together = threading.Barrier(3, timeout=20)
+
+    def patient(body: dict[str, Any], count: int) -> tuple[int, dict[str, Any]]:
+        if count <= 3:
+            together.wait()  # answers none of the first three before all of them have asked
+        return press_next(body, count)
+
+    endpoint = serve(patient)
+    argv = ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--base-url", endpoint.url]
+    code = main([*argv, "--n", "6", "--backend", "thread", "--workers", "3", "--top-p", "0.9"])
+    assert code == 0 and "1.000  [0.610, 1.000]" in capsys.readouterr().out
+    assert {request["top_p"] for request in endpoint.requests} == {0.9}
+
+
 def test_settings_are_checked(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ConfigurationError, match="OPENAI_API_KEY"):
         ChatPolicy(ChatConfig("m"), "")
-    for bad in ({"model": ""}, {"model": "m", "window": 0}, {"model": "m", "retries": -1}):
+    for bad in ({"model": ""}, {"model": "m", "window": 0}, {"model": "m", "retries": -1},
+                {"model": "m", "top_p": 0.0}, {"model": "m", "top_p": 1.5}):  # fmt: skip
         with pytest.raises(ConfigurationError):
             ChatConfig(**bad)

@@ -45,7 +45,7 @@ class Batch:
     reward: FloatArray
     """(M,) reward earned by each turn, credited to its last action token."""
     stop_reason: npt.NDArray[np.str_]
-    """(N,) why each trajectory ended: values of ``StopReason``."""
+    """(N,) why each trajectory ended: values of ``StopReason``, or an environment's own words."""
     state: IntArray
     """(M,) id of the raw observation the turn acted on; equal ids in a group are anchor states."""
     version: IntArray
@@ -76,12 +76,6 @@ class Batch:
         object.__setattr__(self, "aux", aux)
         self._check_lengths()
         self._check_nesting()
-        unknown = set(self.stop_reason.tolist()) - _STOP_REASONS
-        if unknown:
-            raise DataError(
-                f"expected stop_reason to hold values of agentgym.outcome.StopReason, got "
-                f"{sorted(unknown)}; one of {sorted(_STOP_REASONS)} says why an episode ended"
-            )
 
     @classmethod
     def from_trajectories(
@@ -301,7 +295,6 @@ _KINDS: Mapping[str, tuple[str, str, Any]] = MappingProxyType(
     }
 )
 """What numpy calls the values that a kind of column takes, what they are, and what is stored."""
-_STOP_REASONS = frozenset(reason.value for reason in StopReason)
 
 
 def _column(name: str, values: npt.ArrayLike, kind: str) -> Column:

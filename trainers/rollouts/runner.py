@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from agentgym.episodes import State
-from agentgym.episodes.facts import FACTS
-from agentgym.episodes.recorder import state_of
+from agentgym.episodes.recorder import FACTS, state_of
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import StopReason
 from trainers.rollouts.chat import Message, TurnTokenizer

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
-from agentgym.envs.textworld.arguments import check_knobs, flag, task_set
-from agentgym.envs.textworld.engine.protocol import GameSession
-from agentgym.envs.textworld.engine.sanitise import read_command
-from agentgym.envs.textworld.generator.settings import Settings
+from agentgym.envs.textworld.generator.config import (
+    CHALLENGES,
+    DEFAULT,
+    REFUSED,
+    SHORT,
+    GeneratorConfig,
+)
 from agentgym.envs.textworld.rewards import Status, check_reward, potential, progress, value
+from agentgym.envs.textworld.sanitise import read_command
+from agentgym.envs.textworld.session import GameSession
+from agentgym.envs.textworld.tasks import GameSet, GameTasks
 from agentgym.errors import ConfigurationError
 from agentgym.options import arguments
 from agentgym.outcome import Outcome
@@ -28,6 +36,14 @@ ENGINES = ("native", "inform7")
 
 ENGINE = "native"
 """The engine that is used unless another is named."""
+
+FILES_HORIZON = 50
+"""Turn budget of games from files."""
+
+KNOBS = frozenset(
+    (*SHORT, *REFUSED, *(knob.name for kind in CHALLENGES.values() for knob in fields(kind)))
+)
+"""Names that are knobs of some challenge, or would be in ``tw-make``."""
 
 NOT_ADMISSIBLE = (
     "the rules of the game know no such command in this state, so nothing changed; what the game "
@@ -45,7 +61,7 @@ class TextWorldEnv(TextEnv):
     Args:
         setting: A named setting such as ``w2-o3-q4``, a challenge (``custom``, ``coin_collector``,
             ``treasure_hunter``, ``simple``, ``cooking``), or a
-            :class:`~agentgym.envs.textworld.generator.config.Settings`.
+            :class:`~agentgym.envs.textworld.generator.config.GeneratorConfig`.
         challenge: The challenge, where ``setting`` is not given.
         games: Number of games by split, or of the train split; None is what the setting offers.
         game_files: Game files of one's own, in place of a setting; see
@@ -59,7 +75,7 @@ class TextWorldEnv(TextEnv):
         show_admissible: Whether each observation ends with the admissible commands.
         max_turns: Turn budget; None is what suits the setting, and 50 for game files.
         **kwargs: Knobs of the challenge (see
-            :mod:`agentgym.envs.textworld.generator.challenges`), and arguments of
+            :mod:`agentgym.envs.textworld.generator.config`), and arguments of
             :class:`~agentgym.core.TextEnv`; ``split`` is by default the first that there is, which
             with game files need not be ``train``.
 
@@ -89,7 +105,7 @@ class TextWorldEnv(TextEnv):
 
     def __init__(
         self,
-        setting: str | Settings | None = None,
+        setting: str | GeneratorConfig | None = None,
         *,
         challenge: str | None = None,
         games: Mapping[str, int] | int | None = None,
@@ -104,17 +120,17 @@ class TextWorldEnv(TextEnv):
     ) -> None:
         own = arguments(type(self))
         knobs = {name: kwargs.pop(name) for name in list(kwargs) if name not in own}
-        check_knobs(knobs, own)
+        _check_knobs(knobs, own)
         if engine not in ENGINES:
             raise ConfigurationError(
                 f"expected engine to be one of {', '.join(ENGINES)}; got {engine!r:.80}"
             )
         self.engine = engine
         self.reward_mode = check_reward(reward)
-        self.description = flag(description, "description")
-        self.inventory = flag(inventory, "inventory")
-        self.show_admissible = flag(show_admissible, "show_admissible")
-        self._games, horizon = task_set(
+        self.description = _check_flag(description, "description")
+        self.inventory = _check_flag(inventory, "inventory")
+        self.show_admissible = _check_flag(show_admissible, "show_admissible")
+        self._games, horizon = _choose_tasks(
             setting, challenge, games, game_files, knobs, native=engine == "native"
         )
         self._session: GameSession | None = None
@@ -269,6 +285,7 @@ class TextWorldEnv(TextEnv):
         then = before.snapshot() if before else None
         try:
             session.restore(state)
+        # An interrupt counts, too: a game left half restored would answer for another state.
         except BaseException:
             if session is not before:
                 session.close()
@@ -293,7 +310,7 @@ class TextWorldEnv(TextEnv):
             return InformSession(self._games.story(task))
         from agentgym.envs.textworld.engine.session import NativeSession
 
-        return NativeSession(self._games.game(task))
+        return NativeSession(self._games.problem(task))
 
     def _leave(self) -> None:
         if self._session is not None:
@@ -314,3 +331,55 @@ class TextWorldEnv(TextEnv):
         self._session = None
         if session_state is not None and self._task is not None:
             self._continue(self._task, session_state)
+
+
+def _check_knobs(knobs: Mapping[str, Any], others: Mapping[str, Any]) -> None:
+    """Refuse names that are neither knobs of a challenge nor arguments of the environment."""
+    for name in knobs:
+        if name not in KNOBS:
+            near = difflib.get_close_matches(name, [*others, *sorted(KNOBS)], n=1)
+            guess = f"; did you mean {near[0]!r}?" if near else ""
+            raise ConfigurationError(
+                f"expected arguments of TextWorldEnv among {', '.join(others)}, or knobs of a "
+                f"challenge among {', '.join(sorted(KNOBS - REFUSED.keys()))}; got {name!r}{guess}"
+            )
+
+
+def _check_flag(value: Any, name: str) -> bool:
+    """Validate a truth value."""
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"expected {name} to be True or False, got {value!r:.80}")
+    return value
+
+
+def _choose_tasks(
+    setting: str | GeneratorConfig | None,
+    challenge: str | None,
+    games: Mapping[str, int] | int | None,
+    game_files: Source | Mapping[str, Source] | None,
+    knobs: Mapping[str, Any],
+    *,
+    native: bool,
+) -> tuple[GameSet, int]:
+    """Choose the task set, and the turn budget that suits it."""
+    named = {"setting": setting, "challenge": challenge, "game_files": game_files}
+    given = [f"{name}={value!r}" for name, value in named.items() if value is not None]
+    if len(given) > 1:
+        raise ConfigurationError(
+            f"expected one of {', '.join(named)}, got {' and '.join(given)}; a named setting "
+            "already says its challenge, and files have none"
+        )
+    if game_files is None:
+        name = DEFAULT if not given else setting if challenge is None else challenge
+        if not isinstance(name, str | GeneratorConfig):
+            raise ConfigurationError(f"expected the name of a TextWorld setting, got {name!r:.80}")
+        config = GeneratorConfig.of(name, **knobs)
+        return GameTasks(config, games), config.horizon
+    if knobs or games is not None:
+        raise ConfigurationError(
+            f"expected no knobs with game_files, got {', '.join([*knobs, 'games'][:3])}; the files "
+            "are what they are"
+        )
+    from agentgym.envs.textworld.games.files import FileTasks  # reads the engine as well
+
+    return FileTasks(game_files, native=native), FILES_HORIZON

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.textworld.generator.settings import settings
+from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.tasks import GameTasks
 
 Story = Callable[..., Path]
@@ -28,7 +28,7 @@ def story(game_cache: Path) -> Story:
         pytest.skip("the real engine needs the package textworld")
 
     def path(name: str, index: int = 0, **knobs: Any) -> Path:
-        tasks = GameTasks(settings(name, **knobs), folder=game_cache)
+        tasks = GameTasks(GeneratorConfig.of(name, **knobs), folder=game_cache)
         return tasks.story(tasks.task("test", index))
 
     return path

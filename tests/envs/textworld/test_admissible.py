@@ -27,7 +27,7 @@ ORDINARY = st.text(st.sampled_from(LETTERS), min_size=1, max_size=25).map(
 @pytest.fixture(scope="module")
 def game() -> dict[str, Any]:
     games = GameTasks()
-    return games.game(games.task("test", 3))
+    return games.problem(games.task("test", 3))
 
 
 def refused(env: TextWorldEnv, info: dict[str, Any]) -> Iterator[str]:

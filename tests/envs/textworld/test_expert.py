@@ -64,7 +64,7 @@ def test_a_walkthrough_with_commands_to_spare_is_not_counted(
 ) -> None:
     monkeypatch.setenv("AGENTGYM_CACHE", str(game_cache))
     games = GameTasks("cooking-easy")
-    game = dict(games.game(games.task("test", 0)))
+    game = dict(games.problem(games.task("test", 0)))
     walk = ["look", "inventory", *(games.plan(games.task("test", 0)) or ())]
     game["metadata"] = {"walkthrough": walk}
     file = tmp_path / "game.json"

@@ -18,9 +18,9 @@ from agentgym.envs.textworld import tasks
 from agentgym.envs.textworld.games import store
 from agentgym.envs.textworld.games.bundled import SIZES
 from agentgym.envs.textworld.games.files import FileTasks, read_file
-from agentgym.envs.textworld.generator.generate import plan
-from agentgym.envs.textworld.generator.settings import settings
-from agentgym.envs.textworld.splits import SEEDS
+from agentgym.envs.textworld.generator.config import GeneratorConfig
+from agentgym.envs.textworld.generator.generate import stored_plan
+from agentgym.envs.textworld.generator.splits import SEEDS
 from agentgym.envs.textworld.tasks import GameTasks, digest
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 
@@ -50,7 +50,7 @@ def test_the_default_is_what_is_bundled(monkeypatch: pytest.MonkeyPatch) -> None
             assert task.id == f"textworld/w2-o3-q4/{SEEDS[split] + index}"
             assert (task.split, task.index) == (split, index)
             assert games.find(task.id) == task
-            game = games.game(task)
+            game = games.problem(task)
             assert task.goal == game["objective"]
             assert dict(task.content) == {
                 "settings": "w2-o3-q4", "seed": SEEDS[split] + index, "sha256": digest(game)
@@ -75,7 +75,7 @@ def test_sizes_do_not_depend_on_what_is_bundled_or_installed() -> None:
     assert GameTasks(sizes={"test": 5000}).len("test") == 5000
     other = GameTasks("w4-o6-q8")
     assert {split: other.len(split) for split in other.splits} == tasks.SIZES
-    assert GameTasks(settings("simple")).name == "textworld/simple"
+    assert GameTasks(GeneratorConfig.of("simple")).name == "textworld/simple"
 
 
 def test_games_beyond_the_bundled_ones_are_generated() -> None:
@@ -93,7 +93,7 @@ def test_other_settings_are_generated(challenge: str) -> None:
     games = GameTasks(challenge)
     task = games.task("test", 1)
     assert task.id == f"textworld/{challenge}/{SEEDS['test'] + 1}"
-    assert games.oracle_turns(task) == len(plan(games.game(task)) or ())
+    assert games.oracle_turns(task) == len(stored_plan(games.problem(task)) or ())
     assert task.goal
 
 
@@ -128,14 +128,14 @@ def test_unknown_splits_indices_and_sizes_are_refused() -> None:
 
 def test_few_games_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "KEPT_GAMES", 3)
-    monkeypatch.setattr(tasks, "KEPT_TASKS", 4)
+    monkeypatch.setattr("agentgym.tasks.KEPT_TASKS", 4)
     games = GameTasks()
     chosen = [games.task("train", index) for index in range(6)]
-    assert len(games._games) == 3
+    assert len(games._problems) == 3
     assert len(games._tasks) <= 4
-    kept = games.game(chosen[3])
+    kept = games.problem(chosen[3])
     games.task("train", 9)
-    assert games.game(chosen[3]) is kept, "the game used last was dropped"
+    assert games.problem(chosen[3]) is kept, "the game used last was dropped"
     assert games.task("train", 0) == chosen[0]
 
 
@@ -175,7 +175,7 @@ def folder(tmp_path: Path) -> Path:
     place.mkdir()
     games = GameTasks()
     for index in range(20):
-        game = copy.deepcopy(games.game(games.task("train", max(index, 1))))
+        game = copy.deepcopy(games.problem(games.task("train", max(index, 1))))
         game["KB"]["text_grammars_path"] = "/somewhere/else"
         (place / f"game-{index:02d}.json").write_text(json.dumps(game))
     return place
@@ -194,7 +194,7 @@ def test_a_folder_of_games_is_split_by_content(folder: Path) -> None:
     for task_id, task in places.items():
         assert games.find(task_id) == task
         assert games.oracle_turns(task) == len(games.plan(task) or ())
-        assert games.game(task)["KB"]["text_grammars_path"] == ""
+        assert games.problem(task)["KB"]["text_grammars_path"] == ""
     listed = FileTasks([str(file) for file in reversed(sorted(folder.iterdir()))])
     assert {task.id: task.split for task in listed.iterate("test")} == {
         task.id: task.split for task in games.iterate("test")

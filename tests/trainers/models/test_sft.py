@@ -111,8 +111,7 @@ def test_every_row_comes_once_per_epoch():
 
 
 def test_rows_without_actions_are_refused():
-    empty = Row()
-    empty.append_context([1, 2, 3])
+    empty = Row([1, 2, 3], [0, 0, 0], [0.0, 0.0, 0.0])
     with pytest.raises(ConfigurationError, match="action tokens"):
         Sft(tiny_policy.model(), [empty])
     with pytest.raises(ConfigurationError, match="0 rows"):

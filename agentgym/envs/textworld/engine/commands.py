@@ -8,67 +8,46 @@ are answered from memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from agentgym.envs.textworld.engine.facts import Fact, FactTable, Pattern, Relevance
+from agentgym.caching import BoundedCache
+from agentgym.envs.textworld.engine.facts import FactTable, Pattern, Relevance
 from agentgym.envs.textworld.engine.logic import FIELD, Atom, Logic, Rule, ranks
 from agentgym.envs.textworld.engine.steps import Step, Steps
+from agentgym.envs.textworld.session import Fact
 
 _REMEMBERED = 256
 
 
-@dataclass(frozen=True, slots=True)
 class Action:
-    """One admissible action.
+    """A rule with an entity for each placeholder: one thing that can be done.
 
-    ``bindings`` maps each placeholder of the rule to an entity, for example
-    ``{"P": "P", "r": "r_0", "c": "c_1"}``.
-    """
-
-    name: str
-    """Name of the rule, for example ``open/c``."""
-    command: str
-    """The command in words, for example ``open wooden chest``."""
-    bindings: Mapping[str, str] = field(hash=False)
-    """Placeholder to the id of the entity that it stands for."""
-    added: tuple[Fact, ...]
-    """Facts that it brings about, in the order of the rule."""
-    removed: tuple[Fact, ...]
-    """Facts that it ends, in the order of the rule."""
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """Rule and entities: which action of its game this is."""
-        return (self.name, *self.bindings.values())
-
-
-class Ground:
-    """A rule with an entity for each placeholder.
-
-    Most are only named in a list of commands: the rest is made when it is asked for.
+    Most are only named in a list of commands: the rest is made when it is asked for. Equal ones of
+    one world are one object.
 
     Args:
         rule: The rule.
         binding: The entities.
-        command: The command.
+        command: The command in words, for example ``open wooden chest``.
     """
 
-    __slots__ = ("_action", "_rule", "_step", "binding", "command")
+    __slots__ = ("_rule", "_step", "binding", "command")
 
     def __init__(self, rule: BoundRule, binding: tuple[str, ...], command: str) -> None:
         self._rule = rule
         self.binding = binding
         self.command = command
-        self._action: Action | None = None
         self._step: Step | None = None
 
     @property
-    def action(self) -> Action:
-        """What a player sees of it."""
-        if self._action is None:
-            self._action = self._rule.action(self)
-        return self._action
+    def name(self) -> str:
+        """Name of the rule, for example ``open/c``."""
+        return self._rule.rule.name
+
+    @property
+    def bindings(self) -> dict[str, str]:
+        """Placeholders to entities, for example ``{"P": "P", "r": "r_0", "c": "c_1"}``."""
+        return dict(zip(self._rule.rule.types, self.binding, strict=True))
 
     @property
     def step(self) -> Step:
@@ -78,7 +57,7 @@ class Ground:
         return self._step
 
 
-Choices = dict[str, Ground]
+Actions = dict[str, Action]
 """Command to what it does."""
 
 
@@ -130,40 +109,33 @@ class BoundRule:
             for slot, (placeholder, free) in enumerate(rule.types.items())
             if placeholder not in bound and self._start[slot] is None
         ]
-        self._grounds: dict[tuple[str, ...], Ground] = {}
-        self._memory: dict[int, Choices] = {}
+        self._actions: dict[tuple[str, ...], Action] = {}
+        self._memory: BoundedCache[int, Actions] = BoundedCache(_REMEMBERED)
         reverse = logic.reverses.get(rule.name)
         self._commands = (logic.commands[rule.name], logic.commands.get(reverse or ""))
 
-    def choices(self, facts: int) -> Choices:
-        """Give what the rule admits.
+    def actions(self, facts: int) -> Actions:
+        """Give what the rule admits in a state; do not change it.
 
-        Args:
-            facts: Bits of the facts of a state.
-
-        Returns:
-            Command to action; of several actions with one command, the one that TextWorld
-            finds first. Do not change it.
+        Of several actions with one command it is the one that TextWorld finds first.
         """
         key = facts & self._relevance.mask
         found = self._memory.get(key)
         if found is None:
-            if len(self._memory) >= _REMEMBERED:
-                self._memory.clear()
-            found = self._memory[key] = self._search(facts)
+            found = self._memory.put(key, self._search(facts))
         return found
 
-    def _search(self, facts: int) -> Choices:
+    def _search(self, facts: int) -> Actions:
         if not all([facts & join[0].total for join in self._joins]):
             return {}
         bindings: list[tuple[str, ...]] = []
         self._extend(0, facts, list(self._start), bindings)
-        found: Choices = {}
+        found: Actions = {}
         for binding in bindings:
-            ground = self.ground(binding)
-            other = found.setdefault(ground.command, ground)
-            if other is not ground and self._place(ground) < self._place(other):
-                found[ground.command] = ground
+            action = self.action(binding)
+            other = found.setdefault(action.command, action)
+            if other is not action and self._place(action) < self._place(other):
+                found[action.command] = action
         return found
 
     def _extend(
@@ -198,45 +170,29 @@ class BoundRule:
         subtypes, types = self._logic.subtypes, self.rule.types
         return self._table.pattern(atom.name, tuple([subtypes[types[arg]] for arg in atom.args]))
 
-    def ground(self, binding: tuple[str, ...]) -> Ground:
+    def action(self, binding: tuple[str, ...]) -> Action:
         """Bind the rule: one entity for each placeholder."""
-        found = self._grounds.get(binding)
+        found = self._actions.get(binding)
         if found is None:
             entities = dict(zip(self.rule.types, binding, strict=True))
             command = fill(self._commands[0], entities, self._names)
-            found = self._grounds.setdefault(binding, Ground(self, binding, command))
+            found = self._actions.setdefault(binding, Action(self, binding, command))
         return found
 
-    def action(self, ground: Ground) -> Action:
-        """Describe a binding of this rule to a player."""
-        rule, bindings = self.rule, self._bindings(ground)
-        return Action(
-            rule.name,
-            ground.command,
-            bindings,
-            tuple(facts(rule.added, bindings)),
-            tuple(facts(rule.removed, bindings)),
-        )
-
-    def step(self, ground: Ground) -> Step:
+    def step(self, action: Action) -> Step:
         """Describe a binding of this rule to the plans."""
-        rule, bindings = self.rule, self._bindings(ground)
+        rule, bindings = self.rule, action.bindings
         undo = self._commands[1]
         return self._steps.make(
             rule.name,
             self._table.mask(facts(rule.preconditions, bindings)),
             self._table.mask(facts(rule.postconditions, bindings)),
-            (ground.command, None if undo is None else fill(undo, bindings, self._names)),
+            (action.command, None if undo is None else fill(undo, bindings, self._names)),
             proper=rule.proper,
         )
 
     def binding(self, before: Sequence[Fact], after: Sequence[Fact]) -> tuple[str, ...]:
-        """Read the binding off an action of this rule: its facts stand in the rule's order.
-
-        Args:
-            before: Facts of the preconditions.
-            after: Facts of the postconditions.
-        """
+        """Read the binding off an action of this rule: its facts stand in the rule's order."""
         atoms = (*self.rule.preconditions, *self.rule.postconditions)
         found = {
             arg: entity
@@ -245,17 +201,14 @@ class BoundRule:
         }
         return tuple([found[name] for name in self.rule.types])
 
-    def _bindings(self, ground: Ground) -> dict[str, str]:
-        return dict(zip(self.rule.types, ground.binding, strict=True))
-
-    def _place(self, ground: Ground) -> tuple[object, ...]:
+    def _place(self, action: Action) -> tuple[object, ...]:
         """Say where TextWorld's search meets an action: a depth-first path through its facts."""
         atoms, types, children = self.rule.preconditions, self.rule.types, self._logic.children
         path: list[object] = []
-        for atom, fact in zip(atoms, facts(atoms, self._bindings(ground)), strict=True):
+        for atom, fact in zip(atoms, facts(atoms, action.bindings), strict=True):
             order = ranks(tuple([types[arg] for arg in atom.args]), children)
             path.append((order[tuple([self._kinds[entity] for entity in fact[1:]])], fact))
-        return (*path, ground.binding)
+        return (*path, action.binding)
 
 
 def facts(atoms: Sequence[Atom], bindings: Mapping[str, str]) -> list[Fact]:
@@ -281,16 +234,7 @@ def _filled(
 
 
 def fill(template: str, bindings: Mapping[str, str], names: Mapping[str, str]) -> str:
-    """Put names into a command template.
-
-    Args:
-        template: For example ``take {o} from {c}``.
-        bindings: Placeholder to entity.
-        names: Entity to its name.
-
-    Returns:
-        For example ``take red apple from fridge``.
-    """
+    """Put the names of entities into a command template such as ``take {o} from {c}``."""
     parts = FIELD.split(template)  # Text and placeholders in turn.
     parts[1::2] = [names[bindings[placeholder]] for placeholder in parts[1::2]]
     return "".join(parts)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from threading import Lock
 
-Fact = tuple[str, ...]
-"""Name of the predicate and ids of its arguments, such as ``("at", "P", "r_0")``."""
+from agentgym.envs.textworld.session import Fact
 
 
 class Pattern:
@@ -89,10 +88,6 @@ class FactTable:
         for fact in facts:
             mask |= self.bit(fact)
         return mask
-
-    def fact(self, bit: int) -> Fact:
-        """Give the fact of a bit."""
-        return self._facts[bit.bit_length() - 1]
 
     def facts(self, mask: int) -> Iterator[Fact]:
         """Give the facts of a mask, in the order of their bits."""

@@ -1,7 +1,7 @@
 """The rules of a TextWorld game: types, predicates, rules and their commands.
 
 A model of what ``KB.logic`` of a game's JSON says, after aliases are expanded. Nothing here knows
-of a particular world: ``twl`` reads the text, ``commands`` binds the rules to entities.
+of a particular world: ``rule_parser`` reads the text, ``commands`` binds the rules to entities.
 """
 
 from __future__ import annotations
@@ -85,8 +85,6 @@ class Logic:
     """Rule to the rule that undoes it, where one is declared."""
     commands: Mapping[str, str]
     """Rule to its command template, for example ``take {o} from {c}``."""
-    events: Mapping[str, str]
-    """Rule to the template of its Inform 7 event."""
 
     @cached_property
     def constants(self) -> frozenset[str]:
@@ -123,6 +121,7 @@ def _order(rule: Rule, constants: frozenset[str]) -> Iterator[Join]:
     bound = {name for name, kind in rule.types.items() if name == kind and kind in constants}
     rest = list(dict.fromkeys(rule.preconditions))
     while rest:
+        # The fewest unbound first; of these, the one with most bound arguments.
         loose = [len(set(atom.args) - bound) - 0.1 * len(bound & set(atom.args)) for atom in rest]
         atom = rest.pop(loose.index(min(loose)))
         first: dict[str, int] = {}

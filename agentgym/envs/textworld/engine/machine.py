@@ -6,16 +6,40 @@ facts, admissible commands, score, end, and the plan that wins.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from agentgym.envs.textworld.engine.commands import Action
-from agentgym.envs.textworld.engine.facts import Fact
-from agentgym.envs.textworld.engine.outcome import Verdict, judge
-from agentgym.envs.textworld.engine.quests import QuestProgress, advance, visible
-from agentgym.envs.textworld.engine.snapshots import Snapshot, pack, unpack
-from agentgym.envs.textworld.engine.tree_cache import Plan
+from agentgym.envs.textworld.engine.dependency_tree import Plan
+from agentgym.envs.textworld.engine.quests import (
+    PackedQuest,
+    QuestProgress,
+    StoryResult,
+    advance,
+    next_result,
+    pack,
+    unpack,
+    visible,
+)  # fmt: skip
 from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.session import Fact
 from agentgym.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A moment of a playthrough as plain data that any process can pick up."""
+
+    added: tuple[Fact, ...]
+    """Facts that were not true at the start, sorted."""
+    removed: tuple[Fact, ...]
+    """Facts that were true at the start only, sorted."""
+    quests: tuple[PackedQuest, ...]
+    """Progress of the quests."""
+    moves: int
+    """Number of actions applied."""
+    result: StoryResult
+    """What the compiled game would say."""
 
 
 class Machine:
@@ -34,14 +58,10 @@ class Machine:
         """Go back to the start of the game."""
         self._mask = self.world.initial
         self._quests = self.world.beginning
-        self._before: tuple[QuestProgress, ...] | None = None
-        self._reward = 0
-        self.verdict = Verdict()
+        self.result = StoryResult()
         """What the compiled game would say about score and end."""
         self.moves = 0
         """Number of actions applied."""
-        self.last_action: Action | None = None
-        """The action applied last; None at the start."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle as world and snapshot: the rest means nothing in another process."""
@@ -62,46 +82,32 @@ class Machine:
 
     def admissible(self) -> tuple[str, ...]:
         """Give the commands that mean an action now, sorted."""
-        return self.world.view(self._mask).commands
+        return self.world.admitted(self._mask).commands
 
     def command(self, text: str) -> Action | None:
-        """Find the action of a command.
-
-        Args:
-            text: A command; blanks around it do not count.
-
-        Returns:
-            The action, or None where the command is not admissible.
-        """
-        ground = self.world.view(self._mask).choices.get(text.strip())
-        return None if ground is None else ground.action
+        """Find the action of a command, or None where it is not admissible."""
+        return self.world.admitted(self._mask).actions.get(text.strip())
 
     def apply(self, action: Action) -> None:
-        """Carry out an action.
-
-        Args:
-            action: What ``command`` gave in this state.
+        """Carry out an action that ``command`` gave in this state.
 
         Raises:
             ConfigurationError: The action is not admissible now.
         """
-        ground = self.world.view(self._mask).choices.get(action.command)
-        if ground is None or (ground.action is not action and ground.action != action):
+        if self.command(action.command) is not action:
             raise ConfigurationError(
                 f"expected an action that is admissible now, got {action.command!r}; "
                 "take it from command() and apply it before any other"
             )
-        step, forest = ground.step, self.world.forest
+        step, trees = action.step, self.world.trees
         self._mask = facts = self._mask & ~step.removed | step.added
-        self._before = self._quests
-        self._quests = tuple([advance(quest, facts, step, forest) for quest in self._quests])
+        self._quests = tuple([advance(quest, facts, step, trees) for quest in self._quests])
         self.moves += 1
-        self.last_action = ground.action
         self.wait()
 
     def wait(self) -> None:
-        """Let a turn pass in which nothing is done: only the ``verdict`` can change."""
-        self.verdict = judge(self.verdict, self.world.quests, self._mask)
+        """Let a turn pass in which nothing is done: only the ``result`` can change."""
+        self.result = next_result(self.result, self.world.quests, self._mask)
 
     # Progress
 
@@ -114,11 +120,6 @@ class Machine:
         return score
 
     @property
-    def max_score(self) -> float:
-        """Points for everything; infinite where a quest pays again and again."""
-        return self.world.max_score
-
-    @property
     def won(self) -> bool:
         """Whether every quest that is not optional is complete."""
         return bool(self._quests) and all(
@@ -126,11 +127,6 @@ class Machine:
             for progress in self._quests
             if progress.quest.wins and not progress.quest.optional
         )
-
-    @property
-    def failed(self) -> bool:
-        """Whether a failing event of a quest that is not optional has happened."""
-        return any(quest.failed for quest in self._quests if not quest.quest.optional)
 
     @property
     def lost(self) -> bool:
@@ -158,21 +154,6 @@ class Machine:
         # A plan with a step that no command names stops TextWorld; here it is no plan.
         return named if len(named) == len(commands) else ()
 
-    @property
-    def intermediate_reward(self) -> int:
-        """1, 0 or -1: whether the last action shortened the plan, kept or lengthened it.
-
-        A won game always gives 1, a lost one -1.
-        """
-        if self.won or self.lost:
-            return 1 if self.won else -1
-        if self._before is None:
-            return self._reward
-        before, now = _plan(self._before, self.world), _plan(self._quests, self.world)
-        if before is None or now is None:
-            return 0
-        return (len(before) > len(now)) - (len(before) < len(now))
-
     # Forking
 
     def snapshot(self) -> Snapshot:
@@ -181,44 +162,24 @@ class Machine:
         return Snapshot(
             added=tuple(sorted(table.facts(self._mask & ~initial))),
             removed=tuple(sorted(table.facts(initial & ~self._mask))),
-            quests=tuple([pack(progress, self.world.forest) for progress in self._quests]),
+            quests=tuple([pack(progress, self.world.trees) for progress in self._quests]),
             moves=self.moves,
-            last=None if self.last_action is None else self.last_action.key,
-            reward=self.intermediate_reward,
-            verdict=self.verdict,
+            result=self.result,
         )
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go to a moment kept by this or another machine of the same game.
-
-        Args:
-            snapshot: What ``snapshot`` gave.
-        """
+        """Go to a moment kept by this or another machine of the same game."""
         world = self.world
         table = world.table
         self._mask = world.initial & ~table.mask(snapshot.removed) | table.mask(snapshot.added)
         self._quests = tuple(
             [
-                unpack(packed, quest, world.forest)
+                unpack(packed, quest, world.trees)
                 for packed, quest in zip(snapshot.quests, world.quests, strict=True)
             ]
         )
-        self._before = None
-        self._reward = snapshot.reward
-        self.verdict = snapshot.verdict
+        self.result = snapshot.result
         self.moves = snapshot.moves
-        self.last_action = None if snapshot.last is None else world.action(snapshot.last)
-
-    def state_text(self) -> str:
-        """Describe the state in words that are equal for equal states, whatever led there."""
-        table, initial = self.world.table, self.world.initial
-        lines = [f"+ {' '.join(fact)}" for fact in table.facts(self._mask & ~initial)]
-        lines += [f"- {' '.join(fact)}" for fact in table.facts(initial & ~self._mask)]
-        quests = [
-            f"{quest.completions}{'f' if quest.failed else ''}{'u' if quest.unfinishable else ''}"
-            for quest in self._quests
-        ]
-        return "\n".join([*sorted(lines), f"quests {' '.join(quests)}"])
 
 
 def _machine(world: World, snapshot: Snapshot) -> Machine:
@@ -241,4 +202,4 @@ def _plan(quests: tuple[QuestProgress, ...], world: World) -> Plan | None:
             if tree is None:
                 return None
             trees.append(tree)
-    return visible(world.forest.plan(tuple(trees))) if trees else None
+    return visible(world.trees.plan(tuple(trees))) if trees else None

@@ -2,6 +2,13 @@
 
 The progress of a quest is a value: ``advance`` makes a new one. So a machine can be forked by
 keeping a reference, and what was computed for a progress stays true.
+
+There are two opinions on the same quests. TextWorld's tracker follows plans (``QuestProgress``): a
+quest whose plan was spoilt for good counts as lost. A compiled game knows no plans
+(``StoryResult``): after every turn it looks at the conditions alone; a failing event loses, a
+winning event pays, once for a quest that is not repeatable, and the story is won when every quest
+that is not optional has paid. A game whose quests are all optional has no end. Plans come from the
+tracker; score and end are the story's.
 """
 
 from __future__ import annotations
@@ -9,8 +16,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentgym.envs.textworld.engine.steps import Step
-from agentgym.envs.textworld.engine.tree_cache import Forest, Plan, Tree, tails
+from agentgym.envs.textworld.engine.dependency_tree import Plan, Tree, TreeCache, tails
+from agentgym.envs.textworld.engine.steps import PackedStep, Step
+
+PackedPlan = tuple[PackedStep, ...]
+PackedEvent = tuple[bool, bool, PackedPlan, PackedPlan, PackedPlan]
+"""Whether it happened and whether it is spoilt; its plan; source and edits of its tree."""
+PackedQuest = tuple[int, tuple[PackedEvent, ...], tuple[PackedEvent, ...]]
+"""Completions, winning events, failing events."""
 
 TRIGGER = "trigger"
 """Name of the step at the root of every tree: the event itself. No plan shows it."""
@@ -120,26 +133,19 @@ def visible(plan: Plan) -> Plan:
     return tuple(step for step in plan if step.name != TRIGGER)
 
 
-def begin(quest: Quest, facts: int, forest: Forest) -> QuestProgress:
-    """Start a quest in the first state of a game.
-
-    Args:
-        quest: The quest.
-        facts: Bits of the facts.
-        forest: Trees of the world.
-    """
+def begin(quest: Quest, facts: int, trees: TreeCache) -> QuestProgress:
+    """Start a quest in the first state of a game."""
     wins, fails = (
         tuple(
-            EventProgress(event, False, False, event.plan, forest.of(event.plan))
-            for event in events
+            EventProgress(event, False, False, event.plan, trees.of(event.plan)) for event in events
         )
         for events in (quest.wins, quest.fails)
     )
-    return advance(QuestProgress(quest, 0, wins, fails), facts, None, forest)
+    return advance(QuestProgress(quest, 0, wins, fails), facts, None, trees)
 
 
 def advance(
-    progress: QuestProgress, facts: int, step: Step | None, forest: Forest
+    progress: QuestProgress, facts: int, step: Step | None, trees: TreeCache
 ) -> QuestProgress:
     """Follow one action.
 
@@ -147,26 +153,28 @@ def advance(
         progress: Progress before it.
         facts: Bits of the facts after it.
         step: The action; None at the start of the game.
-        forest: Trees of the world.
+        trees: Trees of the world.
 
     Returns:
         Progress after it; the same object where nothing changed.
     """
     if progress.done:
         return progress
-    wins = tuple([_advance(state, facts, step, forest) for state in progress.wins])
-    fails = tuple([_advance(state, facts, step, forest) for state in progress.fails])
+    wins = tuple([_advance(state, facts, step, trees) for state in progress.wins])
+    fails = tuple([_advance(state, facts, step, trees) for state in progress.fails])
     completions = progress.completions
     if any([state.triggered for state in wins]):
         completions += 1
         if progress.quest.repeatable:
             wins = tuple([EventProgress(s.event, False, s.lost, s.plan, s.tree) for s in wins])
-    elif wins == progress.wins and fails == progress.fails:
+    elif wins == progress.wins and fails == progress.fails:  # the same objects: they have no "=="
         return progress
     return QuestProgress(progress.quest, completions, wins, fails)
 
 
-def _advance(state: EventProgress, facts: int, step: Step | None, forest: Forest) -> EventProgress:
+def _advance(
+    state: EventProgress, facts: int, step: Step | None, trees: TreeCache
+) -> EventProgress:
     event, tree = state.event, state.tree
     if state.triggered or state.lost:
         return state
@@ -174,10 +182,12 @@ def _advance(state: EventProgress, facts: int, step: Step | None, forest: Forest
     if tree.roots:
         shorter = _compress(tree.plan, tree.tails, facts)
         if shorter is not None:
-            return EventProgress(event, triggered, False, shorter, forest.of(shorter))
+            return EventProgress(event, triggered, False, shorter, trees.of(shorter))
         if step is not None:
-            tree, changed = forest.after(state.tree, step)
-            if changed and forest.steps.undoable(step):
+            # Tree and plan may part ways here, as they do in TextWorld: the tree always follows,
+            # the plan only where the action can be undone.
+            tree, changed = trees.after(state.tree, step)
+            if changed and trees.steps.undoable(step):
                 return EventProgress(event, triggered, False, tree.plan, tree)
             if changed or tree is not state.tree:
                 return EventProgress(event, triggered, changed, state.plan, tree)
@@ -208,3 +218,83 @@ def _shorter(plan: Plan, needs: Sequence[int | None], facts: int) -> Plan | None
             return None
         facts = facts & ~step.before | step.after
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class StoryResult:
+    """The state of a story after a turn."""
+
+    score: float = 0
+    """Points so far."""
+    paid: tuple[int, ...] = ()
+    """Places of the quests that are complete, in order."""
+    won: bool = False
+    """Whether the story ended well."""
+    lost: bool = False
+    """Whether the story ended badly."""
+
+
+def next_result(result: StoryResult, quests: Sequence[Quest], facts: int) -> StoryResult:
+    """Return the result after a turn that left these facts; an ended story stays as it is."""
+    if result.won or result.lost:
+        return result
+    score, paid, lost = result.score, set(result.paid), False
+    for place, quest in enumerate(quests):
+        if place in paid:
+            continue
+        if _holds(quest.fails, facts):
+            lost = True
+        elif _holds(quest.wins, facts):
+            score += quest.reward
+            if not quest.repeatable:
+                paid.add(place)
+    goals = {place for place, quest in enumerate(quests) if quest.wins and not quest.optional}
+    won = bool(goals) and goals <= paid
+    # Both at once: the good end is announced last and stands.
+    return StoryResult(score, tuple(sorted(paid)), won, lost and not won)
+
+
+def _holds(events: Sequence[Event], facts: int) -> bool:
+    return any([facts & event.condition == event.condition for event in events])
+
+
+def pack(progress: QuestProgress, trees: TreeCache) -> PackedQuest:
+    """Turn the progress of a quest into plain data."""
+    return (
+        progress.completions,
+        tuple([_pack_event(event, trees) for event in progress.wins]),
+        tuple([_pack_event(event, trees) for event in progress.fails]),
+    )
+
+
+def unpack(packed: PackedQuest, quest: Quest, trees: TreeCache) -> QuestProgress:
+    """Undo ``pack``."""
+    completions, wins, fails = packed
+    return QuestProgress(
+        quest,
+        completions,
+        tuple([_unpack_event(*pair, trees) for pair in zip(wins, quest.wins, strict=True)]),
+        tuple([_unpack_event(*pair, trees) for pair in zip(fails, quest.fails, strict=True)]),
+    )
+
+
+def _pack_event(event: EventProgress, trees: TreeCache) -> PackedEvent:
+    tree, pack_step = event.tree, trees.steps.pack
+    plan, source, edits = (
+        tuple([pack_step(step) for step in steps])
+        for steps in (event.plan, tree.source, tree.edits)
+    )
+    return event.triggered, event.lost, plan, source, edits
+
+
+def _unpack_event(packed: PackedEvent, event: Event, trees: TreeCache) -> EventProgress:
+    triggered, lost, *plans = packed
+    plan, source, edits = (_unpack_plan(steps, trees) for steps in plans)
+    tree = trees.of(source)
+    for step in edits:
+        tree, _ = trees.after(tree, step)
+    return EventProgress(event, triggered, lost, plan, tree)
+
+
+def _unpack_plan(steps: PackedPlan, trees: TreeCache) -> Plan:
+    return tuple([trees.steps.unpack(step) for step in steps])

@@ -68,7 +68,7 @@ class _Parser:
         self._aliases: dict[_Signature, tuple[Atom, list[Atom], dict[str, str]]] = {}
         self._rules: dict[str, tuple[list[Atom], list[Atom], dict[str, str]]] = {}
         self._reverses: dict[str, str] = {}
-        self._commands: dict[str, tuple[str, str]] = {}
+        self._commands: dict[str, str] = {}
         # Placeholder to type: an atom's own meaning, valid within one rule or declaration.
         self._types: dict[str, str] = {}
 
@@ -82,8 +82,7 @@ class _Parser:
             parents=self._parents,
             rules=tuple(rules),
             reverses=self._reverses,
-            commands={rule: command for rule, (command, _) in self._commands.items()},
-            events={rule: event for rule, (_, event) in self._commands.items()},
+            commands=self._commands,
         )
 
     # Tokens
@@ -236,9 +235,9 @@ class _Parser:
     def _command(self) -> None:
         rule = self._name()
         self._expect("::")
-        command = self._take("string")[1:-1]
+        self._commands[rule] = self._take("string")[1:-1]
         self._expect("::")
-        self._commands[rule] = (command, self._take("string")[1:-1])
+        self._take("string")  # The event, by which an Inform 7 story reports the action.
         self._expect(";")
 
     def _source(self) -> None:
@@ -266,7 +265,7 @@ class _Parser:
     def _check(self, rule: Rule) -> None:
         """Refuse a command that names something else than what its rule is about."""
         for name in (rule.name, self._reverses.get(rule.name, "")):
-            command, _ = self._commands.get(name, ("", ""))
+            command = self._commands.get(name, "")
             strange = set(FIELD.findall(command)) - set(rule.types)
             if strange:
                 raise DataError(

@@ -6,18 +6,15 @@ The state machine of :mod:`agentgym.envs.textworld.engine` decides what happens,
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from agentgym.envs.textworld.engine import Fact, Machine, World
-from agentgym.envs.textworld.engine.protocol import ONE_THING, PREPARE_MEAL, Turn, canonical
-from agentgym.envs.textworld.inform.narrator import WAIT, After, Do, Narrator, Story
-from agentgym.envs.textworld.inform.reader import Request
-
-KEPT = 64
-"""Most compiled games to keep."""
+from agentgym.caching import BoundedCache
+from agentgym.envs.textworld.engine.machine import Machine
+from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.inform.narrator import WAIT, Narrator, StateAfter
+from agentgym.envs.textworld.inform.story import Story
+from agentgym.envs.textworld.session import PREPARE_MEAL, Fact, Turn, describe_state
 
 
 class _Compiled(NamedTuple):
@@ -27,19 +24,6 @@ class _Compiled(NamedTuple):
     world: World
     story: Story
     initial: frozenset[Fact]
-
-
-class _Several(Exception):
-    """The command asks for several things at once."""
-
-
-class _Narrator(Narrator):
-    """A narrator who takes one thing at a time."""
-
-    def _carry_out(self, request: Request, do: Do) -> tuple[list[str], After | None]:
-        if len(request.nouns) > 1:
-            raise _Several
-        return super()._carry_out(request, do)
 
 
 class NativeSession:
@@ -55,31 +39,26 @@ class NativeSession:
     def __init__(self, game: Mapping[str, Any]) -> None:
         self._compiled = _compile(game)
         self._machine = Machine(self._compiled.world)
-        self._narrator = _Narrator(self._compiled.story)
+        self._narrator = Narrator(self._compiled.story, one_thing=True)
 
     @property
     def max_score(self) -> float:
         """Points of a game that is won; infinite where a quest pays again and again."""
-        return self._compiled.story.most
+        return self._compiled.story.max_score
 
     def start(self) -> str:
         """Begin, or begin anew."""
         self._machine.reset()
-        self._narrator = _Narrator(self._compiled.story)
+        self._narrator = Narrator(self._compiled.story, one_thing=True)
         return self._narrator.intro()
 
     def act(self, command: str) -> Turn:
         """Give the game one command."""
-        machine, narrator = self._machine, self._narrator
-        moves, reader = machine.moves, narrator.reader
-        kept = reader.it, reader.pending, reader.tail
-        try:
-            text = narrator.play(command, self._do)
-        except _Several:
-            reader.it, reader.pending, reader.tail = kept
-            text = ONE_THING
-        verdict = machine.verdict
-        return Turn(text, machine.moves > moves, int(verdict.score), verdict.won, verdict.lost)
+        machine = self._machine
+        moves = machine.moves
+        text = self._narrator.play(command, self._execute)
+        result = machine.result
+        return Turn(text, machine.moves > moves, int(result.score), result.won, result.lost)
 
     def admissible(self) -> tuple[str, ...]:
         """Return the commands that the rules allow in this state, sorted."""
@@ -88,16 +67,17 @@ class NativeSession:
     def offered(self) -> tuple[str, ...]:
         """Return the admissible commands that the story carries out, too."""
         commands = self._machine.admissible()
+        # The rules admit a meal of any ingredients, however raw; the story wants the recipe's.
         if PREPARE_MEAL in commands and self._narrator.refuses("Prepare"):
             return tuple([command for command in commands if command != PREPARE_MEAL])
         return commands
 
     def policy(self) -> tuple[str, ...] | None:
         """Return the commands that win from this state; None if nothing does."""
-        verdict = self._machine.verdict
-        if verdict.won:
+        result = self._machine.result
+        if result.won:
             return ()
-        return None if verdict.lost else self._machine.policy() or None
+        return None if result.lost else self._machine.policy() or None
 
     def description(self) -> str:
         """Describe the room without taking a turn."""
@@ -109,10 +89,10 @@ class NativeSession:
 
     def state_text(self) -> str:
         """Return a text that is equal for equal states."""
-        verdict = self._machine.verdict
-        return canonical(
-            self._compiled.initial, self._machine.facts, int(verdict.score), verdict.won,
-            verdict.lost,
+        result = self._machine.result
+        return describe_state(
+            self._compiled.initial, self._machine.facts, int(result.score), result.won,
+            result.lost,
         )  # fmt: skip
 
     def snapshot(self) -> Any:
@@ -130,10 +110,10 @@ class NativeSession:
 
     @property
     def _ended(self) -> bool:
-        verdict = self._machine.verdict
-        return verdict.won or verdict.lost
+        result = self._machine.result
+        return result.won or result.lost
 
-    def _do(self, command: str) -> After | None:
+    def _execute(self, command: str) -> StateAfter | None:
         """Carry out a command in the words of the machine, or let a turn pass."""
         if command == WAIT:
             self._machine.wait()
@@ -142,28 +122,20 @@ class NativeSession:
             if action is None:
                 return None
             self._machine.apply(action)
-        verdict = self._machine.verdict
-        return After(self._machine.facts, int(verdict.score), verdict.won, verdict.lost)
+        result = self._machine.result
+        return StateAfter(self._machine.facts, int(result.score), result.won, result.lost)
 
 
-_lock = threading.Lock()
-_kept: OrderedDict[int, _Compiled] = OrderedDict()
+_compiled: BoundedCache[int, _Compiled] = BoundedCache(64)
 
 
 def _compile(game: Mapping[str, Any]) -> _Compiled:
-    """Compile a game, or find it among those compiled before.
-
-    A task set gives out the same object while it remembers a game, so objects are compared.
-    """
-    with _lock:
-        found = _kept.get(id(game))
-        if found is not None and found.game is game:
-            _kept.move_to_end(id(game))
-            return found
-    world = World.of(game)
-    found = _Compiled(game, world, Story.of(game), Machine(world).facts)
-    with _lock:
-        _kept[id(game)] = found
-        while len(_kept) > KEPT:
-            _kept.popitem(last=False)
+    """Compile a game, or find it among those compiled before."""
+    # A task set gives out the same object while it remembers a game, so objects are compared: to
+    # hash a game would take longer than to play it. The entry keeps its game alive, and so its id.
+    found = _compiled.refresh(id(game))
+    if found is None or found.game is not game:
+        world = World.of(game)
+        compiled = _Compiled(game, world, Story.of(game), Machine(world).facts)
+        found = _compiled.put(id(game), compiled)
     return found

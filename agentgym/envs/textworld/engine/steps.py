@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import count
 
-from agentgym.envs.textworld.engine.facts import Fact, FactTable
+from agentgym.envs.textworld.engine.facts import FactTable
+from agentgym.envs.textworld.session import Fact
 
 Commands = tuple[str | None, str | None]
 """Command of an action, and of the one that undoes it; None where there is none."""

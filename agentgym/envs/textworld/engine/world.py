@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from agentgym.envs.textworld.engine.commands import Action, BoundRule, Choices, fill
+from agentgym.caching import BoundedCache
+from agentgym.envs.textworld.engine.commands import Actions, BoundRule, fill
+from agentgym.envs.textworld.engine.dependency_tree import TreeCache
 from agentgym.envs.textworld.engine.facts import FactTable
-from agentgym.envs.textworld.engine.game_json import (
-    ActionSource,
-    Entity,
-    EventSource,
-    QuestSource,
-    Reader,
-)
 from agentgym.envs.textworld.engine.quests import TRIGGER, Event, Quest, begin
 from agentgym.envs.textworld.engine.rule_parser import parse
 from agentgym.envs.textworld.engine.steps import Commands, Step, Steps
-from agentgym.envs.textworld.engine.tree_cache import Forest
+from agentgym.envs.textworld.session import Fact
 from agentgym.errors import DataError
 
 _VERSION = 1
 _REMEMBERED = 512
+_Data = Mapping[str, Any]
 
 
-class View:
+class Admitted:
     """What a state admits."""
 
-    __slots__ = ("choices", "commands")
+    __slots__ = ("actions", "commands")
 
-    def __init__(self, choices: Choices) -> None:
-        self.choices = choices
+    def __init__(self, actions: Actions) -> None:
+        self.actions = actions
         """Command to action."""
-        self.commands = tuple(sorted(choices))
+        self.commands = tuple(sorted(actions))
         """The commands, sorted."""
 
 
@@ -53,24 +49,21 @@ class World:
         """The JSON that it was made of."""
         self.logic = parse(game["KB"]["logic"])
         """Rules and commands."""
-        reader = Reader(game)
-        self.entities: dict[str, Entity] = reader.entities
-        """Id to entity, in the order of the game."""
+        # Everything is read before anything is bound, as a quest can be about entities of its own.
+        reader = _GameReader(game)
+        self.names = reader.names
+        """Entity to its name in commands, in the order of the game."""
         self.table = FactTable(reader.kinds)
         """The facts that this world has met, as bits."""
         self.steps = Steps(self.table, self.logic.reverses)
         """The steps of plans."""
-        names = {key: entity.name for key, entity in self.entities.items()}
         bind = partial(
-            BoundRule,
-            logic=self.logic,
-            table=self.table,
-            steps=self.steps,
-            names=names,
+            BoundRule, logic=self.logic, table=self.table, steps=self.steps, names=self.names,
             kinds=reader.kinds,
-        )
+        )  # fmt: skip
         rules = [bind(rule) for rule in self.logic.rules if rule.name in self.logic.commands]
-        self._rules = {rule.rule.name: rule for rule in rules}
+        self.rules = {rule.rule.name: rule for rule in rules}
+        """The rules that a command names, by name."""
         # Of one command, the action of the rule with the most conditions counts, else that of the
         # first: it is put last. (A meal of two ingredients also meets the rule of one.)
         conditions = [len(rule.rule.preconditions) for rule in rules]
@@ -78,29 +71,18 @@ class World:
         self._backwards = tuple([rules[number] for number in order])
         self.initial = self.table.mask(reader.facts)
         """Bits of the facts at the start."""
-        builder = _Builder(self.table, self.steps, names, self._rules)
-        self.quests = tuple([builder.quest(source) for source in reader.quests])
+        builder = _QuestBuilder(self)
+        self.quests = tuple([builder.quest(*source) for source in reader.quests])
         """Quests, in the order of the game."""
-        self.max_score = _max_score(self.quests)
-        """Points for everything; infinite where a quest pays again and again."""
-        self.objective = str(game.get("objective") or "")
-        """What the player is told to do."""
-        self._views: dict[int, View] = {}
-        self.forest = Forest(self.steps)
+        self._admitted: BoundedCache[int, Admitted] = BoundedCache(_REMEMBERED)
+        self.trees = TreeCache(self.steps)
         """The trees of plans."""
-        self.beginning = tuple(begin(quest, self.initial, self.forest) for quest in self.quests)
+        self.beginning = tuple(begin(quest, self.initial, self.trees) for quest in self.quests)
         """Progress of the quests at the start."""
 
     @classmethod
     def of(cls, game: Mapping[str, Any]) -> World:
-        """Read a game.
-
-        Args:
-            game: JSON of a TextWorld 1.x game, as ``Game.serialize()`` gives it. It is kept and
-                must not be changed.
-
-        Returns:
-            The world.
+        """Read the JSON of a TextWorld 1.x game. It is kept and must not be changed.
 
         Raises:
             DataError: It is no such game.
@@ -126,68 +108,128 @@ class World:
         """Share: nothing that a world answers ever changes."""
         return self
 
-    def view(self, facts: int) -> View:
-        """Give what a state admits.
-
-        Args:
-            facts: Bits of its facts.
-        """
-        found = self._views.get(facts)
+    def admitted(self, facts: int) -> Admitted:
+        """Give what the state with these facts admits."""
+        found = self._admitted.get(facts)
         if found is None:
-            if len(self._views) >= _REMEMBERED:
-                self._views.clear()
-            merged: Choices = {}
+            merged: Actions = {}
             for rule in self._backwards:
-                merged.update(rule.choices(facts))
-            found = self._views[facts] = View(merged)
+                merged.update(rule.actions(facts))
+            found = self._admitted.put(facts, Admitted(merged))
         return found
 
-    def action(self, key: tuple[str, ...]) -> Action:
-        """Find an action by its ``key``."""
-        return self._rules[key[0]].ground(key[1:]).action
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ActionSource:
+    """An action of a walkthrough. Equal ones of one game are one object."""
+
+    name: str
+    """Name of the rule."""
+    before: tuple[Fact, ...]
+    """Conditions."""
+    after: tuple[Fact, ...]
+    """What holds in place of them afterwards."""
+    templates: tuple[str | None, str | None]
+    """Command, and command that undoes it, with entities in braces; None where not said."""
+    undone_by: str | None
+    """Rule that undoes it; None where not said."""
 
 
-class _Builder:
-    """Makes the quests of a world.
+_EventSource = tuple[tuple[Fact, ...], tuple[_ActionSource, ...]]
+"""Conditions of an event, and a way to bring it about; empty where none is known."""
 
-    Args:
-        table: Facts of the world.
-        steps: Steps of the world.
-        names: Entity to its name in commands.
-        rules: The rules, by name.
-    """
 
-    def __init__(
-        self,
-        table: FactTable,
-        steps: Steps,
-        names: Mapping[str, str],
-        rules: Mapping[str, BoundRule],
-    ) -> None:
-        self._table = table
-        self._steps = steps
-        self._names = names
-        self._rules = rules
-        self._known: dict[ActionSource, Step] = {}
+class _GameReader:
+    """The JSON of a game as plain values, before anything is made of it."""
 
-    def quest(self, source: QuestSource) -> Quest:
-        """Make a quest."""
-        wins = tuple([self._event(event) for event in source.wins])
-        fails = tuple([self._event(event) for event in source.fails])
-        return Quest(wins, fails, source.reward, source.optional, source.repeatable)
+    def __init__(self, game: _Data) -> None:
+        self.kinds: dict[str, str] = {}
+        """Entity to its type."""
+        # Events repeat the actions of one walkthrough: to compare is cheaper than to read again.
+        self._actions: dict[tuple[str, str | None], tuple[_Data, _ActionSource]] = {}
+        self.facts = self._facts(game["world"])
+        """Facts at the start."""
+        self.quests = [
+            (self._events(quest["win_events"]), self._events(quest["fail_events"]), quest)
+            for quest in game["quests"]
+        ]
+        """Winning events, failing events and the rest of each quest, in order."""
+        self.names = {key: info.get("name") or "" for key, info in game["infos"]}
+        """Entity to the name that a player uses; empty for what no player meets."""
+        for key, info in game["infos"]:
+            self.kinds.setdefault(key, info["type"])
 
-    def _event(self, event: EventSource) -> Event:
-        condition = self._table.mask(event.conditions)
-        if not event.actions:
+    def _facts(self, items: Iterable[_Data]) -> tuple[Fact, ...]:
+        facts = []
+        for item in items:
+            fact = [item["name"]]
+            for argument in item["arguments"]:
+                name, kind = argument["name"], argument["type"]
+                if self.kinds.setdefault(name, kind) != kind:
+                    raise DataError(
+                        f"expected one type for the entity {name!r}, got {self.kinds[name]!r} "
+                        f"and {kind!r}; generate the damaged game again"
+                    )
+                fact.append(name)
+            facts.append(tuple(fact))
+        return tuple(facts)
+
+    def _events(self, events: Iterable[_Data]) -> list[_EventSource]:
+        return [
+            (
+                self._facts(event["condition"]["preconditions"]),
+                tuple([self._action(action) for action in event["actions"]]),
+            )
+            for event in events
+        ]
+
+    def _action(self, data: _Data) -> _ActionSource:
+        key = (data["name"], data.get("command_template"))
+        known = self._actions.get(key)
+        if known is None or known[0] != data:
+            action = _ActionSource(
+                name=data["name"],
+                before=self._facts(data["preconditions"]),
+                after=self._facts(data["postconditions"]),
+                templates=(data.get("command_template"), data.get("reverse_command_template")),
+                undone_by=data.get("reverse_name"),
+            )
+            known = self._actions[key] = (data, action)
+        return known[1]
+
+
+class _QuestBuilder:
+    """Makes the quests of a world."""
+
+    def __init__(self, world: World) -> None:
+        self._table, self._steps, self._names = world.table, world.steps, world.names
+        self._rules = world.rules
+        self._known: dict[_ActionSource, Step] = {}
+
+    def quest(
+        self, wins: Iterable[_EventSource], fails: Iterable[_EventSource], data: _Data
+    ) -> Quest:
+        """Make a quest of its events and the rest of its JSON."""
+        return Quest(
+            tuple([self._event(*event) for event in wins]),
+            tuple([self._event(*event) for event in fails]),
+            data["reward"],
+            optional=bool(data.get("optional", False)),
+            repeatable=bool(data.get("repeatable", False)),
+        )
+
+    def _event(self, conditions: tuple[Fact, ...], actions: tuple[_ActionSource, ...]) -> Event:
+        condition = self._table.mask(conditions)
+        if not actions:
             return Event(condition, ())
-        plan = [self._step(action) for action in event.actions]
-        involved = sorted({entity for fact in event.conditions for entity in fact[1:]})
+        plan = [self._step(action) for action in actions]
+        involved = sorted({entity for fact in conditions for entity in fact[1:]})
         happened = condition | self._table.bit(("event", *involved))
-        proper = len(set(event.conditions)) == len(event.conditions)
+        proper = len(set(conditions)) == len(conditions)
         trigger = self._steps.make(TRIGGER, condition, happened, proper=(proper, proper))
         return Event(condition, (*plan, trigger))
 
-    def _step(self, action: ActionSource) -> Step:
+    def _step(self, action: _ActionSource) -> Step:
         step = self._known.get(action)
         if step is None:
             before, after = action.before, action.after
@@ -201,11 +243,11 @@ class _Builder:
             )
         return step
 
-    def _commands(self, action: ActionSource) -> Commands:
+    def _commands(self, action: _ActionSource) -> Commands:
         command, undo = action.templates
         if command is None:  # Old versions of TextWorld leave it to the rule.
             rule = self._rules[action.name]
-            return rule.ground(rule.binding(action.before, action.after)).step.commands
+            return rule.action(rule.binding(action.before, action.after)).step.commands
         entities = {
             entity: entity for fact in (*action.before, *action.after) for entity in fact[1:]
         }
@@ -213,13 +255,3 @@ class _Builder:
             fill(command, entities, self._names),
             None if undo is None else fill(undo, entities, self._names),
         )
-
-
-def _max_score(quests: Iterable[Quest]) -> float:
-    total: float = 0
-    for quest in quests:
-        if quest.repeatable and quest.reward > 0:
-            return math.inf
-        if not quest.optional or quest.reward > 0:
-            total += quest.reward
-    return total

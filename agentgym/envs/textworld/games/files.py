@@ -8,15 +8,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.textworld.engine import Machine, World
-from agentgym.envs.textworld.engine.sanitise import typable
-from agentgym.envs.textworld.games.shape import check_game
+from agentgym.envs.textworld.engine.machine import Machine
+from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.games.schema import check_game
 from agentgym.envs.textworld.games.store import root, story
 from agentgym.envs.textworld.generator.generate import Game
-from agentgym.envs.textworld.inform.story import Book
-from agentgym.envs.textworld.splits import fingerprint
+from agentgym.envs.textworld.generator.splits import fingerprint
+from agentgym.envs.textworld.inform.story import Story
+from agentgym.envs.textworld.sanitise import typable
 from agentgym.envs.textworld.tasks import GameSet, PlanLength, digest, stored_plan_length
-from agentgym.errors import ConfigurationError, DataError, TaskNotFound
+from agentgym.errors import ConfigurationError, DataError
 from agentgym.tasks import SPLITS, Task
 
 Source = str | Path | Sequence[str | Path]
@@ -48,8 +49,8 @@ class FileTasks(GameSet):
         DataError: A file is missing or holds no game.
     """
 
-    name = "textworld/files"
     foreign = True
+    remedy = "the last part of an id is a file name without ending"
 
     def __init__(
         self,
@@ -59,12 +60,12 @@ class FileTasks(GameSet):
         folder: Path | None = None,
         plan_length: PlanLength | None = None,
     ) -> None:
-        super().__init__(plan_length or planned_length)
+        super().__init__("textworld/files", plan_length or planned_length)
         self._root = folder
         self._files = _by_split(source)
         for files in self._files.values():
             for file in files:
-                examine(file, native=native)
+                check_file(file, native=native)
         self.splits = tuple(split for split in SPLITS if split in self._files)
         self._places: dict[str, tuple[str, int]] = {}
         for split in self.splits:
@@ -81,35 +82,26 @@ class FileTasks(GameSet):
         self.check(split)
         return len(self._files[split])
 
-    def find(self, task_id: str) -> Task:
-        """Return the task with this id."""
-        head, _, stem = str(task_id).rpartition("/")
-        if head != self.name or stem not in self._places:
-            raise TaskNotFound(
-                f"expected the id of a game file, {self.name}/<file name without ending>; got "
-                f"{task_id!r}"
-            )
-        return self.task(*self._places[stem])
-
     def story(self, task: Task) -> Path:
         """Return the ``.z8`` file beside the game, or one compiled when it is first asked for."""
         own = self._files[task.split][task.index].with_suffix(".z8")
         if own.is_file():
             return own
-        game = self.game(task)
+        game = self.problem(task)
         return story(root(self._root) / "files" / digest(game), game)
 
-    def _id(self, place: tuple[str, int]) -> str:
-        return f"{self.name}/{self._file(place).stem}"
+    def _id(self, split: str, number: int) -> str:
+        return f"{self.name}/{self._files[split][number].stem}"
 
-    def _content(self, place: tuple[str, int]) -> dict[str, Any]:
-        return {"file": self._file(place).stem}
+    def _place(self, task_id: str) -> tuple[str, int] | None:
+        head, _, stem = task_id.rpartition("/")
+        return self._places.get(stem) if head == self.name else None
 
-    def _load(self, place: tuple[str, int]) -> Game:
-        return read_file(self._file(place))
+    def _source(self, split: str, number: int) -> dict[str, Any]:
+        return {"file": self._files[split][number].stem}
 
-    def _file(self, place: tuple[str, int]) -> Path:
-        return self._files[place[0]][place[1]]
+    def _problem(self, split: str, number: int) -> Game:
+        return read_file(self._files[split][number])
 
 
 def planned_length(game: Game) -> int | None:
@@ -155,7 +147,7 @@ def read_file(file: Path) -> Game:
     return dict(game)
 
 
-def examine(file: Path, *, native: bool = False) -> str:
+def check_file(file: Path, *, native: bool = False) -> str:
     """Read a game as far as its engine does, so that what is wrong with it is said at once.
 
     Args:
@@ -174,11 +166,11 @@ def examine(file: Path, *, native: bool = False) -> str:
         raise DataError(f"expected a game file in {file}, but it cannot be read: {error}") from (
             error
         )
-    return _examined(file, native, (found.st_mtime_ns, found.st_size))
+    return _checked(file, native, (found.st_mtime_ns, found.st_size))
 
 
 @lru_cache(maxsize=1 << 16)
-def _examined(file: Path, native: bool, version: tuple[int, int]) -> str:
+def _checked(file: Path, native: bool, version: tuple[int, int]) -> str:
     """Examine a version of a file once, however many environments a process makes of it."""
     game = read_file(file)
     try:
@@ -190,7 +182,7 @@ def _examined(file: Path, native: bool, version: tuple[int, int]) -> str:
                     "'then', and signs and blanks at the ends"
                 )
         if native:
-            Book.of(game)
+            Story.of(game)
             World.of(game)
         return fingerprint(game)
     except DataError as error:
@@ -211,16 +203,16 @@ def _by_split(source: Source | Mapping[str, Source]) -> dict[str, list[Path]]:
                 f"expected game files by split, one or more of {', '.join(SPLITS)}; got "
                 f"{', '.join(map(repr, unknown)) or 'none'}"
             )
-        return {split: _listed(files) for split, files in source.items()}
+        return {split: _json_files(files) for split, files in source.items()}
     if isinstance(source, (str, Path)):
         parts = {split: Path(source) / split for split in SPLITS}
         found = {split: part for split, part in parts.items() if part.is_dir()}
         if found:
-            return {split: _listed(part) for split, part in found.items()}
-    return _divide(_listed(source))
+            return {split: _json_files(part) for split, part in found.items()}
+    return _split_by_content(_json_files(source))
 
 
-def _listed(source: Source) -> list[Path]:
+def _json_files(source: Source) -> list[Path]:
     """Return the ``.json`` files of a folder in order of their names, or those of a list."""
     if isinstance(source, (str, Path)):
         place = Path(source).expanduser()
@@ -228,7 +220,7 @@ def _listed(source: Source) -> list[Path]:
     elif isinstance(source, Iterable):
         entries = [_path(entry).expanduser() for entry in source]
     else:
-        raise _no_path(source)
+        raise _not_a_path(source)
     files = [entry.with_suffix(".json") for entry in entries]
     missing = [file for file in files if not file.is_file()]
     if missing or not files:
@@ -241,20 +233,20 @@ def _listed(source: Source) -> list[Path]:
 
 def _path(entry: Any) -> Path:
     if not isinstance(entry, str | Path):
-        raise _no_path(entry)
+        raise _not_a_path(entry)
     return Path(entry)
 
 
-def _no_path(given: Any) -> ConfigurationError:
+def _not_a_path(given: Any) -> ConfigurationError:
     return ConfigurationError(
         f"expected game_files to be a path, a list of paths, or a dict from splits to either; got "
         f"{given!r:.80}"
     )
 
 
-def _divide(files: list[Path]) -> dict[str, list[Path]]:
+def _split_by_content(files: list[Path]) -> dict[str, list[Path]]:
     """Split files by content, so that equal games are on the same side."""
-    prints = {file: examine(file) for file in files}
+    prints = {file: check_file(file) for file in files}
     order = sorted(set(prints.values()))
     share = max(1, len(order) // _HELD_OUT)
     if len(order) < 3:

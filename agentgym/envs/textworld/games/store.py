@@ -24,10 +24,10 @@ from functools import cache, partial
 from pathlib import Path
 
 from agentgym.caching import cache_folder, check_folder, load, save, save_folder
-from agentgym.envs.textworld import splits
-from agentgym.envs.textworld.generator.config import Settings
+from agentgym.envs.textworld.generator import splits
+from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.generator.generate import Game, version
-from agentgym.envs.textworld.original.compiler import compile_game
+from agentgym.envs.textworld.original.story_file import compile_game
 from agentgym.errors import DataError, EnvFailure
 
 FORMAT = 2
@@ -49,23 +49,16 @@ class GameStore:
     """The generated games of one setting; threads and processes may share it.
 
     Args:
-        settings: The setting.
+        config: The setting.
         folder: Folder of the cache; the default is ``agentgym.caching.cache_folder()``.
     """
 
-    def __init__(self, settings: Settings, folder: Path | None = None) -> None:
-        self.settings = settings
+    def __init__(self, config: GeneratorConfig, folder: Path | None = None) -> None:
+        self.config = config
         self._root = folder
 
     def game(self, split: str, index: int) -> Game:
         """Return a game from disk, or generate and store it.
-
-        Args:
-            split: ``train``, ``valid`` or ``test``.
-            index: Its number.
-
-        Returns:
-            The game as JSON.
 
         Raises:
             ConfigurationError: The setting has no such game.
@@ -74,17 +67,12 @@ class GameStore:
         path = self.folder() / f"{split}-{int(index)}.game"
         game = read(path)
         if game is None:
-            game = splits.deal(self.settings, split, int(index))
+            game = splits.make_split_game(self.config, split, int(index))
             write(path, game)
         return game
 
     def story(self, split: str, index: int, game: Game | None = None) -> Path:
         """Return the story file of a game, compiled when it is first asked for.
-
-        Args:
-            split: ``train``, ``valid`` or ``test``.
-            index: Its number.
-            game: The game, where the caller has it.
 
         Returns:
             Path of the ``.z8`` file; the game's plain ``.json`` lies beside it.
@@ -96,7 +84,7 @@ class GameStore:
 
     def folder(self) -> Path:
         """Return the folder of this setting's games; it need not exist."""
-        key = self.settings.key()
+        key = self.config.key()
         name = f"{key[:80]}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
         stamp = f"textworld-{version() or 'none'}-rule{splits.RULE}-format{FORMAT}"
         return root(self._root) / stamp / name

@@ -10,11 +10,10 @@ from typing import Any
 
 from agentgym.envs.textworld.engine.session import NativeSession
 from agentgym.envs.textworld.generator import upstream
-from agentgym.envs.textworld.generator.challenges import Cooking, Custom, Simple
-from agentgym.envs.textworld.generator.config import Settings
+from agentgym.envs.textworld.generator.config import Cooking, Custom, GeneratorConfig, Simple
 from agentgym.errors import ConfigurationError, DataError
 
-MOST_SEEDS = 2**32
+SEED_LIMIT = 2**32
 """Seeds are below this: TextWorld seeds numpy's MT19937 with them."""
 
 Game = dict[str, Any]
@@ -27,7 +26,7 @@ class NoSuchGame(DataError):
     """The generator finds no game for this setting and seed."""
 
 
-def make_game(settings: Settings, seed: int, split: str = "") -> Game:
+def make_game(config: GeneratorConfig, seed: int, split: str = "") -> Game:
     """Generate a game.
 
     It is the game that ``tw-make`` makes of the same knobs and seed. The result does not depend
@@ -37,7 +36,7 @@ def make_game(settings: Settings, seed: int, split: str = "") -> Game:
     where a "safe" and an "old safe" are near, it asks back which is meant, whatever is answered.
 
     Args:
-        settings: The setting.
+        config: The setting.
         seed: Seed, from 0 to 2**32 - 1.
         split: ``train``, ``valid`` or ``test``; read only by the knob ``held_out_foods``.
 
@@ -49,28 +48,28 @@ def make_game(settings: Settings, seed: int, split: str = "") -> Game:
         NoSuchGame: The generator finds no game for this seed; another one may do.
         DependencyNotInstalled: The package ``textworld`` is missing.
     """
-    if not 0 <= seed < MOST_SEEDS:
-        raise ConfigurationError(f"expected a seed from 0 to {MOST_SEEDS - 1}, got {seed}")
+    if not 0 <= seed < SEED_LIMIT:
+        raise ConfigurationError(f"expected a seed from 0 to {SEED_LIMIT - 1}, got {seed}")
     textworld = upstream.load_textworld()
-    with upstream.lock, upstream.undisturbed(textworld, int(seed)):
+    with upstream.lock, upstream.preserve_generators(textworld, int(seed)):
         try:
-            game = _make(textworld, settings, int(seed), split)
+            game = _make(textworld, config, int(seed), split)
             commands = _plan(game)
             if not commands:
                 raise ValueError("its plan does not win")
         except _failures() as error:
             raise NoSuchGame(
-                f"expected a game for the setting {settings.key()!r} and seed {seed}, but the "
+                f"expected a game for the setting {config.key()!r} and seed {seed}, but the "
                 f"generator found none ({_first_line(error)}); use another seed or relax the knobs"
             ) from error
         data = json.loads(json.dumps(game.serialize()))
     data["metadata"]["agentgym"] = {
-        "settings": settings.key(), "seed": int(seed), "split": split, "plan": commands
+        "settings": config.key(), "seed": int(seed), "split": split, "plan": commands
     }  # fmt: skip
-    data = upstream.canonical(data, game.kb)
-    if not _understood(data, commands):
+    data = upstream.normalise(data, game.kb)
+    if not _can_be_typed(data, commands):
         raise NoSuchGame(
-            f"expected a game for the setting {settings.key()!r} and seed {seed} whose plan can be "
+            f"expected a game for the setting {config.key()!r} and seed {seed} whose plan can be "
             "typed, but two things in it go by the same words; use another seed"
         )
     return data
@@ -87,7 +86,7 @@ def version() -> str:
         return ""
 
 
-def plan(game: Mapping[str, Any]) -> tuple[str, ...] | None:
+def stored_plan(game: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Return commands that win a game from its start, or None where the game holds none.
 
     Of a generated game they are TextWorld's ``policy_commands`` at the start. A game file of other
@@ -98,22 +97,22 @@ def plan(game: Mapping[str, Any]) -> tuple[str, ...] | None:
     return tuple(commands) if commands else None
 
 
-def _make(textworld: ModuleType, settings: Settings, seed: int, split: str) -> Any:
+def _make(textworld: ModuleType, config: GeneratorConfig, seed: int, split: str) -> Any:
     """Run the generator on an options object of its own."""
     options = textworld.GameOptions()
     options.seeds = seed
-    if isinstance(settings, Custom):
-        _fill(options, settings)
-        options.kb = upstream.knowledge()
+    if isinstance(config, Custom):
+        _fill(options, config)
+        options.kb = upstream.load_knowledge()
         return textworld.generator.make_game(options)
-    knobs = asdict(settings)
-    if isinstance(settings, Simple):
+    knobs = asdict(config)
+    if isinstance(config, Simple):
         knobs["test"] = knobs.pop("held_out_foods") and split in ("valid", "test")
-    elif isinstance(settings, Cooking):
+    elif isinstance(config, Cooking):
         knobs["split"] = (split or None) if knobs.pop("held_out_foods") else None
         knobs["recipe_seed"] = 0
-    make = textworld.challenges.CHALLENGES[f"tw-{settings.challenge}"][1]
-    with upstream.quick(textworld, make):
+    make = textworld.challenges.CHALLENGES[f"tw-{config.challenge}"][1]
+    with upstream.patched_challenge(textworld, make):
         return make(settings=knobs, options=options)
 
 
@@ -135,19 +134,19 @@ def _plan(game: Any) -> list[str]:
     With ``drop`` it has no plan; there the walkthrough is taken, and what the rules do not allow
     (opening an open door) or what changes nothing is left out.
     """
-    walk = upstream.Walk(game)
-    policy = walk.policy()
+    rules = upstream.RuleTracker(game)
+    policy = rules.policy()
     played = []
     for command in policy or game.metadata.get("walkthrough") or ():
-        action = walk.find(command)
+        action = rules.find(command)
         if action is not None and (policy or action.added or action.removed):
-            walk.progress.update(action)
+            rules.progress.update(action)
             played.append(command)
-    wins = walk.progress.completed and not walk.progress.failed and len(played) >= len(policy)
+    wins = rules.progress.completed and not rules.progress.failed and len(played) >= len(policy)
     return played if wins else []
 
 
-def _understood(game: Game, commands: list[str]) -> bool:
+def _can_be_typed(game: Game, commands: list[str]) -> bool:
     """Return whether the plan wins when it is typed."""
     session = NativeSession(game)
     session.start()
@@ -156,6 +155,7 @@ def _understood(game: Game, commands: list[str]) -> bool:
 
 def _failures() -> tuple[type[BaseException], ...]:
     """Return what TextWorld raises where a seed leads to no game."""
+    # TextWorld has an error of its own for two cases; in the others it stumbles over its own data.
     from textworld.generator import QuestGenerationError
     from textworld.generator.world import NoFreeExitError
 

@@ -58,7 +58,7 @@ def load_textworld() -> ModuleType:
 
 
 @contextmanager
-def undisturbed(textworld: ModuleType, seed: int) -> Iterator[None]:
+def preserve_generators(textworld: ModuleType, seed: int) -> Iterator[None]:
     """Seed TextWorld's own generator, and put every global generator back afterwards.
 
     Args:
@@ -77,7 +77,7 @@ def undisturbed(textworld: ModuleType, seed: int) -> Iterator[None]:
 
 
 @contextmanager
-def quick(textworld: ModuleType, make: Callable[..., Any]) -> Iterator[None]:
+def patched_challenge(textworld: ModuleType, make: Callable[..., Any]) -> Iterator[None]:
     """Let a challenge take its knowledge base from memory and its walkthrough from the rules.
 
     Args:
@@ -87,7 +87,7 @@ def quick(textworld: ModuleType, make: Callable[..., Any]) -> Iterator[None]:
     scope: dict[str, Any] = make.__globals__
     original, maker = scope["KnowledgeBase"], textworld.GameMaker
     walk = maker.set_walkthrough
-    scope["KnowledgeBase"] = type("KnowledgeBase", (), {"load": staticmethod(knowledge)})
+    scope["KnowledgeBase"] = type("KnowledgeBase", (), {"load": staticmethod(load_knowledge)})
     maker.set_walkthrough = _set_walkthrough
     try:
         yield
@@ -96,7 +96,7 @@ def quick(textworld: ModuleType, make: Callable[..., Any]) -> Iterator[None]:
         maker.set_walkthrough = walk
 
 
-def knowledge(
+def load_knowledge(
     target_dir: str | None = None, logic_path: str | None = None, grammar_path: str | None = None
 ) -> Any:
     """Do what ``KnowledgeBase.load`` does, once for each set of files.
@@ -117,7 +117,7 @@ def knowledge(
     return _knowledge[key]
 
 
-class Walk:
+class RuleTracker:
     """Plays commands by the rules of a game.
 
     Args:
@@ -149,7 +149,7 @@ def _set_walkthrough(maker: Any, commands: list[str]) -> None:
     them: after a command that does nothing, the action before it once more.
     """
     maker._working_game = maker.build()
-    walk = Walk(maker._working_game)
+    walk = RuleTracker(maker._working_game)
     trackers = [event for quest in walk.progress.quest_progressions for event in quest.win_events]
     events = [event for quest in maker.quests for event in quest.win_events]
     actions: list[Any] = []
@@ -169,7 +169,7 @@ def _set_walkthrough(maker: Any, commands: list[str]) -> None:
         events[row].actions, events[row].commands = done, said
 
 
-def canonical(data: dict[str, Any], kb: Any) -> dict[str, Any]:
+def normalise(data: dict[str, Any], kb: Any) -> dict[str, Any]:
     """Bring what a hash seed or a file system has ordered into an order of its own.
 
     Args:

@@ -2,8 +2,8 @@
 
 TextWorld writes descriptions as Inform source: ``The box[if c_0 is open and there is something in
 the c_0] contains [a list of things in the c_0][end if].`` This module turns such a text into a
-small tree of parts, and says a tree for a scene. Only what TextWorld's grammars can produce is
-understood; anything else raises `DataError` naming the bracket.
+small tree of parts, and says a tree for a state. Only what TextWorld's grammars can produce is
+understood; anything else raises ``DataError`` naming the bracket.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEEPEST = 50
 """Most ``[if]``s in each other; TextWorld's own have two."""
 
 
-class Stage(Protocol):
+class TextContext(Protocol):
     """What a text needs to know of the world while it is said."""
 
     def state_of(self, entity: str, state: str) -> bool:
@@ -55,14 +55,14 @@ class Condition:
     entity: str
     state: str
 
-    def holds(self, stage: Stage, me: str) -> bool:
-        """Tell whether the clause is true of a scene."""
+    def holds(self, context: TextContext, me: str) -> bool:
+        """Tell whether the clause is true of a state."""
         entity = self.entity or me
         if self.state == "full":
-            return bool(stage.contents(entity))
+            return bool(context.contents(entity))
         if self.state == "empty":
-            return not stage.contents(entity)
-        return stage.state_of(entity, self.state)
+            return not context.contents(entity)
+        return context.state_of(entity, self.state)
 
 
 @dataclass(frozen=True)
@@ -196,12 +196,12 @@ def _substitution(bracket: str) -> Part:
                     "this game with the engine 'inform7'")  # fmt: skip
 
 
-def say(parts: Parts, stage: Stage, me: str = "") -> str:
+def say(parts: Parts, context: TextContext, me: str = "") -> str:
     """Say a compiled text.
 
     Args:
-        parts: What `compile_text` returned.
-        stage: The scene that conditions and lists are about.
+        parts: What ``compile_text`` returned.
+        context: The state that conditions and lists are about.
         me: Id of the thing that the text describes.
 
     Returns:
@@ -213,13 +213,13 @@ def say(parts: Parts, stage: Stage, me: str = "") -> str:
             said.append(part)
         elif isinstance(part, Branches):
             for conditions, inner in part.ways:
-                if all(condition.holds(stage, me) for condition in conditions):
-                    said.append(say(inner, stage, me))
+                if all(condition.holds(context, me) for condition in conditions):
+                    said.append(say(inner, context, me))
                     break
         elif isinstance(part, Listing):
-            things = stage.contents(part.holder)
+            things = context.contents(part.holder)
             verb = ("is " if len(things) < 2 else "are ") if part.verb else ""
-            said.append(verb + stage.listing(things, part.article))
+            said.append(verb + context.listing(things, part.article))
         else:
-            said.append(stage.printed_name(me))
+            said.append(context.printed_name(me))
     return "".join(said)

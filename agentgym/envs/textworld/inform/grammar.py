@@ -1,4 +1,6 @@
-"""The verbs of TextWorld's games: Inform's standard grammar with TextWorld's additions.
+"""The verbs of TextWorld's games, and what is said when a command fits none of their lines.
+
+The grammar is Inform's standard one with TextWorld's additions.
 
 Lines stand in the order in which the parser tries them. Tokens: ``noun``, ``held``, ``multi``,
 ``multiheld``, ``multiexcept``, ``multiinside``, ``creature``, ``direction`` and ``topic``; anything
@@ -8,9 +10,10 @@ else is a preposition, its alternatives joined by ``/``. ``!`` after the action 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import lru_cache
 
-from agentgym.envs.textworld.inform.words import key
+from agentgym.envs.textworld.inform.dictionary import key
 
 NOUNS = frozenset(("noun", "held", "multi", "multiheld", "multiexcept", "multiinside", "creature",
                    "direction", "switched"))  # fmt: skip
@@ -149,7 +152,7 @@ def verbs(cooking: bool) -> dict[str, tuple[Line, ...]]:
         cooking: Whether the game is of the challenge "cooking", which has verbs of its own.
 
     Returns:
-        Verb, as `words.key` shortens it, to its lines.
+        Verb, as ``words.key`` shortens it, to its lines.
     """
     table = {**_COMMON, **(_COOKING if cooking else _PLAIN)}
     found = {}
@@ -164,3 +167,56 @@ def prepositions(cooking: bool) -> frozenset[str]:
     """Return every word that stands as a preposition in some line."""
     tokens = [token for lines in verbs(cooking).values() for line in lines for token in line.tokens]
     return frozenset(word for token in tokens if isinstance(token, tuple) for word in token)
+
+
+class ParserError(IntEnum):
+    """Reasons why a line of grammar did not fit; the higher, the more of it had been read.
+
+    They are Inform's ``*_PE`` codes, and of all lines of a verb the highest one is the answer.
+    """
+
+    STUCK = 1
+    UPTO = 2
+    NUMBER = 3
+    ANIMATE = 4
+    CANTSEE = 5
+    TOOLITTLE = 6
+    NOTHELD = 7
+    MULTI = 8
+    MMULTI = 9
+    VAGUE = 10
+    EXCEPT = 11
+    VERB = 12
+    ITGONE = 14
+    TOOFEW = 16
+    NOTHING = 17
+    CONTEXT = 19
+
+    def text(self, detail: str = "", name: str = "") -> str:
+        """Return the answer to a command that failed for this reason.
+
+        Args:
+            detail: What was understood, the pronoun in question, or how many there are.
+            name: The thing that a pronoun stands for, with its article.
+        """
+        return _TEXTS[self].replace("{detail}", detail).replace("{name}", name)
+
+
+_TEXTS = {
+    ParserError.STUCK: "I didn't understand that sentence.",
+    ParserError.UPTO: "I only understood you as far as wanting to {detail}.",
+    ParserError.NUMBER: "I didn't understand that number.",
+    ParserError.ANIMATE: "You can only do that to something animate.",
+    ParserError.CANTSEE: "You can't see any such thing.",
+    ParserError.TOOLITTLE: "You seem to have said too little!",
+    ParserError.NOTHELD: "You aren't holding that!",
+    ParserError.MULTI: "You can't use multiple objects with that verb.",
+    ParserError.MMULTI: "You can only use multiple objects once on a line.",
+    ParserError.VAGUE: "I'm not sure what '{detail}' refers to.",
+    ParserError.EXCEPT: "You excepted something not included anyway!",
+    ParserError.VERB: "That's not a verb I recognise.",
+    ParserError.ITGONE: "You can't see '{detail}' ({name}) at the moment.",
+    ParserError.TOOFEW: "{detail} of those {name} available.",
+    ParserError.NOTHING: "There are none at all available!",
+    ParserError.CONTEXT: "That noun did not make sense in this context.",
+}

@@ -1,84 +1,191 @@
-"""Fitting a command into one line of grammar."""
+"""Fitting a command into one line of grammar: its prepositions, and the nouns between them.
+
+Nouns come with articles, numbers and ``all``, in lists joined by ``and``, or are missing.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from agentgym.envs.textworld.inform.disambiguation import Place
-from agentgym.envs.textworld.inform.errors import Error
-from agentgym.envs.textworld.inform.grammar import Line, prepositions
-from agentgym.envs.textworld.inform.noun_phrases import SEVERAL, NounReader, Stuck
-from agentgym.envs.textworld.inform.nouns import COMPASS
-from agentgym.envs.textworld.inform.story import PLAYER
-from agentgym.envs.textworld.inform.words import ME
-from agentgym.envs.textworld.inform.world_view import number_words
+from agentgym.envs.textworld.inform.dictionary import (
+    ALL_COUNT,
+    BUT,
+    CONNECTIVES,
+    ME,
+    PRONOUNS,
+    THEN,
+    Words,
+)  # fmt: skip
+from agentgym.envs.textworld.inform.grammar import MULTIPLE, Line, ParserError, prepositions
+from agentgym.envs.textworld.inform.nouns import (
+    Descriptors,
+    Disambiguator,
+    Match,
+    NounPosition,
+    find,
+    in_scope,
+)  # fmt: skip
+from agentgym.envs.textworld.inform.story import COMPASS, DIRECTION_WORDS, PLAYER
+from agentgym.envs.textworld.inform.world_view import WorldView, number_words
 
+SEVERAL = "*"
+"""Stands for the list of things in place of one."""
+
+_SHOWN = {"i": "take inventory", "inv": "take inventory", "inventory": "take inventory",
+          "l": "look", "x": "examine", "z": "wait"}  # fmt: skip
+_NO_LINE = Line((), "", False, 0)
 _SPOKEN = frozenset(("Ask", "Answer", "Tell"))
 
 
-@dataclass
-class Attempt(NounReader):
-    """The tries at one command, line after line.
+class LineMismatch(Exception):
+    """The line of grammar does not fit."""
+
+
+class Question(Exception):
+    """The player must say more.
 
     Attributes:
-        tail: What followed the verb in the last line that fitted the beginning of the command
-            only; `None` if there was none.
+        text: The question.
+        at: Where the answer belongs among the words.
+        glue: Words that go before it.
+        notice: A thing that ``it`` stands for from now on.
+        only_one: Whether the answer must not be ``all``.
     """
 
+    def __init__(
+        self, text: str, at: int, glue: tuple[str, ...] = (), notice: str = "", *,
+        only_one: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(text)
+        self.text, self.at, self.glue, self.notice = text, at, glue, notice
+        self.only_one = only_one
+
+
+@dataclass
+class LineParser:
+    """The tries at one command, line of grammar after line.
+
+    Attributes:
+        view: The state.
+        words: The command.
+        it: What the word ``it`` stands for.
+        several: Things of a list.
+        best: The most telling error of the lines so far.
+        error: The error of this line.
+        few: How many things there were where more were wanted.
+        pronoun: The pronoun that an error is about.
+        tail: What followed the verb in the last line that fitted the beginning of the command
+            only; None if there was none.
+    """
+
+    view: WorldView
+    words: Words
+    it: str
+    several: list[str] = field(default_factory=list)
+    best: ParserError = ParserError.STUCK
+    error: ParserError = ParserError.STUCK
+    few: int = 0
+    pronoun: str = ""
     tail: str | None = None
+    # What stands for the whole command, not for one line: Inform keeps these from line to line,
+    # so that a line that fails can still change what a later one says.
+    _multiple_read: bool = False  # a noun that may be a list has been read in some line
     _emptied: str = ""
+    _wanted: Descriptors = field(default_factory=Descriptors)
+    _pronoun_here: str = ""
+    _made: list[str] = field(default_factory=list)
+    _scopes: dict[bool, list[str]] = field(default_factory=dict)
+    # What stands for one line.
+    _line: Line = _NO_LINE
+    _index: int = 0
+    _at: int = 1
+    _inferred: int = 0  # one more than the index of the first token that was assumed
+    _context: str = ""  # the token that was read as a list
+    _second: str = ""  # the second noun, where it was found early
+    _pattern: list[str] = field(default_factory=list)
+    _nouns: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Make what chooses among things, whose memory lasts for the whole command."""
+        self._disambiguator = Disambiguator(self.view, self.words, self.it)
 
     def line(self, line: Line) -> list[str]:
         """Fit the command into a line.
 
-        Args:
-            line: The line.
-
         Returns:
-            The nouns in the order of the line, `SEVERAL` for the list ``several``.
+            The nouns in the order of the line, ``SEVERAL`` for the list ``several``.
 
         Raises:
-            Stuck: If it does not fit.
-            Question: If the player must say more.
+            LineMismatch: It does not fit.
+            Question: The player must say more.
         """
-        self._line, self._at, self._place = line, 1, 0
-        self.several, self._context, self._warning = [], "", ""
-        self.error, self._infer = Error.STUCK, 0
+        self._line, self._at, self._index = line, 1, 0
+        self.several, self._context, self._second = [], "", ""
+        self.error, self._inferred = ParserError.STUCK, 0
         self._pattern, self._nouns = [], []
         try:
-            self._warning = self._look_ahead()
+            self._second = self._look_ahead()
             self._at = 1
             self._check_last_word()
-            for self._place, token in enumerate(line.tokens):
+            for self._index, token in enumerate(line.tokens):
                 self._token(token)
             self._finish()
-        except Stuck:
+        except LineMismatch:
             self.best = max(self.best, self.error)
             raise
         return self._nouns
 
     def note(self) -> str:
         """Return what was assumed, in brackets, or nothing."""
-        return f"({self._command(self._infer - 1)})" if self._infer else ""
+        return f"({self._command(self._inferred - 1)})" if self._inferred else ""
 
     def complaint(self) -> str:
         """Return the best error of all lines."""
         error = self.best
-        if error is Error.UPTO:
+        if error is ParserError.UPTO:
             self._pattern = []
             return error.text(" ".join(filter(None, (self._command(-1), self.tail))))
-        if error is Error.NOTHING and self._emptied:
+        if error is ParserError.NOTHING and self._emptied:
             return self._emptied
-        if error in (Error.VAGUE, Error.ITGONE):
+        if error in (ParserError.VAGUE, ParserError.ITGONE):
             if self.pronoun in ME:
-                return Error.ITGONE.text(self.pronoun, "nothing")
+                return ParserError.ITGONE.text(self.pronoun, "nothing")
             if not (self.it and self.pronoun == "it"):
-                return Error.VAGUE.text(self.pronoun)
-            return Error.ITGONE.text(self.pronoun, self._name(self.it))
-        if error is Error.TOOFEW:
+                return ParserError.VAGUE.text(self.pronoun)
+            return ParserError.ITGONE.text(self.pronoun, self._name(self.it))
+        if error is ParserError.TOOFEW:
             count = f"Only {number_words(self.few)}" if self.few else "None"
             return error.text(count, "is" if self.few == 1 else "are")
         return error.text()
+
+    # Quoting the command
+
+    def _command(self, start: int) -> str:
+        """Return the command as it is understood so far, from a token on; -1 for the verb."""
+        shown = [_SHOWN.get(self.words[0], self.words[0])] if start < 0 else []
+        shown += [self._name(entry) for entry in self._pattern[max(start, 0) :] if entry]
+        return " ".join(shown)
+
+    def _name(self, entry: str) -> str:
+        """Return a thing, direction or word as the parser quotes it."""
+        if entry == SEVERAL:
+            return "those things"
+        if entry == PLAYER:
+            return "yourself"
+        return self.view.the(entry) if entry in self.view.story.entities else entry
+
+    # Fitting tokens
+
+    def _fail(self, error: ParserError) -> LineMismatch:
+        self.error = error
+        return LineMismatch()
+
+    def _word(self, at: int) -> str:
+        return self.words[at] if at < len(self.words) else ""
+
+    @property
+    def _last(self) -> bool:
+        return self._index == len(self._line.tokens) - 1
 
     def _token(self, token: str | tuple[str, ...]) -> None:
         """Fit one token."""
@@ -95,59 +202,60 @@ class Attempt(NounReader):
         tokens = self._line.tokens
         if len(tokens) < 3 or tokens[0] not in ("multiexcept", "multiinside"):
             return ""
-        known, chain = prepositions(bool(self.scene.book.kitchen)), tokens[1]
+        known, chain = prepositions(bool(self.view.story.kitchen)), tokens[1]
         places = [at for at in range(1, len(self.words)) if self.words[at] in known]
         if not places or places[0] == len(self.words) - 1:
             return ""
         fitting = [at for at in places if self.words[at] in chain]
         if not fitting:
-            raise Stuck
+            raise LineMismatch
         self._at = fitting[0] + 1
         wanted = self._descriptors(numbers=True)
         match = self._match("noun", wanted)
         if len(match.things) < 2:
             return match.things[0] if match.things else ""
-        place = Place(self._line, len(tokens) - 1, "noun", [""], "")
-        chosen = self._chooser.choose(place, wanted, match)
+        place = NounPosition(self._line, len(tokens) - 1, "noun", [""], "")
+        chosen = self._disambiguator.choose(place, wanted, match)
         return chosen if isinstance(chosen, str) and chosen else match.things[0]
 
     def _check_last_word(self) -> None:
         """Reject a line that ends with a preposition where the command ends otherwise."""
+        # Else a bare "take" would be read as "take ... off" with both left out.
         last = self._line.tokens[-1] if self._line.tokens else ""
         if isinstance(last, tuple) and (len(self.words) < 2 or self.words[-1] not in last):
-            raise Stuck
+            raise LineMismatch
 
     def _preposition(self, chain: tuple[str, ...]) -> None:
         if self._at < len(self.words):
             self._pattern.append(self.words[self._at])
             self._at += 1
             if self._pattern[-1] not in chain:
-                raise Stuck
+                raise LineMismatch
             return
-        if not self._infer:
+        if not self._inferred:
             if len(self._nouns) >= self._line.nouns:
-                raise Stuck
-            self._infer = self._place + 1
+                raise LineMismatch
+            self._inferred = self._index + 1
         self._pattern.append(chain[0])
 
     def _topic(self) -> None:
         """Skip any words up to the preposition that ends them."""
-        after = self._line.tokens[self._place + 1 : self._place + 2]
+        after = self._line.tokens[self._index + 1 : self._index + 2]
         start = self._at
         while self._at < len(self.words) and not (after and self.words[self._at] in after[0]):
             self._at += 1
         missing, spoken = bool(after) and self._at >= len(self.words), self._line.action in _SPOKEN
         if self._at == start or (missing and not spoken):
-            raise Stuck
+            raise LineMismatch
         self._pattern.append("that" if spoken else "")
 
     def _finish(self) -> None:
         """Check a line whose tokens all fitted."""
         if self._at < len(self.words):
             self.tail = self._command(0)
-            raise self._fail(Error.UPTO)
+            raise self._fail(ParserError.UPTO)
         first, second = [*self._nouns, "", ""][:2]
-        inside = self.scene.contents(second) if second else []
+        inside = self.view.contents(second) if second else []
         if first == SEVERAL:
             if self._context == "multiexcept":
                 self.several = [thing for thing in self.several if thing != second]
@@ -162,7 +270,7 @@ class Attempt(NounReader):
             )
         if empty:
             self._emptied = self._nothing_in(second)
-            raise self._fail(Error.NOTHING)
+            raise self._fail(ParserError.NOTHING)
 
     def _nothing_in(self, holder: str) -> str:
         """Say why nothing can be taken from a thing; nothing if that is not what was asked."""
@@ -170,9 +278,182 @@ class Attempt(NounReader):
             return ""
         if holder == PLAYER:
             return "You seem to belong to yourself."
-        kinds, name = self.scene.book.entities[holder].kinds, self.scene.capital_the(holder)
+        kinds, name = self.view.story.entities[holder].kinds, self.view.capital_the(holder)
         if not kinds & {"c", "s"}:
             return "That can't contain things."
-        if "c" in kinds and not self.scene.state_of(holder, "open"):
+        if "c" in kinds and not self.view.state_of(holder, "open"):
             return f"{name} isn't open."
-        return "" if self.scene.contents(holder) else f"{name} is empty."
+        return "" if self.view.contents(holder) else f"{name} is empty."
+
+    # Reading nouns
+
+    def _noun_list(self, token: str) -> str:
+        """Read one noun, or a list joined by ``and`` and ``but``; ``SEVERAL`` for a list."""
+        many, adding, single = False, True, ""
+        while True:
+            found = self._one(token)
+            if not many and found != SEVERAL:
+                single = found
+            else:
+                many = True
+                self._merge(self._made if found == SEVERAL else [found], adding)
+            word = self._word(self._at)
+            if word not in CONNECTIVES:
+                break
+            self._at += 1
+            if token not in MULTIPLE:
+                if self._multiple_read:
+                    break  # Inform's error about lists gives way where an earlier line read one.
+                raise self._fail(ParserError.MULTI)
+            adding ^= word in BUT
+            if not many:
+                self.several, many = [single], True
+            self._inferred = 0
+        if many:
+            self._context = token
+            return SEVERAL
+        if self._wanted.plural and token in ("multiexcept", "multiinside"):
+            self._context = token
+        if 1 < self._wanted.count < ALL_COUNT:
+            self.few = 1
+            raise self._fail(ParserError.TOOFEW)
+        return single
+
+    def _merge(self, things: list[str], adding: bool) -> None:
+        for thing in things:
+            if adding and thing not in self.several:
+                self.several.append(thing)
+            elif not adding and thing in self.several:
+                self.several.remove(thing)
+
+    def _one(self, token: str) -> str:
+        """Read one noun phrase; ``SEVERAL`` where it means several things, kept in ``_made``."""
+        word, start = self._word(self._at), self._at
+        self._pronoun_here = word if word in PRONOUNS | ME else ""
+        if word in PRONOUNS and word != "her" and not (word == "it" and self.it):
+            self.pronoun = word
+            raise self._fail(ParserError.VAGUE)
+        numbers = True
+        while True:
+            wanted = self._descriptors(numbers)
+            try:
+                return self._phrase(token, wanted, start)
+            except LineMismatch:
+                if numbers and wanted.guessed:
+                    numbers, self._at = False, start
+                    continue
+                if wanted.count and not self._multiple_read:
+                    self.error = ParserError.MULTI
+                raise
+
+    def _phrase(self, token: str, wanted: Descriptors, start: int) -> str:
+        """Read a name after its descriptors; once more with them as part of it if that fails."""
+        while True:
+            self._wanted = wanted
+            found, match = self._domain(token, wanted)
+            if not found and wanted.count == ALL_COUNT and not match.things:
+                self._made, found = [], SEVERAL
+            if token in MULTIPLE and not self._multiple_read:
+                self.best = ParserError.STUCK if self.best is ParserError.MULTI else self.best
+                self._multiple_read = True
+            unnamed = match.length == 0 and found != SEVERAL
+            if (not found or unnamed) and wanted.loose:
+                wanted, self._at = Descriptors(), start
+                continue
+            if not found:
+                if self.error is ParserError.MULTI and self._multiple_read and token != "held":
+                    self.error = ParserError.STUCK
+                raise self._fail(self._cannot_see())
+            if token == "creature" and found != PLAYER:
+                raise self._fail(ParserError.ANIMATE)
+            self._at = match.start + match.length
+            return found
+
+    def _cannot_see(self) -> ParserError:
+        """Choose the best error for a noun that means nothing here."""
+        pronoun, ended = self._pronoun_here, self._at >= len(self.words)
+        if not pronoun or self._word(self._at - 1) != pronoun or (self._last and not ended):
+            return max(ParserError.CANTSEE, self.error)
+        self.pronoun = pronoun
+        return max(ParserError.ITGONE, self.error)
+
+    def _match(self, token: str, wanted: Descriptors) -> Match:
+        """Match the words at the present place against everything that may be meant."""
+        view = self.view
+        if token == "direction":
+            things = list(COMPASS)
+        elif token == "switched":
+            things = []
+        elif token == "multiinside" and self._second:
+            inside = view.shows(self._second) or self._second == PLAYER
+            things = view.contents(self._second) if inside else []
+        else:
+            things = self._scope(held_first=token == "held")
+            word = self._word(self._at)
+            directed = word in DIRECTION_WORDS or word in ("", "it")
+            if directed and token not in ("creature", "held") and not wanted.indefinite:
+                things = [*COMPASS, *things]
+        return find(view, self.words, self._at, things, self.it,
+                    loose=wanted.indefinite)  # fmt: skip
+
+    def _scope(self, *, held_first: bool) -> list[str]:
+        """Return what is in scope; it stays the same for all lines of grammar."""
+        if held_first not in self._scopes:
+            self._scopes[held_first] = list(in_scope(self.view, held_first=held_first))
+        return self._scopes[held_first]
+
+    def _domain(self, token: str, wanted: Descriptors) -> tuple[str, Match]:
+        """Decide on a thing; nothing if none fits, ``SEVERAL`` if several are wanted."""
+        match = self._match(token, wanted)
+        self._at = match.start + match.length
+        if not match.things:
+            self._at += 1
+            return "", match
+        if match.start < len(self.words):
+            if len(match.things) == 1:
+                return match.things[0], match
+            word = self._word(self._at)
+            if word and word not in CONNECTIVES | THEN and self._last:
+                return "", match
+        place = NounPosition(self._line, self._index, token, self._nouns, self._second)
+        chosen = self._disambiguator.choose(place, wanted, match)
+        if isinstance(chosen, ParserError):
+            self.error, self.few = chosen, self._disambiguator.few
+            return "", match
+        if isinstance(chosen, list):
+            self._made = chosen
+            return SEVERAL, match
+        if not chosen:
+            raise self._ask(token, match)
+        self._inferred = self._inferred or self._index + 1
+        return chosen, match
+
+    def _ask(self, token: str, match: Match) -> Question:
+        """Make the question for a noun that is missing or not clear."""
+        if match.start < len(self.words):
+            names = [self._name(thing) for thing in match.things]
+            listed = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+            return Question(f"Which do you mean, {listed}?", match.start,
+                            only_one=token not in MULTIPLE)  # fmt: skip
+        who = "Whom" if token == "creature" else "What"
+        text = f"{who} do you want to {self._command(-1)}?"
+        assumed = [
+            entry for entry in self._pattern[self._inferred - 1 :] if entry not in ("", PLAYER)
+        ]
+        assumed *= bool(self._inferred)
+        known = self.view.story.entities
+        notice = next((entry for entry in reversed(assumed) if entry in known), "")
+        glue = tuple("it" if entry in known else entry for entry in assumed)
+        return Question(text, len(self.words), glue, notice)
+
+    def _descriptors(self, numbers: bool) -> Descriptors:
+        """Read articles, possessives, numbers and ``all`` in front of a name."""
+        wanted = Descriptors()
+        while word := self._word(self._at):
+            number = numbers and bool(self._word(self._at + 1))
+            if not wanted.take(word, self.it, number=number):
+                break
+            self._at += 1
+            if self._word(self._at) == "of":
+                self._at += 1
+        return wanted

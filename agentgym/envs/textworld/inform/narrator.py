@@ -1,80 +1,46 @@
-"""The voice of a TextWorld game: reads commands, has them done, tells what Inform would print."""
+"""The voice of a game: reads commands, has them carried out, and prints what Inform would."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass
+import math
+from collections.abc import Callable
+from dataclasses import astuple
 from typing import Any, NamedTuple
 
-from agentgym.envs.textworld.inform import rooms
-from agentgym.envs.textworld.inform.action_rules import attempt
-from agentgym.envs.textworld.inform.feedback import Report, ending, score_change
-from agentgym.envs.textworld.inform.nouns import Vocabulary
-from agentgym.envs.textworld.inform.preconditions import Deed
-from agentgym.envs.textworld.inform.reader import Pending, Reader, Request
-from agentgym.envs.textworld.inform.story import PLAYER, Book
-from agentgym.envs.textworld.inform.world_view import Fact, Scene
+from agentgym.envs.textworld.inform import descriptions
+from agentgym.envs.textworld.inform.action_rules import AcceptedAction, resolve_action
+from agentgym.envs.textworld.inform.parser import Parser, Pending, Request
+from agentgym.envs.textworld.inform.story import PLAYER, Story
+from agentgym.envs.textworld.inform.world_view import WorldView, number_words
+from agentgym.envs.textworld.session import ONE_THING, Fact
 
 FREE = frozenset(("Score", "Pronouns"))
 """Actions outside the world, which take no turn."""
 
-
 HARMLESS = frozenset(("Examine", "Look", "Inv", "Cook"))
 """Actions that a game tells of even where its rules do not know them: nothing changes."""
 
+_COOKED = {"stove": "fried", "oven": "roasted", "toaster": "grilled"}
 
-class After(NamedTuple):
-    """The state after a command was carried out.
 
-    Attributes:
-        facts: Every fact that holds.
-        score: Points so far.
-        won: Whether the game is won.
-        lost: Whether the game is lost.
-    """
+class StateAfter(NamedTuple):
+    """The state after a command was carried out."""
 
     facts: frozenset[Fact]
+    """Every fact that holds."""
     score: int
+    """Points so far."""
     won: bool
+    """Whether the game is won."""
     lost: bool
+    """Whether the game is lost."""
 
 
-Do = Callable[[str], "After | None"]
-"""Carries out one of the game's own commands; `None` if it is not admissible now."""
+Execute = Callable[[str], "StateAfter | None"]
+"""Carries out one of the game's own commands; None if it is not admissible now."""
 
 WAIT = ""
-"""The command for a turn in which nothing is done; a `Do` that has no use for it returns `None`."""
-
-
-@dataclass(frozen=True)
-class Story:
-    """A game as the narrator needs it; one for all episodes.
-
-    Attributes:
-        book: What never changes.
-        vocabulary: How things may be called.
-        most: The maximum score.
-    """
-
-    book: Book
-    vocabulary: Vocabulary
-    most: int | float
-
-    @classmethod
-    def of(cls, game: Mapping[str, Any]) -> Story:
-        """Compile the JSON of a game.
-
-        Args:
-            game: ``game.serialize()`` of a TextWorld game, or what its ``.json`` file holds.
-        """
-        book = Book.of(game)
-        most: int | float = 0
-        for quest in game.get("quests", ()):
-            if not quest.get("optional") or quest.get("reward", 0) > 0:
-                most += quest.get("reward", 0)
-                if quest.get("repeatable"):
-                    most = float("inf")
-        return cls(book, Vocabulary(book), most)
+"""The command of a turn in which nothing is done; what has no use for it returns None."""
 
 
 class Narrator:
@@ -82,116 +48,209 @@ class Narrator:
 
     Args:
         story: The game.
+        one_thing: Whether a command for several things at once is turned down, and forgotten.
     """
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: Story, *, one_thing: bool = False) -> None:
         self.story = story
-        self.scene = Scene(story.book)
-        self.reader = Reader(story.vocabulary, rooms.last_seen(self.scene))
+        self.one_thing = one_thing
+        self.view = WorldView(story)
+        self.parser = Parser(descriptions.last_seen(self.view))
         self.turns = 1
         self.score = 0
 
     def intro(self) -> str:
         """Return what the game prints at the start: the objective and the first room."""
-        objective = self.story.book.objective
-        return tidy(f"{objective}\n\n{rooms.look(self.scene)}")
+        objective = self.story.objective
+        return tidy(f"{objective}\n\n{descriptions.look(self.view)}")
 
-    def play(self, line: str, do: Do) -> str:
-        """Take a command.
-
-        Args:
-            line: What the player typed: one sentence without line breaks.
-            do: Carries out the game's own commands.
-
-        Returns:
-            What the game prints.
-        """
-        request = self.reader.read(line, self.scene)
+    def play(self, line: str, execute: Execute) -> str:
+        """Take one sentence that the player typed and return what the game prints."""
+        before = dict(vars(self.parser))
+        request = self.parser.read(line, self.view)
         if isinstance(request, str):
             return tidy(request)
+        if self.one_thing and len(request.nouns) > 1:
+            vars(self.parser).update(before)
+            return ONE_THING
         if request.action in FREE:
             return tidy(self._aside(request))
-        said, after = self._carry_out(request, do)
+        said, after = self._carry_out(request, execute)
         self.turns += 1
-        after = after or do(WAIT)
+        # A refused command takes a turn as well, and in each turn the story looks at its quests.
+        after = after or execute(WAIT)
         if after is not None:
             said += self._consequences(after)
         return tidy("\n\n".join(said))
 
-    def _carry_out(self, request: Request, do: Do) -> tuple[list[str], After | None]:
+    def _carry_out(self, request: Request, execute: Execute) -> tuple[list[str], StateAfter | None]:
         """Do what was asked for, thing after thing."""
         said, last = [request.note] if request.note else [], None
         for noun in request.nouns or ("",):
-            deed = attempt(self.scene, request.action, noun, request.second, request.words)
+            accepted = resolve_action(
+                self.view, request.action, noun, request.second, request.words
+            )
             label = ""
             if request.several:
-                label = f"{'yourself' if noun == PLAYER else self.scene.printed_name(noun)}: "
-                self.reader.it = self.reader.it if noun == PLAYER else noun
-            if isinstance(deed, str):
-                self.reader.it, self.scene.noticed = self.scene.noticed or self.reader.it, ""
-                said.append(label + deed)
+                label = f"{'yourself' if noun == PLAYER else self.view.printed_name(noun)}: "
+                self.parser.it = self.parser.it if noun == PLAYER else noun
+            if isinstance(accepted, str):
+                self.parser.it, self.view.noticed = self.view.noticed or self.parser.it, ""
+                said.append(label + accepted)
                 continue
-            text, after = self._perform(deed, do, request.several)
+            text, after = self._perform(accepted, execute, request.several)
             said.append(label + text)
             last = after or last
         return (["\n".join(said)] if request.several or request.note else said), last
 
-    def _perform(self, deed: Deed, do: Do, several: bool) -> tuple[str, After | None]:
-        report = Report(self.scene, deed, several=several)
-        after = do(deed.command)
+    def _perform(
+        self, accepted: AcceptedAction, execute: Execute, several: bool
+    ) -> tuple[str, StateAfter | None]:
+        # Before it happens: afterwards nobody knows where a thing was taken from.
+        report = ActionReport(self.view, accepted, several=several)
+        after = execute(accepted.command)
         if after is not None:
-            self.scene.follow(after.facts)
-        elif deed.action not in HARMLESS:
+            self.view.follow(after.facts)
+        elif accepted.action not in HARMLESS:
+            # Inform's checks let it pass and TextWorld's rules do not.
             return "You can't do that now.", None
-        if deed.action in ("Go", "Look"):
-            self.reader.it = rooms.last_seen(self.scene) or self.reader.it
-        elif deed.action == "Prepare":
-            self.reader.it = deed.noun
+        if accepted.action in ("Go", "Look"):
+            self.parser.it = descriptions.last_seen(self.view) or self.parser.it
+        elif accepted.action == "Prepare":
+            self.parser.it = accepted.noun
         return report.text(), after
 
-    def _consequences(self, after: After) -> list[str]:
+    def _consequences(self, after: StateAfter) -> list[str]:
         """Tell of points and of the end."""
         said = []
         if after.score != self.score:
             said.append(score_change(after.score - self.score))
             self.score = after.score
         if after.won or after.lost:
-            said.append(ending(after.won, after.score, self.story.most,
-                               self.turns - after.lost))  # fmt: skip
+            # A lost story tells one turn less than a won one (sic).
+            turns = self.turns - after.lost
+            said.append(ending(after.won, after.score, self.story.max_score, turns))
         return said
 
     def _aside(self, request: Request) -> str:
         """Answer a question about the game."""
         if request.action == "Score":
-            return ending(True, self.score, self.story.most, self.turns).split("\n\n")[1].replace(
-                "You scored", "You have so far scored")  # fmt: skip
-        if not self.reader.it:
+            scored = ending(True, self.score, self.story.max_score, self.turns).split("\n\n")[1]
+            return scored.replace("You scored", "You have so far scored")
+        if not self.parser.it:
             return '"it", "him", "her" and "them" are unset.'
-        return f'"it" means {self.scene.the(self.reader.it)}, "him", "her" and "them" are unset.'
+        return f'"it" means {self.view.the(self.parser.it)}, "him", "her" and "them" are unset.'
 
     def description(self) -> str:
         """Return what ``look`` prints."""
-        return tidy(rooms.look(self.scene))
+        return tidy(descriptions.look(self.view))
 
     def inventory(self) -> str:
         """Return what ``inventory`` prints."""
-        return tidy(rooms.inventory(self.scene))
+        return tidy(descriptions.inventory(self.view))
 
     def refuses(self, action: str) -> bool:
         """Tell whether an action without nouns would be refused now."""
-        return isinstance(attempt(self.scene, action, "", "", ()), str)
+        return isinstance(resolve_action(self.view, action, "", "", ()), str)
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return a picklable state."""
-        reader = self.reader
-        asked = astuple(reader.pending) if reader.pending else None
-        return self.scene.snapshot(), reader.it, reader.tail, asked, self.turns, self.score
+        parser = self.parser
+        asked = astuple(parser.pending) if parser.pending else None
+        return self.view.snapshot(), parser.it, parser.tail, asked, self.turns, self.score
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Return to a snapshot of the same game."""
-        scene, self.reader.it, self.reader.tail, asked, self.turns, self.score = snapshot
-        self.scene.restore(scene)
-        self.reader.pending = Pending(*asked) if asked else None
+        view, self.parser.it, self.parser.tail, asked, self.turns, self.score = snapshot
+        self.view.restore(view)
+        self.parser.pending = Pending(*asked) if asked else None
+
+
+class ActionReport:
+    """Tells of an action; made before it is done, because some words depend on what was before.
+
+    Args:
+        view: The state before.
+        accepted: What is going to be done.
+        several: Whether it is one of a list, of which some answers are shorter.
+    """
+
+    def __init__(self, view: WorldView, accepted: AcceptedAction, *, several: bool = False) -> None:
+        self._view, self._action, self._several = view, accepted, several
+        self._holder = view.parent.get(accepted.noun, "")
+        self._burned = view.has(accepted.noun, "cooked")
+
+    def text(self) -> str:
+        """Tell what was done, once the view has followed it."""
+        view, accepted = self._view, self._action
+        action, noun = accepted.action, accepted.noun
+        if action in ("Go", "Look"):
+            return descriptions.look(view)
+        if action == "Inv":
+            return descriptions.inventory(view)
+        if action == "Examine":
+            return descriptions.examine(view, noun)
+        if action == "Take":
+            return self._take()
+        if action in ("PutOn", "Insert"):
+            way = "on" if action == "PutOn" else "into"
+            done = f"You put {view.the(noun)} {way} {view.the(accepted.second)}."
+            return "Done." if self._several else done
+        if action == "Drop":
+            return f"You drop {view.the(noun)} on the ground."
+        if action in ("Eat", "DrinkIt"):
+            verb = "eat" if action == "Eat" else "drink"
+            return f"You {verb} {view.the(noun)}. Not bad."
+        if action == "Open":
+            return self._open()
+        if action == "Cook":
+            return self._cook()
+        if action == "Prepare":
+            return "Adding the meal to your inventory."
+        return f"You {action.lower()} {view.the(noun)}."
+
+    def _take(self) -> str:
+        name = self._view.the(self._action.noun)
+        if self._holder == self._view.room:
+            return f"You pick up {name} from the ground."
+        return f"You take {name} from {self._view.the(self._holder)}."
+
+    def _open(self) -> str:
+        view, noun = self._view, self._action.noun
+        inside = view.contents(noun)
+        if not inside:
+            return f"You open {view.the(noun)}."
+        view.prefixed = True
+        listed = view.listing(inside)
+        view.prefixed = False
+        return f"You open {view.the(noun)}, revealing {listed}."
+
+    def _cook(self) -> str:
+        view, accepted = self._view, self._action
+        name = view.story.entities[accepted.noun].name
+        if self._burned:
+            return f"You burned the {name}!"
+        kinds = view.story.entities[accepted.second].kinds
+        done = next(done for kind, done in _COOKED.items() if kind in kinds)
+        return f"You {done} the {name}."
+
+
+def score_change(points: int) -> str:
+    """Announce points won or lost."""
+    unit = "point" if abs(points) <= 1 else "points"
+    if points > 0:
+        return f"Your score has just gone up by {number_words(points)} {unit}."
+    return f"Your score changed by minus {number_words(-points)} {unit}."
+
+
+def ending(won: bool, score: int, max_score: int | float, turns: int) -> str:
+    """Say how the game ended."""
+    banner = "*** The End ***" if won else "*** You lost! ***"
+    if max_score == math.inf:
+        scored = f"You scored a total of {score} point{'' if score == 1 else 's'}"
+    else:
+        scored = f"You scored {score} out of a possible {max_score}"
+    return f"{banner}\n\n{scored}, in {turns} turn{'' if turns == 1 else 's'}."
 
 
 def tidy(text: str) -> str:

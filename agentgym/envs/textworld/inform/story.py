@@ -1,27 +1,44 @@
-"""What never changes in a TextWorld game, compiled once: names, kinds, articles, texts, the map.
+"""What never changes in a game, compiled once: names, kinds, articles, texts, the map.
 
-A `Book` is made from the game's JSON (``game.serialize()``). It knows nothing of the state, so
-every episode of a game shares one.
+A ``Story`` is made from the game's JSON. It knows nothing of the state, so every episode of a game
+shares one.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
+from agentgym.envs.textworld import sanitise
 from agentgym.envs.textworld.inform.brackets import Parts, compile_text, paragraphs, plain
+from agentgym.envs.textworld.inform.dictionary import key
 from agentgym.errors import DataError
 
 PLAYER, INVENTORY = "P", "I"
-DIRECTIONS = ("north", "south", "east", "west")
+FIXED = frozenset(("c", "s", "d"))
+"""Kinds of things that cannot be moved: containers, supporters and doors."""
+COMPASS = ("north", "northeast", "northwest", "south", "southeast", "southwest", "east", "west",
+           "up", "down", "inside", "outside")  # fmt: skip
+"""Every direction, in the parser's order."""
+
+_SHORT = ("n", "ne", "nw", "s", "se", "sw", "e", "w", "u", "d", "in", "out")
+DIRECTION_WORDS = {key(word): direction for direction, short in zip(COMPASS, _SHORT, strict=True)
+                   for word in (direction, short)}  # fmt: skip
+"""Words for the directions."""
+
+
 _TYPE = re.compile(r"^\s*type\s+(\w+)\s*(?::\s*(\w+))?\s*\{", re.MULTILINE)
 _BACK = {"north": "south", "south": "north", "east": "west", "west": "east"}
 _PLACES = ("at", "in", "on")
 COOKED = ("fried", "roasted", "grilled")
 CUT = ("sliced", "diced", "chopped")
+_DONE_TO_FOOD = ("raw", "uncut", *COOKED, *CUT)
 _SLICE = 200  # TextWorld cuts the objective into pieces of so many characters
+_NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -52,7 +69,7 @@ class Entity:
 
 
 @dataclass(frozen=True)
-class Book:
+class Story:
     """The constant part of a game.
 
     Attributes:
@@ -63,6 +80,8 @@ class Book:
         keys: Container or door -> the key that fits.
         facts: The facts at the start.
         objective: What the introduction says there is to do.
+        vocabulary: How a command may call the things.
+        max_score: What the story calls the highest score.
         kitchen: Room where the meal is prepared; empty in other games.
         meal: The meal; empty in other games.
         slots: How many things can be carried; 0 for any number.
@@ -76,23 +95,22 @@ class Book:
     keys: dict[str, str]
     facts: frozenset[tuple[str, ...]]
     objective: str
+    vocabulary: Vocabulary
+    max_score: float
     kitchen: str = ""
     meal: str = ""
     slots: int = 0
     recipe: tuple[tuple[str, str, str], ...] = ()
 
     @classmethod
-    def of(cls, game: Mapping[str, Any]) -> Book:
+    def of(cls, game: Mapping[str, Any]) -> Story:
         """Compile a game.
 
         Args:
-            game: The game's JSON: ``world``, ``infos``, ``KB`` and ``objective``.
-
-        Returns:
-            The book of the game.
+            game: The game's JSON: ``world``, ``infos``, ``KB``, ``objective`` and ``quests``.
 
         Raises:
-            DataError: If a part is missing or a text holds brackets that are not TextWorld's.
+            DataError: A part is missing, or a text holds brackets that are not TextWorld's.
         """
         try:
             types = {found[0]: found[1] for found in _TYPE.findall(game["KB"]["logic"])}
@@ -118,6 +136,7 @@ class Book:
         meal = next((f[1] for f in flat if f[0] == "out"), "")
         slots = sum(kind == "slot" for kind in order.values())
         return cls(entities, exits, doors, homes, keys, frozenset(flat), _objective(objective),
+                   Vocabulary(entities, cooking=bool(kitchen)), _max_score(game.get("quests", ())),
                    kitchen, meal, slots, _recipe(flat, entities))  # fmt: skip
 
     def is_a(self, entity: str, kind: str) -> bool:
@@ -232,3 +251,69 @@ def _objective(text: str) -> str:
         cut = range(0, max(len(line), 1), _SLICE)
         said.append("".join(plain(line[at : at + _SLICE]) for at in cut))
     return "\n".join(said)
+
+
+def _max_score(quests: Iterable[Mapping[str, Any]]) -> float:
+    """Add up the rewards as TextWorld's Inform source does.
+
+    TextWorld's tracker differs where a repeatable quest pays nothing or takes points away: there
+    it counts on, while the story already has no highest score.
+    """
+    total: float = 0
+    for quest in quests:
+        if not quest.get("optional") or quest.get("reward", 0) > 0:
+            total += quest.get("reward", 0)
+            if quest.get("repeatable"):
+                total = math.inf
+    return total
+
+
+class Vocabulary:
+    """How the things of a game may be called.
+
+    A thing answers to its whole names and to each word of its printed name, in any order; food also
+    to what was done to it.
+
+    Args:
+        entities: Every room and thing by id.
+        cooking: Whether there is cooking to do, so that food is called by what was done to it.
+    """
+
+    def __init__(self, entities: Mapping[str, Entity], *, cooking: bool) -> None:
+        self._phrases: dict[str, tuple[tuple[str, ...], ...]] = {}
+        self._starts: dict[str, set[str]] = {}
+        for entity in entities.values():
+            if "r" in entity.kinds or not entity.name:
+                continue
+            names = {tuple(key(word) for word in sanitise.plain(phrase).lower().split())
+                     for phrase in entity.phrases}  # fmt: skip
+            single = {(key(word),) for word in sanitise.plain(entity.name).lower().split()
+                      if word not in ("the", "of")}  # fmt: skip
+            phrases = sorted((names | single) - {()}, key=lambda phrase: (-len(phrase), phrase))
+            self._phrases[entity.id] = tuple(phrases)
+            starts = [phrase[0] for phrase in phrases]
+            if cooking and "f" in entity.kinds:
+                starts += map(key, _DONE_TO_FOOD)
+            for word in starts:
+                self._starts.setdefault(word, set()).add(entity.id)
+        for word, direction in DIRECTION_WORDS.items():
+            self._starts.setdefault(word, set()).add(direction)
+
+    def called(self, word: str) -> AbstractSet[str]:
+        """Return the things whose names may begin with a word."""
+        return self._starts.get(word, _NOTHING)
+
+    def count(self, thing: str, words: list[str], at: int, adjectives: tuple[str, ...]) -> int:
+        """Return how many words from ``at`` on name a thing; ``adjectives`` fit it now, too."""
+        if thing in COMPASS:
+            return int(DIRECTION_WORDS.get(words[at]) == thing)
+        here, end = -1, at
+        while here != end:
+            here = end
+            while end < len(words) and words[end] in adjectives:
+                end += 1
+            for phrase in self._phrases.get(thing, ()):
+                if tuple(words[end : end + len(phrase)]) == phrase:
+                    end += len(phrase)
+                    break
+        return end - at

@@ -1,14 +1,14 @@
 """The state as Inform sees it: the object tree with its order, and what is open, locked or cooked.
 
 Facts have no order, but Inform lists things in the order of its object tree, where what was moved
-last comes first. A `Scene` follows the facts of an episode and keeps that order.
+last comes first. A ``WorldView`` follows the facts of an episode and keeps that order.
 """
 
 from __future__ import annotations
 
-from agentgym.envs.textworld.inform.story import COOKED, CUT, INVENTORY, PLAYER, Book
+from agentgym.envs.textworld.inform.story import COOKED, CUT, INVENTORY, PLAYER, Story
+from agentgym.envs.textworld.session import Fact
 
-Fact = tuple[str, ...]
 Snapshot = tuple[frozenset[Fact], tuple[tuple[str, tuple[str, ...]], ...]]
 
 _PLACES = frozenset(("at", "in", "on"))
@@ -19,18 +19,18 @@ _TENS = ("zero", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy"
          "ninety")  # fmt: skip
 
 
-class Scene:
+class WorldView:
     """The state of an episode.
 
     Args:
-        book: The game.
+        story: The game.
         facts: Its facts; by default those at the start.
     """
 
-    __slots__ = ("book", "children", "facts", "noticed", "parent", "prefixed", "room", "states")
+    __slots__ = ("children", "facts", "noticed", "parent", "prefixed", "room", "states", "story")
 
-    def __init__(self, book: Book, facts: frozenset[Fact] | None = None) -> None:
-        self.book = book
+    def __init__(self, story: Story, facts: frozenset[Fact] | None = None) -> None:
+        self.story = story
         self.facts: frozenset[Fact] = frozenset()
         self.children: dict[str, list[str]] = {}
         self.parent: dict[str, str] = {}
@@ -38,7 +38,7 @@ class Scene:
         self.room = ""
         self.prefixed = False
         self.noticed = ""
-        self.follow(book.facts)
+        self.follow(story.facts)
         if facts is not None:
             self.follow(facts)
 
@@ -63,10 +63,10 @@ class Scene:
             elif fact[0] in _PLACES:
                 if fact[1] == PLAYER:
                     self.room = fact[2]
-                elif fact[1] in self.book.entities:
+                elif fact[1] in self.story.entities:
                     moved.append(fact)
         # Several things move together only at the start, where the last created goes first.
-        for fact in sorted(moved, key=lambda f: -self.book.entities[f[1]].rank):
+        for fact in sorted(moved, key=lambda f: -self.story.entities[f[1]].rank):
             self._put(fact[1], fact[2])
         if self.room != room:
             self._arrive(room)
@@ -79,10 +79,10 @@ class Scene:
         if before:
             self.children[before].remove(PLAYER)
         else:
-            for door, home in self.book.homes.items():
+            for door, home in self.story.homes.items():
                 self._put(door, home)
         self.children.setdefault(self.room, []).insert(0, PLAYER)
-        for door in self.book.doors.get(self.room, ()):
+        for door in self.story.doors.get(self.room, ()):
             if self.parent[door] != self.room or not before:
                 self.children[self.parent[door]].remove(door)
                 self._put(door, self.room)
@@ -105,7 +105,7 @@ class Scene:
         self.parent = {thing: holder for holder, things in children for thing in things}
         self.parent.pop(PLAYER, None)
 
-    # What `brackets.say` asks of a stage.
+    # What ``brackets.say`` asks of the state.
 
     def state_of(self, entity: str, state: str) -> bool:
         """Tell whether an entity is open, closed, locked or unlocked; locked things are closed."""
@@ -136,15 +136,16 @@ class Scene:
 
     def shows(self, thing: str) -> bool:
         """Tell whether what is in or on a thing can be seen."""
-        entity = self.book.entities.get(thing)
+        entity = self.story.entities.get(thing)
         if entity is None:
             return False
         return "s" in entity.kinds or ("c" in entity.kinds and self.has(thing, "open"))
 
     def printed_name(self, entity: str) -> str:
         """Return the name of a thing; with what was done to food while it is being described."""
-        found = self.book.entities[entity]
-        if not self.prefixed or "f" not in found.kinds or not self.book.kitchen:
+        found = self.story.entities[entity]
+        # "fried apple" where it is described or listed, "apple" where something is done with it.
+        if not self.prefixed or "f" not in found.kinds or not self.story.kitchen:
             return found.name
         cooking, cutting = self.done_to(entity)
         if self.has(entity, "needs_cooking"):
@@ -157,7 +158,7 @@ class Scene:
 
     def a(self, entity: str) -> str:
         """Return a name with its indefinite article."""
-        found, name = self.book.entities[entity], self.printed_name(entity)
+        found, name = self.story.entities[entity], self.printed_name(entity)
         if not found.definite:
             return name
         article = found.article or ("an" if name[:1] in "aeiouAEIOU" and name else "a")
@@ -165,13 +166,13 @@ class Scene:
 
     def the(self, entity: str) -> str:
         """Return a name with its definite article."""
-        found, name = self.book.entities[entity], self.printed_name(entity)
+        found, name = self.story.entities[entity], self.printed_name(entity)
         return f"{found.definite} {name}" if found.definite else name
 
     def capital_the(self, entity: str) -> str:
-        """Return `the` as the beginning of a sentence; a door's name is left as it is."""
+        """Return ``the`` as the beginning of a sentence; a door's name is left as it is."""
         text = self.the(entity)
-        return text[:1].upper() + text[1:] if self.book.entities[entity].definite else text
+        return text[:1].upper() + text[1:] if self.story.entities[entity].definite else text
 
     def listing(self, things: list[str], article: str = "a") -> str:
         """Return things as a sentence: ``a key, an apple and some milk``."""

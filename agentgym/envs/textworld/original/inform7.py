@@ -15,15 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.textworld.engine.protocol import (
-    ONE_THING,
-    PREPARE_MEAL,
-    Fact,
-    Turn,
-    canonical,
-    clean,
-)
 from agentgym.envs.textworld.original.story_file import check_story
+from agentgym.envs.textworld.session import ONE_THING, PREPARE_MEAL, Fact, Turn, describe_state
 from agentgym.errors import DataError, EnvFailure, require
 
 NO_EFFECT = "That does not work. Try to say it in another way."
@@ -34,6 +27,10 @@ _ASIDES = re.compile(r"\[[^]]+\]\n?|<(score|moves)>.*?</\1>", re.DOTALL)
 _FINISHED = re.compile(r"\[(?!\()([^]]*) - (succeeded|failed)")
 """Reports of actions; one in brackets belongs to the action before it."""
 
+_BANNER_END = "\\$$$$$$$$ \\$$$$$$$"
+_FINAL_QUESTION = "Would you like to RESTART"
+_BLANK_LINES = re.compile(r"\n{3,}")
+_CENTRED = re.compile(r"^ {20,}", re.MULTILINE)
 _STATUS = re.compile(r"-= (.*) =-")
 _SEED = 1
 
@@ -92,6 +89,7 @@ class InformSession:
         """
         if not (command.isascii() and command.isprintable()) or "\\" in command:
             raise EnvFailure(f"expected a command from read_command(), got {command!r:.80}")
+        # Where a command is only tried, Jericho's memory is put back without the tracker's knowing.
         memory = self._machine.get_state()
         before, known, score = self.snapshot(), self.admissible(), int(self._turn.score)
         turn = self._step(command)
@@ -101,6 +99,7 @@ class InformSession:
             return Turn(ONE_THING, False, score, False, False)
         if turn.valid or not finished or finished[0][1] == "failed":
             return turn
+        # From here on the story did something that the tracker did not recognise.
         if command in known:  # examining food: the story says "raw", which the tracker does not
             return replace(turn, valid=True)
         others = _in_other_words(finished[0][0], known)
@@ -112,6 +111,7 @@ class InformSession:
             self._machine.set_state(memory)
             answer = self._machine.step(words)[0]
             self._machine.set_state(memory)
+            # Of several ways the one that leads to where the story went, not merely one that works.
             if _room(answer) == room:
                 return self._step(words)
         self._machine.set_state(memory)
@@ -150,7 +150,7 @@ class InformSession:
     def state_text(self) -> str:
         """Return a text that is equal for equal states."""
         turn = self._turn
-        return canonical(
+        return describe_state(
             self._initial, _facts(turn), int(turn.score), bool(turn.won), bool(turn.lost)
         )
 
@@ -274,3 +274,22 @@ def _answered(output: str) -> str:
     if "\n>" not in output:
         raise EnvFailure(f"the interpreter stopped without a prompt; it said {output!r:.200}")
     return output
+
+
+def clean(output: str) -> str:
+    """Strip what is no part of the story from an interpreter's output.
+
+    Removed are the banner at the start, the prompt with the status line, and the question whether
+    to play again; runs of blank lines become one, and centred lines start at the margin.
+    """
+    banner = output.rfind(_BANNER_END)
+    if banner >= 0:
+        output = output[output.find("\n", banner) :]
+    prompt = output.rfind("\n>")
+    if prompt >= 0:
+        output = output[:prompt]
+    question = output.rfind(_FINAL_QUESTION)
+    if question >= 0:
+        output = output[:question]
+    lines = "\n".join(line.rstrip() for line in output.splitlines())
+    return _BLANK_LINES.sub("\n\n", _CENTRED.sub("", lines)).strip()

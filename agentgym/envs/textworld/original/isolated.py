@@ -21,8 +21,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from agentgym.envs.textworld.engine.protocol import Turn
 from agentgym.envs.textworld.original.inform7 import InformSession
+from agentgym.envs.textworld.session import Turn
 from agentgym.errors import DataError, DependencyNotInstalled, EnvFailure, require
 
 SECONDS = 60.0
@@ -77,7 +77,7 @@ class StoryProcess:
             The answer; of a turn with a :class:`View`.
 
         Raises:
-            Silence: The child ended or did not answer in time; the next call starts another.
+            NoAnswer: The child ended or did not answer in time; the next call starts another.
             DataError: The story or its game cannot be played.
             EnvFailure: The session says so.
             DependencyNotInstalled: The ``textworld`` package is absent.
@@ -90,7 +90,7 @@ class StoryProcess:
             answer = json.loads(_line(child, SECONDS))
         except (OSError, ValueError) as error:
             self.close()
-            raise Silence(f"the process of the story file gave no answer: {error}") from error
+            raise NoAnswer(f"the process of the story file gave no answer: {error}") from error
         if "error" in answer:
             raise _ERRORS[answer["error"]](answer["message"])
         return answer["result"]
@@ -118,7 +118,7 @@ class StoryProcess:
         return self._child
 
 
-class Silence(EnvFailure):
+class NoAnswer(EnvFailure):
     """The process of a story gives no answer any more."""
 
 
@@ -222,13 +222,13 @@ def serve() -> None:
         os.dup2(nothing, terminal)
     with suppress(DependencyNotInstalled):  # which the first story says
         require("textworld", "textworld")
-    stage = _Stage()
+    server = _StoryServer()
     _reply(replies, {})
     for request in requests:
         method, *arguments = json.loads(request)
         answer: dict[str, Any]
         try:
-            answer = {"result": stage.call(method, arguments)}
+            answer = {"result": server.call(method, arguments)}
         except tuple(_ERRORS.values()) as error:
             answer = {"error": type(error).__name__, "message": str(error)}
         except Exception as error:  # of TextWorld's tracker, which takes a story at its word
@@ -241,7 +241,7 @@ def _reply(replies: BinaryIO, answer: dict[str, Any]) -> None:
     replies.flush()
 
 
-class _Stage:
+class _StoryServer:
     """The child's side: the session of the story that is open."""
 
     def __init__(self) -> None:

@@ -10,7 +10,8 @@ import copy
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agentgym.envs.textworld.engine import Machine, World
+from agentgym.envs.textworld.engine.machine import Machine
+from agentgym.envs.textworld.engine.world import World
 
 LOGIC = """
 # Where things are.

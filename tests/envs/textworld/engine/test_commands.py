@@ -5,8 +5,9 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgym.envs.textworld.engine import Machine, World
 from agentgym.envs.textworld.engine.commands import fill
+from agentgym.envs.textworld.engine.machine import Machine
+from agentgym.envs.textworld.engine.world import World
 from tests.envs.textworld.engine import games
 
 BOXES = [f"c_{number}" for number in (10, 2)]
@@ -81,6 +82,6 @@ def test_a_search_finds_what_trying_everything_finds(choices: list[int]) -> None
             bindings = dict(zip(rule.types, entities, strict=True))
             facts = {(a.name, *(bindings[arg] for arg in a.args)) for a in rule.preconditions}
             if len(set(entities)) == len(entities) and facts <= machine.facts:
-                names = {key: entity.name for key, entity in world.entities.items()}
-                expected.add(fill(world.logic.commands[rule.name], bindings, names))
+                template = world.logic.commands[rule.name]
+                expected.add(fill(template, bindings, world.names))
     assert machine.admissible() == tuple(sorted(expected))

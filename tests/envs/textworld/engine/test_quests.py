@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import math
 
-from agentgym.envs.textworld.engine import Machine, World
+from agentgym.envs.textworld.engine.machine import Machine
+from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.inform.story import Story
 from tests.envs.textworld.engine import games
 
 OPEN = games.event([("open", "c_0")], games.actions(["open box"]))
@@ -16,7 +18,7 @@ def _machine(*quests: dict[str, object]) -> Machine:
 
 def test_every_quest_that_is_not_optional_must_be_complete() -> None:
     machine = _machine(games.quest([OPEN]), games.quest([TAKEN], optional=True, reward=5))
-    assert machine.max_score == 6
+    assert Story.of(machine.world.game).max_score == 6
     assert games.play(machine, "open box").won
     assert machine.score == 1
 
@@ -42,7 +44,7 @@ def test_parallel_quests_share_one_plan() -> None:
 
 def test_a_repeatable_quest_pays_every_time_and_never_ends() -> None:
     machine = _machine(games.quest([OPEN], optional=True, repeatable=True), games.quest([EAST]))
-    assert machine.max_score == math.inf
+    assert Story.of(machine.world.game).max_score == math.inf
     games.play(machine, "open box", "look", "close box", "look")
     assert machine.score == 2 and not machine.done
 
@@ -61,21 +63,21 @@ def test_a_quest_that_failed_is_not_followed() -> None:
     assert games.play(machine, "go east").won
 
 
-def test_the_verdict_of_a_compiled_game_knows_only_conditions() -> None:
+def test_the_result_of_a_compiled_game_knows_only_conditions() -> None:
     here, eaten = games.event([("at", "P", "r_0")]), games.event([("eaten", "f_0")])
     machine = _machine(games.quest([here]), games.quest([OPEN], [eaten]), games.quest([EAST]))
-    assert (machine.score, machine.verdict.score) == (1, 0)
+    assert (machine.score, machine.result.score) == (1, 0)
     machine.wait()
-    assert (machine.verdict.score, machine.verdict.paid) == (1, (0,))
+    assert (machine.result.score, machine.result.paid) == (1, (0,))
     games.play(machine, "open box", "go east")
-    assert machine.verdict.won and machine.won and machine.verdict.score == machine.score == 3
-    verdict = machine.verdict
-    assert games.play(machine, "go west").verdict is verdict
+    assert machine.result.won and machine.won and machine.result.score == machine.score == 3
+    result = machine.result
+    assert games.play(machine, "go west").result is result
 
 
-def test_the_verdict_loses_by_optional_quests_too() -> None:
+def test_the_result_loses_by_optional_quests_too() -> None:
     eaten = games.event([("eaten", "f_0")])
     machine = _machine(games.quest([OPEN], [eaten], optional=True))
-    assert machine.won and not machine.verdict.won
+    assert machine.won and not machine.result.won
     games.play(machine, "take plum", "eat plum")
-    assert machine.verdict.lost and not machine.lost
+    assert machine.result.lost and not machine.lost

@@ -17,7 +17,6 @@ def test_types_rules_and_commands() -> None:
     assert names == sorted(names) and len(names) == 10
     assert logic.reverses["take"] == "drop" and logic.reverses["drop"] == "take"
     assert logic.commands["insert"] == "insert {o} into {c}"
-    assert logic.events["insert"] == "inserting {o} into {c}"
 
 
 def test_kept_conditions_come_first_afterwards() -> None:

@@ -7,11 +7,10 @@ from importlib.resources import files
 
 import pytest
 
-from agentgym.envs.textworld.games.bundled import SIZES, bundled
-from agentgym.envs.textworld.games.packs import Pack, pack
-from agentgym.envs.textworld.generator.generate import plan, version
-from agentgym.envs.textworld.generator.settings import DEFAULT, settings
-from agentgym.envs.textworld.splits import belongs, deal, fingerprint
+from agentgym.envs.textworld.games.bundled import SIZES, Pack, bundled, pack
+from agentgym.envs.textworld.generator.config import DEFAULT, GeneratorConfig
+from agentgym.envs.textworld.generator.generate import stored_plan, version
+from agentgym.envs.textworld.generator.splits import fingerprint, make_split_game, split_of_content
 from agentgym.errors import DataError
 
 
@@ -25,21 +24,21 @@ def games() -> Pack:
 def test_they_are_small_and_of_the_default_setting(games: Pack) -> None:
     assert games.sizes == SIZES
     assert games.settings == DEFAULT
-    data = files("agentgym.envs.textworld") / "data" / f"{DEFAULT}.games"
+    data = files("agentgym.envs.textworld.games") / "data" / f"{DEFAULT}.games"
     assert len(data.read_bytes()) < 1_500_000
     assert bundled("simple") is None
     assert bundled("w2-o3-q5") is None
 
 
 def test_every_game_is_whole_and_in_the_right_split(games: Pack) -> None:
-    setting = settings(DEFAULT)
+    setting = GeneratorConfig.of(DEFAULT)
     prints: dict[str, set[str]] = {split: set() for split in SIZES}
     for split, size in SIZES.items():
         for index in range(size):
             game = games.game(split, index)
-            assert belongs(setting, game) == split
+            assert split_of_content(setting, game) == split
             assert game["metadata"]["agentgym"]["split"] == split
-            assert 1 <= len(plan(game) or ()) <= 8
+            assert 1 <= len(stored_plan(game) or ()) <= 8
             assert game["objective"]
             prints[split].add(fingerprint(game))
     assert prints["train"].isdisjoint(prints["valid"] | prints["test"])
@@ -53,7 +52,7 @@ def test_they_are_what_the_generator_makes(games: Pack, split: str, index: int) 
     pytest.importorskip("textworld", reason="needs the package textworld")
     if version() != games.made_with:
         pytest.skip(f"bundled with textworld {games.made_with}, {version()} is installed")
-    assert games.game(split, index) == deal(settings(DEFAULT), split, index)
+    assert games.game(split, index) == make_split_game(GeneratorConfig.of(DEFAULT), split, index)
 
 
 def test_a_game_can_be_changed_without_harm(games: Pack) -> None:

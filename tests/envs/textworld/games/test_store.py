@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.textworld import splits
 from agentgym.envs.textworld.games import store
 from agentgym.envs.textworld.games.store import GameStore, clear, read, root, write
-from agentgym.envs.textworld.generator.settings import settings
+from agentgym.envs.textworld.generator import splits
+from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.original.inform7 import InformSession
 from agentgym.errors import EnvFailure
 
@@ -38,19 +38,19 @@ def dealt(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Replace the generator; the list says what was made."""
     made: list[tuple[str, int]] = []
 
-    def deal(chosen: Any, split: str, index: int) -> dict[str, Any]:
+    def make_split_game(chosen: Any, split: str, index: int) -> dict[str, Any]:
         made.append((split, index))
         return {**GAME, "objective": f"{chosen.key()} {split} {index}"}
 
-    monkeypatch.setattr(splits, "deal", deal)
+    monkeypatch.setattr(splits, "make_split_game", make_split_game)
     return made
 
 
 def test_a_game_is_made_once(dealt: list[tuple[str, int]]) -> None:
-    first = GameStore(settings("simple")).game("test", 3)
-    assert GameStore(settings("simple")).game("test", 3) == first
-    assert GameStore(settings("simple", goal="brief")).game("test", 3) != first
-    assert GameStore(settings("simple")).game("valid", 3) != first
+    first = GameStore(GeneratorConfig.of("simple")).game("test", 3)
+    assert GameStore(GeneratorConfig.of("simple")).game("test", 3) == first
+    assert GameStore(GeneratorConfig.of("simple", goal="brief")).game("test", 3) != first
+    assert GameStore(GeneratorConfig.of("simple")).game("valid", 3) != first
     assert dealt == [("test", 3), ("test", 3), ("valid", 3)]
 
 
@@ -61,7 +61,7 @@ def test_a_game_is_made_once(dealt: list[tuple[str, int]]) -> None:
      lambda data: data[:-5] + b"?" + data[-4:]],
 )  # fmt: skip
 def test_damaged_games_are_made_again(damage: Any, dealt: list[tuple[str, int]]) -> None:
-    games = GameStore(settings("simple"))
+    games = GameStore(GeneratorConfig.of("simple"))
     first = games.game("train", 0)
     file = games.folder() / "train-0.game"
     whole = file.read_bytes()
@@ -72,7 +72,7 @@ def test_damaged_games_are_made_again(damage: Any, dealt: list[tuple[str, int]])
 
 
 def test_nothing_but_games_is_left(dealt: list[tuple[str, int]]) -> None:
-    games = GameStore(settings("w2-o3-q4"))
+    games = GameStore(GeneratorConfig.of("w2-o3-q4"))
     for index in range(3):
         games.game("train", index)
     names = sorted(file.name for file in games.folder().iterdir())
@@ -85,13 +85,13 @@ def test_without_a_writable_cache_games_are_made_each_time(
     dealt: list[tuple[str, int]], cache: Path
 ) -> None:
     cache.write_text("a file where the folder should be")
-    games = GameStore(settings("simple"))
+    games = GameStore(GeneratorConfig.of("simple"))
     assert games.game("train", 0) == games.game("train", 0)
     assert len(dealt) == 2
 
 
 def test_a_game_of_another_place_is_not_taken_for_this_one(dealt: list[tuple[str, int]]) -> None:
-    games = GameStore(settings("simple"))
+    games = GameStore(GeneratorConfig.of("simple"))
     games.game("train", 0)
     (games.folder() / "train-0.game").rename(games.folder() / "train-1.game")
     assert games.game("train", 1)["objective"] == "simple train 1"
@@ -104,7 +104,7 @@ def test_a_failed_move_leaves_no_scratch_file(cache: Path, monkeypatch: pytest.M
 
 
 def test_versions_and_rules_have_folders_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    games = GameStore(settings("simple"))
+    games = GameStore(GeneratorConfig.of("simple"))
     folders = {games.folder()}
     monkeypatch.setattr(store, "version", lambda: "1.7.9")
     folders.add(games.folder())
@@ -112,20 +112,20 @@ def test_versions_and_rules_have_folders_of_their_own(monkeypatch: pytest.Monkey
     folders.add(games.folder())
     monkeypatch.setattr(store, "FORMAT", 99)
     folders.add(games.folder())
-    folders.add(GameStore(settings("simple", goal="none")).folder())
+    folders.add(GameStore(GeneratorConfig.of("simple", goal="none")).folder())
     assert len(folders) == 5
 
 
 def test_long_names_of_settings_fit_in_a_file_system() -> None:
     knobs: dict[str, Any] = {"theme": "basic", "include_adj": True, "entity_numbering": True,
                              "blend_instructions": True, "blend_descriptions": True}  # fmt: skip
-    assert len(GameStore(settings("w50-o50-q50", **knobs)).folder().name) < 120
+    assert len(GameStore(GeneratorConfig.of("w50-o50-q50", **knobs)).folder().name) < 120
 
 
 def test_clear_removes_the_games_of_a_setting_or_all(
     dealt: list[tuple[str, int]], cache: Path
 ) -> None:
-    simple, coins = (GameStore(settings(name)) for name in ("simple", "coin_collector"))
+    simple, coins = (GameStore(GeneratorConfig.of(name)) for name in ("simple", "coin_collector"))
     for games in (simple, coins):
         games.game("train", 0)
     simple.clear()
@@ -140,18 +140,18 @@ def test_clear_removes_the_games_of_a_setting_or_all(
 
 _WRITER = """
 import sys
-from agentgym.envs.textworld import splits
+from agentgym.envs.textworld.generator import splits
 from agentgym.envs.textworld.original.inform7 import InformSession
-from agentgym.envs.textworld.generator.settings import settings
+from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.games.store import GameStore, read, write
 body = {"KB": {"logic": "x" * 100000}, "list": list(range(20000))}
-splits.deal = lambda chosen, split, index: dict(body, index=index)
-games = GameStore(settings("simple"))
+splits.make_split_game = lambda chosen, split, index: dict(body, index=index)
+games = GameStore(GeneratorConfig.of("simple"))
 print("ready", flush=True)
 for _ in range(int(sys.argv[1])):
     for index in range(3):
         file = games.folder() / f"train-{index}.game"
-        write(file, splits.deal(None, "train", index))
+        write(file, splits.make_split_game(None, "train", index))
         assert read(file) == dict(body, index=index)
         assert games.game("train", index) == dict(body, index=index)
 """
@@ -185,7 +185,7 @@ def test_a_killed_writer_harms_nobody(cache: Path, dealt: list[tuple[str, int]])
         assert process.poll() is None
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    games = GameStore(settings("simple"))
+    games = GameStore(GeneratorConfig.of("simple"))
     for index in range(3):
         assert games.game("train", index)["index"] == index
     assert dealt == []
@@ -194,7 +194,7 @@ def test_a_killed_writer_harms_nobody(cache: Path, dealt: list[tuple[str, int]])
 @pytest.fixture
 def real(cache: Path) -> GameStore:
     pytest.importorskip("textworld", reason="needs the package textworld")
-    return GameStore(settings("w2-o3-q4"))
+    return GameStore(GeneratorConfig.of("w2-o3-q4"))
 
 
 def test_stories_are_compiled_when_they_are_asked_for(real: GameStore) -> None:

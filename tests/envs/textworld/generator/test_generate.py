@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.generator.generate import (
     NoSuchGame,
     make_game,
-    plan,
+    stored_plan,
     version,
 )
-from agentgym.envs.textworld.generator.settings import settings
-from agentgym.envs.textworld.generator.upstream import canonical, load_textworld
+from agentgym.envs.textworld.generator.upstream import load_textworld, normalise
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
 
 pytestmark = pytest.mark.filterwarnings("ignore:Game .* is not fully supported")
@@ -50,12 +50,12 @@ def textworld() -> Any:
 
 def hashes(cases: Sequence[int] = (0, 2, 6)) -> list[str]:
     chosen = [CASES[row] for row in cases]
-    games = [make_game(settings(name, **knobs), 7, "test") for name, knobs in chosen]
+    games = [make_game(GeneratorConfig.of(name, **knobs), 7, "test") for name, knobs in chosen]
     return [hashlib.sha256(json.dumps(game).encode()).hexdigest() for game in games]
 
 
 def in_process(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[4]
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder,
         env={**os.environ, "PYTHONHASHSEED": "99", "PYTHONPATH": f"{root}:{':'.join(sys.path)}"},
@@ -67,7 +67,8 @@ def test_games_are_the_same_in_every_process_whatever_was_made_before(tmp_path: 
     assert hashes((2, 0)) == [here[1], here[0]]
     out = in_process(
         "import random, numpy as np; random.seed(5); np.random.seed(5)\n"
-        "from tests.envs.textworld.test_generate import hashes; print(' '.join(hashes()))",
+        "from tests.envs.textworld.generator.test_generate import hashes\n"
+        "print(' '.join(hashes()))",
         tmp_path,
     )
     assert out.stdout.split() == here, out.stderr
@@ -88,15 +89,15 @@ def test_rules_in_the_working_directory_are_refused(tmp_path: Path, textworld: A
 def test_textworld_reads_the_game_and_its_plan_wins(
     name: str, knobs: dict[str, Any], textworld: Any
 ) -> None:
-    game = make_game(settings(name, **knobs), 3, "train")
+    game = make_game(GeneratorConfig.of(name, **knobs), 3, "train")
     before = copy.deepcopy(game)
     read = textworld.Game.deserialize(game)
     assert json.loads(json.dumps(game)) == game == before
     assert read.objective == game["objective"]
     assert sorted(game) == sorted(read.serialize())
-    won, policy = played(read, plan(game) or ())
+    won, policy = played(read, stored_plan(game) or ())
     assert won
-    assert list(policy) == ([] if knobs.get("drop") else list(plan(game) or ()))
+    assert list(policy) == ([] if knobs.get("drop") else list(stored_plan(game) or ()))
     assert str(Path(textworld.__file__).parent) not in json.dumps(game)
 
 
@@ -132,14 +133,14 @@ def test_it_is_the_game_of_tw_make(name: str, textworld: Any) -> None:
         options.chaining.max_breadth = 5  # the default of tw-make
         theirs = textworld.generator.make_game(options)
     else:
-        challenge = settings(name).challenge
+        challenge = GeneratorConfig.of(name).challenge
         make, arguments = textworld.challenges.CHALLENGES[f"tw-{challenge}"][1:]
         parser = argparse.ArgumentParser()
         arguments(parser)
         theirs = make(vars(parser.parse_args(CHALLENGES[name])), options)
     knowledge = json.loads(json.dumps(theirs.kb.serialize()))["logic"]
-    expected = canonical(json.loads(json.dumps(theirs.serialize())), theirs.kb)
-    game = make_game(settings(name), 12345)
+    expected = normalise(json.loads(json.dumps(theirs.serialize())), theirs.kb)
+    game = make_game(GeneratorConfig.of(name), 12345)
     game["metadata"].pop("agentgym")
     assert game == expected
     assert sorted(game["KB"]["logic"].splitlines()) == sorted(knowledge.splitlines())
@@ -150,10 +151,10 @@ def test_global_generators_are_left_alone(textworld: Any) -> None:
         name, keys, *rest = np.random.get_state()
         return [random.getstate(), name, list(keys), rest, dict(vars(textworld.g_rng))]
 
-    make_game(settings("simple"), 0)
+    make_game(GeneratorConfig.of("simple"), 0)
     before = states()
     for name in ("simple", "w2-o3-q4", "cooking"):
-        make_game(settings(name), 1)
+        make_game(GeneratorConfig.of(name), 1)
     assert states() == before
     code = (
         "import numpy as np, random; np.random.seed(3); random.seed(3)\n"
@@ -165,18 +166,20 @@ def test_global_generators_are_left_alone(textworld: Any) -> None:
 
 
 def test_threads_make_the_same_games() -> None:
-    setting = settings("w2-o3-q4")
+    setting = GeneratorConfig.of("w2-o3-q4")
     expected = [make_game(setting, seed) for seed in range(6)]
     with ThreadPoolExecutor(3) as pool:
         assert list(pool.map(lambda seed: make_game(setting, seed), range(6))) == expected
 
 
 def test_held_out_foods_follow_the_split() -> None:
-    cooking = settings("cooking", held_out_foods=True)
+    cooking = GeneratorConfig.of("cooking", held_out_foods=True)
     for split in ("train", "valid", "test"):
         assert make_game(cooking, 1, split)["metadata"]["settings"]["split"] == split
-    assert make_game(settings("cooking"), 1, "test")["metadata"]["settings"]["split"] is None
-    simple = settings("simple", held_out_foods=True)
+    assert (
+        make_game(GeneratorConfig.of("cooking"), 1, "test")["metadata"]["settings"]["split"] is None
+    )
+    simple = GeneratorConfig.of("simple", held_out_foods=True)
     unseen = ("garlic", "kiwi", "carrot")
     foods = {split: make_game(simple, 4, split)["objective"] for split in ("train", "test")}
     assert any(food in foods["test"] for food in unseen)
@@ -186,11 +189,13 @@ def test_held_out_foods_follow_the_split() -> None:
 @pytest.mark.parametrize("seed", [-1, 2**32])
 def test_seeds_out_of_range_are_refused(seed: int) -> None:
     with pytest.raises(ConfigurationError, match="from 0 to 4294967295"):
-        make_game(settings("simple"), seed)
+        make_game(GeneratorConfig.of("simple"), seed)
 
 
 def test_a_seed_without_a_game_is_told() -> None:
-    impossible = settings("custom", world_size=1, nb_objects=1, quest_length=1, quest_breadth=9)
+    impossible = GeneratorConfig.of(
+        "custom", world_size=1, nb_objects=1, quest_length=1, quest_breadth=9
+    )
     with pytest.raises(NoSuchGame, match=r"seed 0.*found none.*another seed or relax"):
         make_game(impossible, 0)
 
@@ -201,7 +206,7 @@ def test_a_missing_textworld_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.setattr(sys, "path_importer_cache", {})
     with pytest.raises(DependencyNotInstalled, match=r"agentgym-suite\[textworld\]"):
-        make_game(settings("simple"), 0)
+        make_game(GeneratorConfig.of("simple"), 0)
 
 
 def test_the_version_is_known() -> None:

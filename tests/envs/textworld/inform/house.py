@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentgym.envs.textworld.inform.narrator import After, Narrator, Story
+from agentgym.envs.textworld.inform.narrator import Narrator, StateAfter
+from agentgym.envs.textworld.inform.story import Story
 
 Facts = frozenset[tuple[str, ...]]
 STATES = {"open": "open", "close": "closed", "unlock": "closed", "lock": "locked"}
@@ -89,16 +90,16 @@ class House:
         """Type a line."""
         return self.narrator.play(line, self.do)
 
-    def do(self, command: str) -> After | None:
+    def do(self, command: str) -> StateAfter | None:
         """Carry out a command; eating the apple wins two points and the game."""
         self.commands.append(command)
-        facts = self.narrator.scene.facts
+        facts = self.narrator.view.facts
         won = command == "eat apple"
         if command in WAYS:
             facts = move(facts, "P", "at", WAYS[command])
         elif command not in ("look", "inventory", ""):
             facts = self.changed(facts, command)
-        return After(facts, 2 * won, won, False)
+        return StateAfter(facts, 2 * won, won, False)
 
     def changed(self, facts: Facts, command: str) -> Facts:
         """Return the facts after a command about a thing."""
@@ -110,7 +111,7 @@ class House:
         if verb == "take":
             return move(facts, thing, "in", "I")
         if verb == "drop":
-            return move(facts, thing, "at", self.narrator.scene.room)
+            return move(facts, thing, "at", self.narrator.view.room)
         if verb == "eat":
             return move(facts, thing, "", "")
         if verb in ("put", "insert"):

@@ -14,8 +14,8 @@ from agentgym.errors import DataError
 
 
 @dataclass
-class Stage:
-    """A scene of two things."""
+class TextContext:
+    """A view of two things."""
 
     states: dict[str, str] = field(default_factory=dict)
     inside: dict[str, list[str]] = field(default_factory=dict)
@@ -47,7 +47,7 @@ CONDITION = st.sampled_from(
      "something in the c_0"]
 )  # fmt: skip
 STAGES = st.builds(
-    Stage,
+    TextContext,
     st.fixed_dictionaries({
         name: st.sampled_from(["open", "closed", "locked"]) for name in ("c_0", "s_0")
     }),
@@ -57,14 +57,14 @@ STAGES = st.builds(
 )  # fmt: skip
 
 
-def holds(condition: str, stage: Stage) -> bool:
+def holds(condition: str, context: TextContext) -> bool:
     """Judge a condition of a thing ``c_0``, another way than the module does."""
     if " and " in condition:
-        return all(holds(part, stage) for part in condition.split(" and "))
+        return all(holds(part, context) for part in condition.split(" and "))
     if "something" in condition or "nothing" in condition:
         name = "s_0" if "s_0" in condition else "c_0"
-        return bool(stage.inside[name]) == ("something" in condition)
-    state, now = condition.split()[-1], stage.states["c_0"]
+        return bool(context.inside[name]) == ("something" in condition)
+    state, now = condition.split()[-1], context.states["c_0"]
     return now == state or (state == "closed" and now == "locked")
 
 
@@ -87,7 +87,7 @@ def texts(draw: st.DrawFn, depth: int = 2) -> tuple[str, list[Any]]:
     return source, parts
 
 
-def expected(parts: list[Any], stage: Stage) -> str:
+def expected(parts: list[Any], context: TextContext) -> str:
     """Say parts the plain way."""
     said = ""
     for part in parts:
@@ -95,25 +95,25 @@ def expected(parts: list[Any], stage: Stage) -> str:
             said += part
             continue
         conditions, branches, last = part
-        chosen = next((b for c, b in zip(conditions, branches, strict=True) if holds(c, stage)),
+        chosen = next((b for c, b in zip(conditions, branches, strict=True) if holds(c, context)),
                       last)  # fmt: skip
-        said += expected(chosen[1], stage) if chosen else ""
+        said += expected(chosen[1], context) if chosen else ""
     return said
 
 
 @settings(deadline=None)
 @given(texts(), STAGES)
-def test_nested_conditions(text: tuple[str, list[Any]], stage: Stage) -> None:
+def test_nested_conditions(text: tuple[str, list[Any]], context: TextContext) -> None:
     """The first branch that holds is said, else the last, at any depth."""
     source, parts = text
-    assert say(compile_text(source), stage, "c_0") == expected(parts, stage)
+    assert say(compile_text(source), context, "c_0") == expected(parts, context)
 
 
 @settings(deadline=None)
 @given(LITERAL)
 def test_literals_stay(text: str) -> None:
     """A text without brackets and apostrophes is said as it stands."""
-    assert say(compile_text(text), Stage()) == text
+    assert say(compile_text(text), TextContext()) == text
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_literals_stay(text: str) -> None:
 )
 def test_substitutions(source: str, said: str) -> None:
     """The substitutions that TextWorld's grammars use."""
-    stage = Stage(inside={"c_0": ["x", "y"]})
-    assert say(compile_text(source), stage, "c_0") == said
+    context = TextContext(inside={"c_0": ["x", "y"]})
+    assert say(compile_text(source), context, "c_0") == said
 
 
 @pytest.mark.parametrize(

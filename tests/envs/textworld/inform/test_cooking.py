@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.textworld.inform.narrator import After, Narrator, Story
-from agentgym.envs.textworld.inform.world_view import Scene
+from agentgym.envs.textworld.inform.narrator import Narrator, StateAfter
+from agentgym.envs.textworld.inform.story import Story
+from agentgym.envs.textworld.inform.world_view import WorldView
 
 Facts = frozenset[tuple[str, ...]]
 LOGIC = """
@@ -71,20 +72,20 @@ def cook() -> Narrator:
 
 def changed(narrator: Narrator, *facts: str) -> Facts:
     """Return the facts with some more."""
-    return narrator.scene.facts | {tuple(fact.split()) for fact in facts}
+    return narrator.view.facts | {tuple(fact.split()) for fact in facts}
 
 
 def test_food_shows_what_was_done_to_it_where_it_is_described(cook: Narrator) -> None:
     """Lists and descriptions say "raw" and "chopped"; reports do not."""
     assert cook.inventory() == "You are carrying: a carrot, a raw egg and a knife."
-    cook.scene.follow(changed(cook, "chopped f_0", "roasted f_0", "fried f_1", "burned f_1"))
+    cook.view.follow(changed(cook, "chopped f_0", "roasted f_0", "fried f_1", "burned f_1"))
     assert cook.inventory() == (
         "You are carrying: a chopped roasted carrot, a raw egg and a knife."
     )
-    cook.scene.follow(cook.scene.facts - {("needs_cooking", "f_1")})
+    cook.view.follow(cook.view.facts - {("needs_cooking", "f_1")})
     assert "a burned egg" in cook.inventory()
     assert cook.description().endswith("There is some water on the floor.")
-    assert cook.play("drop carrot", lambda _: After(cook.scene.facts, 0, False, False)) == (
+    assert cook.play("drop carrot", lambda _: StateAfter(cook.view.facts, 0, False, False)) == (
         "You drop the carrot on the ground."
     )
 
@@ -124,9 +125,9 @@ def test_reports(cook: Narrator, command: str, done: str, new: str, answer: str)
     """What was done is told, and was asked of the game in its own words."""
     asked = []
 
-    def do(line: str) -> After:
+    def do(line: str) -> StateAfter:
         asked.append(line)
-        return After(changed(cook, new), 0, False, False)
+        return StateAfter(changed(cook, new), 0, False, False)
 
     assert cook.play(command, do) == answer
     assert asked == [done]
@@ -134,8 +135,8 @@ def test_reports(cook: Narrator, command: str, done: str, new: str, answer: str)
 
 def test_cooking_twice_burns(cook: Narrator) -> None:
     """Food that is cooked already is burned; a loss is told with the turns before this one."""
-    cook.scene.follow(changed(cook, "cooked f_0"))
-    lost = After(changed(cook, "burned f_0"), 0, False, True)
+    cook.view.follow(changed(cook, "cooked f_0"))
+    lost = StateAfter(changed(cook, "burned f_0"), 0, False, True)
     assert cook.play("cook carrot with oven", lambda _: lost) == (
         "You burned the carrot!\n\n*** You lost! ***\n\n"
         "You scored 0 out of a possible 0, in 1 turn."
@@ -144,18 +145,18 @@ def test_cooking_twice_burns(cook: Narrator) -> None:
 
 def test_the_meal(cook: Narrator) -> None:
     """The recipe is read off the facts; the meal is what ``it`` means from then on."""
-    cook.scene.follow(changed(cook, "chopped f_0", "fried f_0"))
-    ready = After(
-        cook.scene.facts - {("in", "f_0", "I")} | {("in", "meal_0", "I")}, 0, False, False
+    cook.view.follow(changed(cook, "chopped f_0", "fried f_0"))
+    ready = StateAfter(
+        cook.view.facts - {("in", "f_0", "I")} | {("in", "meal_0", "I")}, 0, False, False
     )
     assert cook.play("prepare meal", lambda _: ready) == "Adding the meal to your inventory."
-    assert cook.reader.it == "meal_0"
-    assert Scene(cook.story.book).contents("I") == ["f_0", "f_1", "o_0"]
+    assert cook.parser.it == "meal_0"
+    assert WorldView(cook.story).contents("I") == ["f_0", "f_1", "o_0"]
 
 
 def test_the_meal_is_prepared_in_the_kitchen(cook: Narrator) -> None:
     """Elsewhere the game names the room as its status line does."""
-    cook.scene.follow(changed(cook, "at P r_1") - {("at", "P", "r_0")})
+    cook.view.follow(changed(cook, "at P r_1") - {("at", "P", "r_0")})
     assert cook.play("prepare meal", lambda _: None) == (
         "Can only prepare meal in the -= Kitchen =-."
     )

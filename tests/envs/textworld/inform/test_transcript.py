@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from agentgym.envs.textworld.inform.narrator import After
+from agentgym.envs.textworld.inform.narrator import StateAfter
 from tests.envs.textworld.inform.house import House
 
 START = (
@@ -228,16 +228,16 @@ def test_what_the_rules_refuse_is_not_told() -> None:
     """A change that the game's own rules do not allow is not narrated as if it had happened."""
     house = House()
     house.do = lambda command: None  # type: ignore[method-assign]
-    before = house.narrator.scene.facts
+    before = house.narrator.view.facts
     assert house("take apple") == "You can't do that now."
     assert house("x apple") == "That's a green apple!"
-    assert house.narrator.scene.facts == before
+    assert house.narrator.view.facts == before
 
 
 def test_time_can_end_a_game() -> None:
     """A turn in which nothing is done asks the rules as well."""
     house = House()
-    house.do = lambda command: After(house.narrator.scene.facts, 0, False, True)  # type: ignore[method-assign]
+    house.do = lambda command: StateAfter(house.narrator.view.facts, 0, False, True)  # type: ignore[method-assign]
     assert house("wait") == (
         "Time passes.\n\n*** You lost! ***\n\nYou scored 0 out of a possible 2, in 1 turn."
     )

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentgym.envs.textworld.engine.protocol import ONE_THING, clean
-from agentgym.envs.textworld.engine.sanitise import read_command
 from agentgym.envs.textworld.engine.session import NativeSession
-from agentgym.envs.textworld.generator.settings import DEFAULT
-from agentgym.envs.textworld.original.inform7 import NO_EFFECT, InformSession
+from agentgym.envs.textworld.generator.config import DEFAULT
+from agentgym.envs.textworld.original.inform7 import NO_EFFECT, InformSession, clean
+from agentgym.envs.textworld.sanitise import read_command
+from agentgym.envs.textworld.session import ONE_THING
 from agentgym.envs.textworld.tasks import GameTasks
 from agentgym.errors import EnvFailure
 from tests.envs.textworld.conftest import Story
@@ -155,7 +155,7 @@ def reach(
     """
     rng, tasks = random.Random(3), GameTasks(name, folder=folder)
     for index in range(200):
-        scout = NativeSession(tasks.game(tasks.task("test", index)))
+        scout = NativeSession(tasks.problem(tasks.task("test", index)))
         scout.start()
         way: list[str] = []
         for _ in range(50):

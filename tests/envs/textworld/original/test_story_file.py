@@ -60,7 +60,7 @@ def hostile(good: bytes, seed: int) -> bytes:
 
 _PLAYER = """
 import json, sys
-from agentgym.envs.textworld import isolated
+from agentgym.envs.textworld.original import isolated
 from agentgym.envs.textworld.env import TextWorldEnv
 from agentgym.errors import DataError, EnvFailure
 isolated.SECONDS = 3.0

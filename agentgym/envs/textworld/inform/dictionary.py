@@ -22,7 +22,6 @@ BUT = frozenset(("but", "except"))
 THEN = frozenset(("then", "."))
 CONNECTIVES = AND | BUT
 ALL = frozenset(("all", "each", "every", "everythin", "both"))
-AGAIN = frozenset(("again", "g"))
 ME = frozenset(("me", "myself", "self"))
 OTHER = frozenset(("another", "other"))
 PRONOUNS = frozenset(("it", "him", "her", "them"))
@@ -33,7 +32,7 @@ THEIRS = frozenset(("that", "those"))
 OWNED = {"his": "him", "her": "her", "their": "them", "its": "it"}
 LIT = frozenset(("lit", "lighted", "unlit"))
 ARTICLE_LIKE = DEFINITE | INDEFINITE | MINE | THEIRS | LIT | frozenset(OWNED)
-EVERY = 100
+ALL_COUNT = 100
 """How many things ``all`` wants."""
 _SPELT = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
           "fifteen sixteen seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three "
@@ -49,6 +48,7 @@ def key(word: str) -> str:
         cost = 1 if "a" <= letter <= "z" else 2 if letter in _SIGNS else 4
         if left <= 0:
             break
+        # A letter that fits in part is kept in part: words that differ only behind it are one.
         kept.append(letter if cost <= left else f"<{left}>")
         left -= cost
     return "".join(kept)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentgym.envs.textworld.engine.sanitise import MAX_COMMAND, read_command, typable
+from agentgym.envs.textworld.sanitise import MAX_COMMAND, read_command, typable
 
 NASTY = (
     "\\\0\n\r\x0b\x0c\x1b\x85\u2028\u2029\ufe68\uff3c\u2024\uff0e\ufe52\u2026\ud800é北🙂ﬁ.,;!then "

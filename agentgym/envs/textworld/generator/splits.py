@@ -2,11 +2,11 @@
 
 Task ``index`` of a split has the seed ``SEEDS[split] + index``. Disjoint seeds alone do not keep a
 test game out of training: ``simple`` has 8,640 games in all and mazes of one or two rooms repeat,
-so that seeds of different ranges lead to the same game. So in settings of up to ``SMALL`` rooms the
-game itself decides: a hash of its content says which split it belongs to, and a seed whose game
-belongs elsewhere is tried again with the next of its own. In larger settings games practically do
-not repeat (600 seeds gave 600 coin mazes of five rooms, 400 gave 400 of nine), and the second try
-would cost seconds.
+so that seeds of different ranges lead to the same game. So in settings of up to
+``MAX_ROOMS_BY_CONTENT`` rooms the game itself decides: a hash of its content says which split it
+belongs to, and a seed whose game belongs elsewhere is tried again with the next of its own. In
+larger settings games practically do not repeat (600 seeds gave 600 coin mazes of five rooms, 400
+gave 400 of nine), and the second try would cost seconds.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentgym.envs.textworld.generator.config import Settings
+from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.generator.generate import Game, NoSuchGame, make_game
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.tasks import SPLITS, canonical_json
 
 SEEDS = {"train": 0, "valid": 1_000_000_000, "test": 2_000_000_000}
 """First seed of each split."""
-MOST_GAMES = 10_000_000
+MAX_GAMES = 10_000_000
 """Games of a split; also the distance between the seeds of a game's tries."""
-SMALL = 6
-"""Settings with more rooms are split by seed alone."""
+MAX_ROOMS_BY_CONTENT = 6
+"""GeneratorConfig with more rooms are split by seed alone."""
 TRIES = 64
-"""Seeds tried for one game; ``TRIES * MOST_GAMES`` stays within a split's range."""
+"""Seeds tried for one game; ``TRIES * MAX_GAMES`` stays within a split's range."""
 
-TOLD = (3, 8, 16, 32)
+WARN_AT = (3, 8, 16, 32)
 """Tries after which a search without a find is told of; a try can take seconds."""
 
 _log = logging.getLogger(__name__)
@@ -56,52 +56,47 @@ def seed_of(split: str, index: int) -> int:
 def place_of(seed: int) -> tuple[str, int] | None:
     """Return the split and index of a seed, or None where it belongs to none."""
     for split, first in SEEDS.items():
-        if 0 <= seed - first < MOST_GAMES:
+        if 0 <= seed - first < MAX_GAMES:
             return split, seed - first
     return None
 
 
-def deal(settings: Settings, split: str, index: int, make: Callable[..., Game] = make_game) -> Game:
+def make_split_game(
+    config: GeneratorConfig, split: str, index: int, make: Callable[..., Game] = make_game
+) -> Game:
     """Generate game number ``index`` of a split.
 
-    Args:
-        settings: The setting.
-        split: ``train``, ``valid`` or ``test``.
-        index: Its number, from 0.
-        make: Makes the game of a setting, seed and split.
-
-    Returns:
-        The game; ``metadata["agentgym"]["seed"]`` is the seed that made it.
+    Its ``metadata["agentgym"]["seed"]`` is the seed that made it.
 
     Raises:
         ConfigurationError: No seed leads to a game that belongs here.
     """
     why = ""
     for attempt in range(TRIES):
-        seed = seed_of(split, index) + attempt * MOST_GAMES
+        seed = seed_of(split, index) + attempt * MAX_GAMES
         try:
-            game = make(settings, seed, split)
+            game = make(config, seed, split)
         except NoSuchGame as error:
             why = f"; the last try says: {error}"
-            if attempt + 1 in TOLD:
+            if attempt + 1 in WARN_AT:
                 _log.warning(
                     "%d of %d seeds gave no game for %s %d of the setting %r; trying on, but the "
                     "setting may ask too much of its rooms and objects: %s",
-                    attempt + 1, TRIES, split, index, settings.key(), error,
+                    attempt + 1, TRIES, split, index, config.key(), error,
                 )  # fmt: skip
             continue
-        if belongs(settings, game) in ("", split):
+        if split_of_content(config, game) in ("", split):
             return game
     raise ConfigurationError(
-        f"expected a game for {split} {index} of the setting {settings.key()!r}, but none of "
+        f"expected a game for {split} {index} of the setting {config.key()!r}, but none of "
         f"{TRIES} seeds gave one; the setting has too few games, or asks too much: use more rooms "
         f"or objects, or a shorter quest{why}"
     )
 
 
-def belongs(settings: Settings, game: Mapping[str, Any]) -> str:
+def split_of_content(config: GeneratorConfig, game: Mapping[str, Any]) -> str:
     """Return the split of a game of a small setting; "" in large ones, where any will do."""
-    if settings.rooms > SMALL:
+    if config.rooms > MAX_ROOMS_BY_CONTENT:
         return ""
     return _SHARES[int(fingerprint(game)[:8], 16) % len(_SHARES)]
 
@@ -112,9 +107,6 @@ def fingerprint(game: Mapping[str, Any]) -> str:
     Prose (descriptions, the wording of the objective) and the numbers of entities are left out, so
     that two games with the same fingerprint are the same task in other words. Entities without
     a name keep their number.
-
-    Args:
-        game: The game as JSON.
 
     Returns:
         SHA-256 (hex).

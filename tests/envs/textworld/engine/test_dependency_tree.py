@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentgym.envs.textworld.engine.dependency_tree import Plan, TreeCache, tails
 from agentgym.envs.textworld.engine.facts import FactTable
 from agentgym.envs.textworld.engine.steps import Step, Steps
-from agentgym.envs.textworld.engine.tree_cache import Forest, Plan, tails
 
 MASKS = st.integers(0, 63)
 
@@ -55,28 +55,28 @@ def _walk() -> tuple[Steps, dict[str, Step]]:
 def test_a_plan_survives_its_tree() -> None:
     steps, by_name = _walk()
     plan = tuple(by_name[name] for name in ("take", "go", "fill", "back", "trigger"))
-    forest = Forest(steps)
-    tree = forest.of(plan)
+    trees = TreeCache(steps)
+    tree = trees.of(plan)
     assert [step.name for step in tree.plan] == ["take", "go", "fill", "back", "trigger"]
-    assert forest.of(plan) is tree
+    assert trees.of(plan) is tree
 
 
 def test_what_was_spoilt_is_put_right() -> None:
     steps, by_name = _walk()
-    forest = Forest(steps)
+    trees = TreeCache(steps)
     plan = tuple(by_name[name] for name in ("take", "go", "fill", "back", "trigger"))
-    tree, changed = forest.after(forest.of(plan), by_name["go"])
+    tree, changed = trees.after(trees.of(plan), by_name["go"])
     assert changed
     assert tree.plan[0].name == "back"
-    assert forest.after(forest.of(plan), by_name["go"])[0] is tree
-    same, changed = forest.after(tree, steps.make("look", 2, 2))
+    assert trees.after(trees.of(plan), by_name["go"])[0] is tree
+    same, changed = trees.after(tree, steps.make("look", 2, 2))
     assert same is tree and not changed
 
 
 def test_what_is_done_leaves_the_tree() -> None:
     steps, by_name = _walk()
-    forest = Forest(steps)
-    tree, _ = forest.after(forest.of((by_name["fill"], by_name["trigger"])), by_name["fill"])
+    trees = TreeCache(steps)
+    tree, _ = trees.after(trees.of((by_name["fill"], by_name["trigger"])), by_name["fill"])
     assert "fill" not in [step.name for step in tree.plan]
 
 
@@ -92,13 +92,13 @@ def test_a_step_and_its_reverse_undo_each_other() -> None:
 
 def test_trees_side_by_side_are_one_plan() -> None:
     steps, by_name = _walk()
-    forest = Forest(steps)
-    one = forest.of((by_name["take"], by_name["go"], by_name["fill"], by_name["trigger"]))
+    trees = TreeCache(steps)
+    one = trees.of((by_name["take"], by_name["go"], by_name["fill"], by_name["trigger"]))
     arrive = steps.make("trigger", 2, 2 | 32)
-    other = forest.of((by_name["go"], arrive))
-    plan = forest.plan((one, other))
+    other = trees.of((by_name["go"], arrive))
+    plan = trees.plan((one, other))
     assert [step.name for step in plan if step.name != "trigger"].count("go") == 1
-    assert forest.plan((one,)) == one.plan
+    assert trees.plan((one,)) == one.plan
 
 
 def test_a_step_is_packed_with_its_facts() -> None:
@@ -116,4 +116,4 @@ def test_a_plan_in_circles_is_no_plan() -> None:
     steps = Steps(FactTable({}), {"s0": "s1", "s1": "s0", "s2": "s3", "s3": "s2"})
     pairs = {"s0": (19, 28), "s1": (26, 25), "s2": (3, 9)}
     plan = tuple(steps.make(name, before, after) for name, (before, after) in pairs.items())
-    assert Forest(steps).of(plan).plan == ()
+    assert TreeCache(steps).of(plan).plan == ()

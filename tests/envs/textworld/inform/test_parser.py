@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.textworld.inform.grammar import prepositions, verbs
-from agentgym.envs.textworld.inform.narrator import Story
-from agentgym.envs.textworld.inform.reader import Reader, Request
-from agentgym.envs.textworld.inform.world_view import Scene
+from agentgym.envs.textworld.inform.parser import Parser, Request
+from agentgym.envs.textworld.inform.story import Story
+from agentgym.envs.textworld.inform.world_view import WorldView
 from tests.envs.textworld.inform.house import BY_NAME, House, game
 
 STORY = Story.of(game())
@@ -21,7 +21,7 @@ PIECES = st.sampled_from(
 
 def read(line: str) -> Request | str:
     """Read one line at the start of the game."""
-    return Reader(STORY.vocabulary).read(line, Scene(STORY.book))
+    return Parser().read(line, WorldView(STORY))
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_whatever_is_typed_is_answered(first: str, second: str) -> None:
     """Any line, and any line after it, leads to a text; no fact changes without its command."""
     house = House()
     for line in (first, second):
-        before, done = house.narrator.scene.facts, len(house.commands)
+        before, done = house.narrator.view.facts, len(house.commands)
         assert isinstance(house(line), str)
-        assert house.narrator.scene.facts == before or len(house.commands) > done
+        assert house.narrator.view.facts == before or len(house.commands) > done
 
 
 @settings(deadline=None)

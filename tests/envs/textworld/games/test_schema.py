@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentgym.envs.textworld.env import TextWorldEnv
-from agentgym.envs.textworld.games.shape import check_game
+from agentgym.envs.textworld.games.schema import check_game
 from agentgym.envs.textworld.tasks import GameTasks
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 
@@ -26,7 +26,7 @@ MUTATIONS = 250
 @pytest.fixture(scope="module")
 def game() -> dict[str, Any]:
     games = GameTasks()
-    return games.game(games.task("test", 0))
+    return games.problem(games.task("test", 0))
 
 
 def places(value: Any, trail: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

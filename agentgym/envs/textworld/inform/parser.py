@@ -7,16 +7,13 @@ missing or may mean several things, the answer is a question, and the next line 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from agentgym.envs.textworld.inform.errors import Error
-from agentgym.envs.textworld.inform.grammar import REFUSED, Line, verbs
-from agentgym.envs.textworld.inform.line_parser import Attempt
-from agentgym.envs.textworld.inform.noun_phrases import SEVERAL, Question, Stuck
-from agentgym.envs.textworld.inform.nouns import COMPASS, DIRECTION_WORDS, Vocabulary
-from agentgym.envs.textworld.inform.story import PLAYER
-from agentgym.envs.textworld.inform.words import ALL, Words, split
-from agentgym.envs.textworld.inform.world_view import Scene
+from agentgym.envs.textworld.inform.dictionary import ALL, Words, split
+from agentgym.envs.textworld.inform.grammar import REFUSED, Line, ParserError, verbs
+from agentgym.envs.textworld.inform.line_parser import SEVERAL, LineMismatch, LineParser, Question
+from agentgym.envs.textworld.inform.story import COMPASS, DIRECTION_WORDS, PLAYER
+from agentgym.envs.textworld.inform.world_view import WorldView
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class Request:
     """An action that was asked for.
 
     Attributes:
-        action: Name of the action in `grammar`.
+        action: Name of the action in ``grammar``.
         nouns: What it is done to; several for ``drop the key and the lamp``, one after another.
         second: The other thing, if there is one.
         several: Whether the nouns are a list, so that each is announced by its name.
@@ -59,28 +56,22 @@ class Pending:
 
 
 @dataclass
-class Reader:
+class Parser:
     """Reads the commands of an episode.
 
     Attributes:
-        vocabulary: Names of the game.
         it: What the word ``it`` stands for; empty at first.
         pending: The question of the line before, if it asked one.
         tail: What followed the verb in the last command of which only the beginning was understood;
             Inform repeats it after a direction that is followed by other words.
     """
 
-    vocabulary: Vocabulary
     it: str = ""
-    pending: Pending | None = field(default=None)
+    pending: Pending | None = None
     tail: str = ""
 
-    def read(self, line: str, scene: Scene) -> Request | str:
-        """Read a line.
-
-        Args:
-            line: What the player typed.
-            scene: The state, which decides what may be meant.
+    def read(self, line: str, view: WorldView) -> Request | str:
+        """Read a line that a player typed.
 
         Returns:
             The action asked for, or what the parser answers instead; that takes no turn.
@@ -88,10 +79,10 @@ class Reader:
         words = split(line)
         if not words:
             return "I beg your pardon?"
-        table = verbs(bool(scene.book.kitchen))
+        table = verbs(bool(view.story.kitchen))
         pending, self.pending = self.pending, None
         if words[0] in REFUSED:
-            return Error.VERB.text()
+            return ParserError.VERB.text()
         if pending is not None and pending.only_one and words[0] in ALL:
             self.pending = pending
             return "Sorry, you can only have one item here. Which exactly?"
@@ -100,7 +91,7 @@ class Reader:
             words = Words([*before, *pending.glue, *words.typed, *after])
         if words[0] not in table:
             return self._direction(words)
-        return self._lines(words, table[words[0]], scene)
+        return self._lines(words, table[words[0]], view)
 
     def _direction(self, words: Words) -> Request | str:
         """Read a command that does not begin with a verb."""
@@ -108,20 +99,21 @@ class Reader:
         if words[0] == "it" and self.it in COMPASS:
             direction = self.it
         if direction is None:
-            return Error.VERB.text()
+            return ParserError.VERB.text()
         if len(words) > 1:
+            # The tail is that of an earlier command (sic): Inform does not forget it.
             understood = f"{words[0]} {self.tail}".rstrip()
             return f"I only understood you as far as wanting to (go) {understood}."
         return Request("Go", (direction,), words=tuple(words.typed))
 
-    def _lines(self, words: Words, lines: tuple[Line, ...], scene: Scene) -> Request | str:
+    def _lines(self, words: Words, lines: tuple[Line, ...], view: WorldView) -> Request | str:
         """Try the lines of a verb in order."""
-        attempt = Attempt(scene, self.vocabulary, words, self.it)
+        parser = LineParser(view, words, self.it)
         for line in lines:
             try:
-                nouns = attempt.line(line)
-            except Stuck:
-                self.tail = self.tail if attempt.tail is None else attempt.tail
+                nouns = parser.line(line)
+            except LineMismatch:
+                self.tail = self.tail if parser.tail is None else parser.tail
                 continue
             except Question as question:
                 if question.notice:
@@ -132,11 +124,10 @@ class Reader:
             first, second = [*nouns, "", ""][:2]
             if line.swapped:
                 first, second = second, first
-            if first == SEVERAL:
-                return Request(line.action, tuple(attempt.several), second, True, attempt.note(),
-                               tuple(words.typed))  # fmt: skip
-            if first and first != PLAYER:
+            # "It" is the first noun even where the action will be refused: the parser decides it.
+            several = first == SEVERAL
+            if first and not several and first != PLAYER:
                 self.it = first
-            return Request(line.action, (first,) if first else (), second, False, attempt.note(),
-                           tuple(words.typed))  # fmt: skip
-        return attempt.complaint()
+            things = tuple(parser.several) if several else (first,) if first else ()
+            return Request(line.action, things, second, several, parser.note(), tuple(words.typed))
+        return parser.complaint()

@@ -5,20 +5,27 @@ nothing is left gives a plan. The tree is repaired as the player moves: an actio
 the leaf away, and an action that spoils what some node needs puts its own reverse below that node.
 The port follows TextWorld 1.7 (``ActionDependencyTree``) step by step, ties included, so that
 plans agree word for word.
+
+A tree that is under change is a ``Draft``; one that does not change any more is a ``Tree``, and
+``TreeCache`` makes each of these once: whoever returns from a detour has the tree from before.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import count
-from typing import TypeVar
+from itertools import count, islice
 
+from agentgym.caching import BoundedCache
 from agentgym.envs.textworld.engine.steps import Step, Steps
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
+Plan = tuple[Step, ...]
+_LONGEST = 1000
+"""Most steps of a plan; the longest game of TextWorld's challenges takes a hundred."""
+_TREES = 512
+"""Trees and plans remembered of each kind: a tree takes some ten kilobytes."""
 _ANSWERS = 4096
+"""Choices among leaves remembered."""
 
 
 class Element:
@@ -69,9 +76,7 @@ class Node:
     def push(self, element: Element, fresh: list[Node]) -> None:
         """Put an action below every node that needs it and does not have its effects yet.
 
-        Args:
-            element: The action.
-            fresh: Where to note the nodes that are added, from the deep to the high.
+        The nodes that are added go to ``fresh``, from the deep to the high.
         """
         new = element.step.added
         count = len(fresh)
@@ -90,13 +95,7 @@ class Node:
             self.wants |= element.step.before
 
     def copy(self, parent: Node | None, ends: list[Node], keys: list[int]) -> Node:
-        """Copy the node and all below it; actions are shared.
-
-        Args:
-            parent: Parent of the copy.
-            ends: Where to note the leaves.
-            keys: Where to note the keys of the actions.
-        """
+        """Copy the node and all below it, noting leaves and keys of actions; these are shared."""
         twin = Node(self.element, parent)
         twin.wants = self.wants
         keys.append(self.element.step.key)
@@ -123,7 +122,7 @@ def _without(nodes: list[Node], key: int) -> list[Node]:
     return kept
 
 
-class Order:
+class LeafOrder:
     """Which of several leaves comes first; equal questions are answered from memory.
 
     Args:
@@ -134,29 +133,21 @@ class Order:
         self.steps = steps
         self._tokens: dict[tuple[int, int], int] = {}
         self._next = count()
-        self._memory: dict[tuple[int | None, ...], int] = {}
+        self._memory: BoundedCache[tuple[int | None, ...], int] = BoundedCache(_ANSWERS)
 
-    def first(self, leaves: list[Element], shunned: int | None) -> Step:
-        """Choose a leaf.
-
-        Args:
-            leaves: The leaves, from left to right; at least one.
-            shunned: Key of a step to choose only where there is no other.
-
-        Returns:
-            The step of the leaf.
-        """
+    def first(self, leaves: list[Element], avoided: int | None) -> Step:
+        """Choose among leaves, given from left to right; ``avoided`` only if there is no other."""
         if len(leaves) == 1:
             return leaves[0].step
-        question = (shunned, *[leaf.token for leaf in leaves])
+        question = (avoided, *[leaf.token for leaf in leaves])
         if -1 in question:
-            question = (shunned, *[self._token(leaf) for leaf in leaves])
+            question = (avoided, *[self._token(leaf) for leaf in leaves])
         place = self._memory.get(question)
         if place is None:
             ordered = sorted(leaves)
-            chosen = next((leaf for leaf in ordered if leaf.step.key != shunned), ordered[-1])
+            chosen = next((leaf for leaf in ordered if leaf.step.key != avoided), ordered[-1])
             place = leaves.index(chosen)
-            keep(self._memory, question, place, _ANSWERS)
+            self._memory.put(question, place)
         return leaves[place].step
 
     def _token(self, leaf: Element) -> int:
@@ -174,7 +165,7 @@ class Draft:
         roots: Top nodes, which are copied.
     """
 
-    def __init__(self, order: Order, roots: Iterable[Node] = ()) -> None:
+    def __init__(self, order: LeafOrder, roots: Iterable[Node] = ()) -> None:
         self._order = order
         self._steps = order.steps
         # Leaves from left to right, and how often each action stands in the tree.
@@ -263,8 +254,8 @@ class Draft:
         changed = False
         while self.roots:
             # Undoing the last action where that put something back would go in circles.
-            shunned = undo.key if changed and undo is not None else None
-            step = self._order.first(self.leaves(), shunned)
+            avoided = undo.key if changed and undo is not None else None
+            step = self._order.first(self.leaves(), avoided)
             yield step
             changed = self.remove(step)
             undo = self._steps.reverse(step) if self._steps.undoable(step) else None
@@ -274,8 +265,112 @@ class Draft:
                     self.remove(root.element.step)
 
 
-def keep(memory: dict[Key, Value], key: Key, value: Value, most: int) -> None:
-    """Remember a result; a memory of ``most`` results starts anew."""
-    if len(memory) >= most:
-        memory.clear()
-    memory[key] = value
+class Tree:
+    """A dependency tree that does not change any more.
+
+    Args:
+        order: The order of leaves.
+        draft: The tree.
+        source: The plan that it was built from.
+        edits: Actions removed from it since.
+    """
+
+    __slots__ = ("edits", "keys", "plan", "roots", "source", "tails", "wants")
+
+    def __init__(self, order: LeafOrder, draft: Draft, source: Plan, edits: Plan) -> None:
+        self.roots = draft.roots
+        self.source = source
+        self.edits = edits
+        self.keys = frozenset(element.step.key for element in draft.leaves())
+        """Keys of the leaves."""
+        self.wants = 0
+        """At least the facts that its actions need."""
+        for root in self.roots:
+            self.wants |= root.wants
+        self.plan = in_order(Draft(order, self.roots))
+        """Its actions in order."""
+        self.tails = tails(self.plan)
+        """See ``tails``."""
+
+
+def in_order(draft: Draft) -> Plan:
+    """Use a tree up.
+
+    Returns:
+        Its actions in order; none where they go round in circles, which they never do in a game
+        that TextWorld generates: TextWorld itself would not come back.
+    """
+    plan = tuple(islice(draft.flatten(), _LONGEST + 1))
+    return plan if len(plan) <= _LONGEST else ()
+
+
+def tails(plan: Plan) -> tuple[int | None, ...]:
+    """For every step give the facts from which a plan can be carried out from there on.
+
+    With ``need(n) = {}``: ``need(i) = before(i) + (need(i+1) - after(i))``, impossible where the
+    step takes away a fact that the rest needs.
+
+    Returns:
+        Bits of the facts, from the first step to the last; None where nothing would do.
+    """
+    needs: list[int | None] = []
+    need: int | None = 0
+    for step in reversed(plan):
+        if need is None or not step.proper[0] or need & step.removed:
+            need = None
+        else:
+            need = step.before | (need & ~step.after)
+        needs.append(need)
+    return tuple(reversed(needs))
+
+
+class TreeCache:
+    """Makes the trees of one world, each once.
+
+    Args:
+        steps: The steps of the world.
+    """
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self._order = LeafOrder(steps)
+        self._built: BoundedCache[Plan, Tree] = BoundedCache(_TREES)
+        self._edited: BoundedCache[tuple[Tree, Step], tuple[Tree, bool]] = BoundedCache(_TREES)
+        self._merged: BoundedCache[tuple[Tree, ...], Plan] = BoundedCache(_TREES)
+
+    def of(self, plan: Plan) -> Tree:
+        """Build the tree of a plan, pushing its last step first."""
+        tree = self._built.get(plan)
+        if tree is None:
+            draft = Draft(self._order)
+            for step in reversed(plan):
+                draft.push(step)
+            tree = self._built.put(plan, Tree(self._order, draft, plan, ()))
+        return tree
+
+    def after(self, tree: Tree, step: Step) -> tuple[Tree, bool]:
+        """Take an action as done.
+
+        Returns:
+            The tree that remains, the same one where nothing changed; and whether it changed as
+            TextWorld counts it.
+        """
+        if step.key not in tree.keys and not self.steps.reverse(step).added & tree.wants:
+            return tree, False
+        found = self._edited.get((tree, step))
+        if found is None:
+            draft = Draft(self._order, tree.roots)
+            changed = draft.remove(step)
+            edited = Tree(self._order, draft, tree.source, (*tree.edits, step))
+            found = self._edited.put((tree, step), (edited, changed))
+        return found
+
+    def plan(self, trees: tuple[Tree, ...]) -> Plan:
+        """Order the actions of several trees side by side."""
+        if len(trees) == 1:
+            return trees[0].plan
+        plan = self._merged.get(trees)
+        if plan is None:
+            roots = [root for tree in trees for root in tree.roots]
+            plan = self._merged.put(trees, in_order(Draft(self._order, roots)))
+        return plan

@@ -1,8 +1,7 @@
-"""What the environment asks of an engine of TextWorld games."""
+"""What the environment asks of an engine, be it the native or the original one."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,11 +13,6 @@ ONE_THING = "One thing at a time, please."
 
 PREPARE_MEAL = "prepare meal"
 """The command of which TextWorld's rules ask less than its story: any ingredients, however raw."""
-
-_BANNER_END = "\\$$$$$$$$ \\$$$$$$$"
-_FINAL_QUESTION = "Would you like to RESTART"
-_BLANK_LINES = re.compile(r"\n{3,}")
-_CENTRED = re.compile(r"^ {20,}", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,41 +84,10 @@ class GameSession(Protocol):
         ...
 
 
-def clean(output: str) -> str:
-    """Strip what is no part of the story from an interpreter's output.
-
-    Removed are the banner at the start, the prompt with the status line, and the question whether
-    to play again; runs of blank lines become one,
-    and centred lines start at the margin.
-    """
-    banner = output.rfind(_BANNER_END)
-    if banner >= 0:
-        output = output[output.find("\n", banner) :]
-    prompt = output.rfind("\n>")
-    if prompt >= 0:
-        output = output[:prompt]
-    question = output.rfind(_FINAL_QUESTION)
-    if question >= 0:
-        output = output[:question]
-    lines = "\n".join(line.rstrip() for line in output.splitlines())
-    return _BLANK_LINES.sub("\n\n", _CENTRED.sub("", lines)).strip()
-
-
-def canonical(
+def describe_state(
     initial: frozenset[Fact], facts: frozenset[Fact], score: int, won: bool, lost: bool
 ) -> str:
-    """Write a state down: the points, whether it is won or lost, and what differs from the start.
-
-    Args:
-        initial: The facts at the start of the game.
-        facts: The facts of the state.
-        score: Points so far.
-        won: Whether the game is won.
-        lost: Whether it is lost.
-
-    Returns:
-        A text that is equal for equal states of a game.
-    """
+    """Write a state down, equal for equal states: points, end, and what differs from the start."""
     ended = "won" if won else "lost" if lost else "open"
     changes = [f"+ {' '.join(fact)}" for fact in facts - initial]
     changes += [f"- {' '.join(fact)}" for fact in initial - facts]

@@ -1,4 +1,4 @@
-"""Settings: named ones, knobs with their ranges, canonical names that read back."""
+"""GeneratorConfig: named ones, knobs with their ranges, canonical names that read back."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.envs.textworld.generator.challenges import CHALLENGES
-from agentgym.envs.textworld.generator.settings import DEFAULT, NAMED, Settings, settings
+from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, NAMED, GeneratorConfig
 from agentgym.errors import ConfigurationError
 
 
 @st.composite
-def any_settings(draw: st.DrawFn) -> Settings:
+def any_settings(draw: st.DrawFn) -> GeneratorConfig:
     """A valid setting of any challenge."""
     kind = CHALLENGES[draw(st.sampled_from(sorted(CHALLENGES)))]
     values: dict[str, Any] = {}
@@ -43,11 +42,11 @@ def any_settings(draw: st.DrawFn) -> Settings:
 
 
 @given(any_settings())
-def test_every_setting_reads_back_from_its_key(setting: Settings) -> None:
+def test_every_setting_reads_back_from_its_key(setting: GeneratorConfig) -> None:
     key = setting.key()
-    assert settings(key) == setting
-    assert settings(key).key() == key
-    assert settings(setting) is setting
+    assert GeneratorConfig.of(key) == setting
+    assert GeneratorConfig.of(key).key() == key
+    assert GeneratorConfig.of(setting) is setting
     assert "/" not in key
     assert " " not in key
     assert setting.horizon >= 8
@@ -57,32 +56,34 @@ def test_every_setting_reads_back_from_its_key(setting: Settings) -> None:
 
 
 @given(any_settings(), any_settings())
-def test_keys_are_equal_for_equal_settings_only(one: Settings, other: Settings) -> None:
+def test_keys_are_equal_for_equal_settings_only(
+    one: GeneratorConfig, other: GeneratorConfig
+) -> None:
     assert (one.key() == other.key()) == (one == other)
 
 
 def test_the_guides_settings() -> None:
-    assert settings().key() == DEFAULT == "w2-o3-q4"
-    small = settings("w2-o3-q4")
+    assert GeneratorConfig.of().key() == DEFAULT == "w2-o3-q4"
+    small = GeneratorConfig.of("w2-o3-q4")
     assert (small.rooms, small.turns, small.horizon) == (2, 4, 12)
-    assert settings("w4-o6-q8").horizon == 24
-    assert settings("w8-o12-q16").rooms == 8
-    assert settings("simple").horizon == 24
+    assert GeneratorConfig.of("w4-o6-q8").horizon == 24
+    assert GeneratorConfig.of("w8-o12-q16").rooms == 8
+    assert GeneratorConfig.of("simple").horizon == 24
     for name, setting in NAMED.items():
-        assert settings(name) == setting
+        assert GeneratorConfig.of(name) == setting
 
 
 def test_sizes_and_short_knobs_are_what_tw_make_has() -> None:
-    by_name = settings("w3-o5-q6")
-    assert settings("custom", world_size=3, nb_objects=5, quest_length=6) == by_name
+    by_name = GeneratorConfig.of("w3-o5-q6")
+    assert GeneratorConfig.of("custom", world_size=3, nb_objects=5, quest_length=6) == by_name
     assert by_name.quest_min_length == by_name.quest_max_length == by_name.quest_max_depth == 6
     assert (by_name.quest_min_breadth, by_name.quest_max_breadth) == (1, 5)
-    broad = settings("w3-o5-q6", quest_breadth=2, quest_depth=3)
+    broad = GeneratorConfig.of("w3-o5-q6", quest_breadth=2, quest_depth=3)
     assert (broad.quest_min_breadth, broad.quest_max_breadth) == (2, 2)
     assert (broad.quest_min_depth, broad.quest_max_depth) == (3, 3)
-    assert settings("custom", quest_length=6, quest_depth=3).quest_max_depth == 3
-    assert settings("custom", quest_depth=3, quest_length=6).quest_max_depth == 3
-    assert settings("custom", quest_length=6, quest_max_depth=2).quest_max_depth == 2
+    assert GeneratorConfig.of("custom", quest_length=6, quest_depth=3).quest_max_depth == 3
+    assert GeneratorConfig.of("custom", quest_depth=3, quest_length=6).quest_max_depth == 3
+    assert GeneratorConfig.of("custom", quest_length=6, quest_max_depth=2).quest_max_depth == 2
 
 
 @pytest.mark.parametrize(
@@ -90,14 +91,14 @@ def test_sizes_and_short_knobs_are_what_tw_make_has() -> None:
     [(1, 1, 1), (5, 5, 5), (100, 100, 100), (101, 2, 1), (150, 100, 50), (205, 15, 5)],
 )
 def test_coin_collector_levels(level: int, rooms: int, turns: int) -> None:
-    setting = settings("coin_collector", level=level)
+    setting = GeneratorConfig.of("coin_collector", level=level)
     assert (setting.rooms, setting.turns) == (rooms, turns)
 
 
 @pytest.mark.parametrize("level", [151, 200, 234, 300])
 def test_mazes_that_textworld_refuses_are_refused(level: int) -> None:
     with pytest.raises(ConfigurationError, match=r"at most 100 rooms.*1-100, 101-150 or 201-233"):
-        settings("coin_collector", level=level)
+        GeneratorConfig.of("coin_collector", level=level)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_mazes_that_textworld_refuses_are_refused(level: int) -> None:
     [(1, 5, 1), (10, 5, 5), (11, 10, 2), (15, 10, 6), (20, 10, 10), (21, 20, 3), (30, 20, 20)],
 )
 def test_treasure_hunter_levels(level: int, rooms: int, turns: int) -> None:
-    setting = settings("treasure_hunter", level=level)
+    setting = GeneratorConfig.of("treasure_hunter", level=level)
     assert (setting.rooms, setting.turns) == (rooms, turns)
 
 
@@ -145,28 +146,37 @@ def test_treasure_hunter_levels(level: int, rooms: int, turns: int) -> None:
 )
 def test_mistakes_are_named(name: str, knobs: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        settings(name, **knobs)
+        GeneratorConfig.of(name, **knobs)
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        setting = settings(text)
+        setting = GeneratorConfig.of(text)
     except ConfigurationError:
         return
-    assert settings(setting.key()) == setting
+    assert GeneratorConfig.of(setting.key()) == setting
 
 
 def test_settings_are_frozen_and_hashable() -> None:
-    assert len({settings("simple"), settings("simple"), settings("cooking")}) == 2
+    assert (
+        len(
+            {
+                GeneratorConfig.of("simple"),
+                GeneratorConfig.of("simple"),
+                GeneratorConfig.of("cooking"),
+            }
+        )
+        == 2
+    )
     with pytest.raises(FrozenInstanceError):
-        settings("simple").rewards = "sparse"  # type: ignore[misc]
+        GeneratorConfig.of("simple").rewards = "sparse"  # type: ignore[misc]
 
 
 def test_choosing_a_setting_imports_no_engine() -> None:
     code = (
         "import sys; from agentgym.envs.textworld.tasks import GameTasks;"
-        "tasks = GameTasks(); tasks.game(tasks.task('train', 0));"
+        "tasks = GameTasks(); tasks.problem(tasks.task('train', 0));"
         "print([m for m in ('textworld', 'jericho', 'networkx') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgym.envs.textworld.inform.words import LIMIT, key, number, split
+from agentgym.envs.textworld.inform.dictionary import LIMIT, key, number, split
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.envs.textworld.generator.config import Settings
-from agentgym.envs.textworld.generator.generate import MOST_SEEDS, NoSuchGame
-from agentgym.envs.textworld.generator.settings import settings
-from agentgym.envs.textworld.splits import (
-    MOST_GAMES,
+from agentgym.envs.textworld.generator.config import GeneratorConfig
+from agentgym.envs.textworld.generator.generate import SEED_LIMIT, NoSuchGame
+from agentgym.envs.textworld.generator.splits import (
+    MAX_GAMES,
+    MAX_ROOMS_BY_CONTENT,
     SEEDS,
-    SMALL,
     TRIES,
-    belongs,
-    deal,
     fingerprint,
+    make_split_game,
     place_of,
     seed_of,
+    split_of_content,
 )
 from agentgym.errors import ConfigurationError, TaskNotFound
 
@@ -40,16 +39,16 @@ def game(key: str = "old key", fact: str = "at", prose: str = "", holder: str = 
 
 def test_every_try_of_every_game_stays_in_its_splits_range() -> None:
     firsts = sorted(SEEDS.values())
-    for first, following in zip(firsts, [*firsts[1:], MOST_SEEDS], strict=True):
-        assert first + TRIES * MOST_GAMES <= following
+    for first, following in zip(firsts, [*firsts[1:], SEED_LIMIT], strict=True):
+        assert first + TRIES * MAX_GAMES <= following
 
 
-@given(st.sampled_from(sorted(SEEDS)), st.integers(0, MOST_GAMES - 1))
+@given(st.sampled_from(sorted(SEEDS)), st.integers(0, MAX_GAMES - 1))
 def test_seeds_name_places(split: str, index: int) -> None:
     assert place_of(seed_of(split, index)) == (split, index)
 
 
-@pytest.mark.parametrize("seed", [-1, MOST_GAMES, SEEDS["valid"] - 1, SEEDS["test"] + MOST_GAMES])
+@pytest.mark.parametrize("seed", [-1, MAX_GAMES, SEEDS["valid"] - 1, SEEDS["test"] + MAX_GAMES])
 def test_other_seeds_name_nothing(seed: int) -> None:
     assert place_of(seed) is None
 
@@ -62,44 +61,46 @@ def test_fingerprints_tell_tasks_apart_and_not_words() -> None:
 
 
 def test_tries_go_on_until_the_game_belongs() -> None:
-    small = settings("simple")
+    small = GeneratorConfig.of("simple")
     asked: list[tuple[int, str]] = []
 
-    def make(setting: Settings, seed: int, split: str) -> Any:
+    def make(setting: GeneratorConfig, seed: int, split: str) -> Any:
         asked.append((seed, split))
         if len(asked) == 1:
             raise NoSuchGame("none")
         return game(key=f"key {seed}")
 
-    found = deal(small, "test", 7, make)
-    assert belongs(small, found) == "test"
-    expected = [(SEEDS["test"] + 7 + row * MOST_GAMES, "test") for row in range(len(asked))]
+    found = make_split_game(small, "test", 7, make)
+    assert split_of_content(small, found) == "test"
+    expected = [(SEEDS["test"] + 7 + row * MAX_GAMES, "test") for row in range(len(asked))]
     assert asked == expected
-    assert all(belongs(small, game(key=f"key {seed}")) != "test" for seed, _ in asked[1:-1])
+    assert all(
+        split_of_content(small, game(key=f"key {seed}")) != "test" for seed, _ in asked[1:-1]
+    )
 
 
 def test_large_settings_take_the_first_game() -> None:
-    large = settings("w9-o9-q9")
-    assert large.rooms > SMALL
+    large = GeneratorConfig.of("w9-o9-q9")
+    assert large.rooms > MAX_ROOMS_BY_CONTENT
     for split in SEEDS:
-        assert deal(large, split, 0, lambda *_: game()) == game()
-        assert belongs(large, game()) == ""
+        assert make_split_game(large, split, 0, lambda *_: game()) == game()
+        assert split_of_content(large, game()) == ""
 
 
 def test_settings_with_too_few_games_are_told() -> None:
-    (home,) = {belongs(settings("simple"), game())}
+    (home,) = {split_of_content(GeneratorConfig.of("simple"), game())}
     other = "valid" if home == "test" else "test"
-    assert deal(settings("simple"), home, 0, lambda *_: game()) == game()
+    assert make_split_game(GeneratorConfig.of("simple"), home, 0, lambda *_: game()) == game()
     with pytest.raises(ConfigurationError, match=rf"{other} 0.*'simple'.*64 seeds"):
-        deal(settings("simple"), other, 0, lambda *_: game())
+        make_split_game(GeneratorConfig.of("simple"), other, 0, lambda *_: game())
 
 
 def test_a_long_search_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    def make(setting: Settings, seed: int, split: str) -> Any:
+    def make(setting: GeneratorConfig, seed: int, split: str) -> Any:
         raise NoSuchGame(f"nothing for {seed}")
 
     with pytest.raises(ConfigurationError, match="64 seeds"):
-        deal(settings("w2-o1-q50"), "train", 0, make)
+        make_split_game(GeneratorConfig.of("w2-o1-q50"), "train", 0, make)
     told = [record.getMessage() for record in caplog.records]
     assert told[0].startswith("3 of 64 seeds gave no game for train 0 of the setting 'w2-o1-q50'")
     assert len(told) == 4
@@ -113,9 +114,10 @@ def test_an_unknown_split_is_refused() -> None:
 @pytest.mark.parametrize("name", ["coin_collector,level=2", "simple"])
 def test_no_task_is_in_two_splits(name: str) -> None:
     pytest.importorskip("textworld", reason="needs the package textworld")
-    setting = settings(name)
+    setting = GeneratorConfig.of(name)
     prints = {
-        split: {fingerprint(deal(setting, split, index)) for index in range(4)} for split in SEEDS
+        split: {fingerprint(make_split_game(setting, split, index)) for index in range(4)}
+        for split in SEEDS
     }
     assert prints["train"].isdisjoint(prints["valid"] | prints["test"])
     assert prints["valid"].isdisjoint(prints["test"])

@@ -1,0 +1,167 @@
+"""Evaluation gives the same report, in panel order, wherever its environments run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.cli import main
+from agentgym.episodes import read_episodes, replay
+from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.evaluation import EpisodeResult, Report, Row, evaluate
+from agentgym.policies import CallablePolicy, ModelOutput
+from agentgym.rewards import TurnCost
+from tests.toy import TOY_ID, ToyEnv
+
+FAULTY_ID, SLOW_ID = "agentgym-test/Faulty-v0", "agentgym-test/Slow-v0"
+BACKENDS = ("thread", "process")
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Any:
+    gymnasium.register(FAULTY_ID, entry_point="tests.faulty:FaultyEnv")
+    gymnasium.register(SLOW_ID, entry_point="tests.faulty:SlowEnv")
+    yield
+    for env_id in (FAULTY_ID, SLOW_ID):
+        gymnasium.registry.pop(env_id)
+
+
+class Reader:
+    """Reads the next colour off the observation, and remembers how far it is in its episode."""
+
+    playing = 0
+    most = 0
+    lock = threading.Lock()
+
+    def __init__(self) -> None:
+        self.last_output: ModelOutput | None = None
+        self.turn = -1
+
+    def reset(self, observation: str, info: Mapping[str, Any]) -> None:
+        self.turn = 0
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        with Reader.lock:
+            Reader.playing += 1
+            Reader.most = max(Reader.most, Reader.playing)
+        time.sleep(0.002)
+        with Reader.lock:
+            Reader.playing -= 1
+        assert info["turn"] == self.turn, "two episodes share a policy"
+        self.turn += 1
+        action = "jump" if self.turn == 2 else f"press {observation.split()[-1]}"
+        self.last_output = ModelOutput(f"<think>{observation}</think>{action}", self.turn, 2)
+        return action
+
+
+POLICIES = {"oracle": "oracle", "random": "random", "class": Reader, "made": Reader()}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_report_does_not_depend_on_the_back_end(name: str, backend: str) -> None:
+    order: list[EpisodeResult] = []
+    kwargs: dict[str, Any] = {"env_kwargs": {"grammar": "native", "reward_hooks": [TurnCost()]}}
+    expected = evaluate(POLICIES[name], TOY_ID, n=12, seed=3, **kwargs)
+    report = evaluate(
+        POLICIES[name], TOY_ID, n=12, seed=3, backend=backend, workers=3,
+        on_episode=order.append, **kwargs
+    )  # fmt: skip
+    assert report == expected and tuple(order) == report.rows
+    assert report.errors == 0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_records_are_the_same_and_in_panel_order(tmp_path: Path, backend: str) -> None:
+    for name, options in (("sync", {}), (backend, {"workers": 3})):
+        evaluate(Reader, TOY_ID, n=9, record=tmp_path / name, backend=name, **options)
+    assert (tmp_path / backend).read_text() == (tmp_path / "sync").read_text()
+    episodes = list(read_episodes(tmp_path / backend))
+    assert episodes[4].turns[1].raw_text and episodes[4].turns[1].prompt_tokens == 2
+    assert all(replay(episode).equal for episode in episodes)
+
+
+def test_episodes_are_played_at_the_same_time() -> None:
+    Reader.most = 0
+    evaluate(Reader, TOY_ID, n=40, backend="thread")
+    assert 1 < Reader.most <= 8
+    Reader.most = 0
+    evaluate(Reader(), TOY_ID, n=5, backend="thread", workers=4)
+    assert Reader.most == 1
+
+
+@pytest.mark.parametrize(
+    ("backend", "how"),
+    [("thread", "hang"), ("process", "hang"), ("process", "crash"), ("thread", "raise")],
+)
+def test_what_fails_costs_one_episode(backend: str, how: str) -> None:
+    turns = iter([how, "press red"] + ["press pink"] * 100)
+    report = evaluate(
+        CallablePolicy(lambda observation, info: next(turns)), FAULTY_ID, n=3, horizon=3,
+        backend=backend, step_timeout=0.5 if how == "hang" else None,
+    )  # fmt: skip
+    assert [row.stop_reason for row in report.rows] == ["error", "horizon", "horizon"]
+    assert report.rows[0].error and report.rows[0].invalid == 0
+    assert (report.n, report.errors) == (2, 1)
+
+
+def test_a_failed_reset_costs_one_episode() -> None:
+    kwargs = {"bad_reset": "raise"}
+    rows = evaluate("oracle", FAULTY_ID, n=8, env_kwargs=kwargs, backend="thread", workers=2).rows
+    assert {row.stop_reason for row in rows} == {"error", "success"}
+    assert all(row.invalid is None for row in rows if row.stop_reason == "error")
+
+
+def test_an_error_of_the_policy_stops_all_episodes() -> None:
+    class Broken(Reader):
+        def act(self, observation: str, info: Mapping[str, Any]) -> str:
+            if info["turn"] == 1:
+                raise EnvFailure("the endpoint is gone")
+            return "wait"
+
+    before = threading.active_count()
+    with pytest.raises(EnvFailure, match="the endpoint is gone"):
+        evaluate(Broken, SLOW_ID, n=30, env_kwargs={"seconds": 0.01}, backend="thread")
+    assert threading.active_count() <= before + 8  # a slot's thread may need a moment to end
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"backend": "ray"}, "sync, thread, process"),
+        ({"workers": 2}, "back end thread or process"),
+        ({"step_timeout": 1.0}, "back end thread or process"),
+        ({"backend": "thread", "workers": 0}, "workers to be greater than 0"),
+        ({"backend": "process", "step_timeout": 0.0}, "step_timeout to be greater than 0"),
+        ({"backend": "process", "step_timeout": float("nan")}, "step_timeout"),
+        ({"env": ToyEnv(), "backend": "thread"}, "gymnasium.make can make again"),
+        ({"policy": int}, "expected a policy"),
+        ({"policy": lambda observation, info: "press red"}, "wrap a function in CallablePolicy"),
+    ],
+)
+def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        evaluate(**{"policy": "random", "env": TOY_ID, "n": 2, **options})
+
+
+def test_the_old_name_of_a_result() -> None:
+    assert Row is EpisodeResult and Report.__dataclass_fields__["rows"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_command_has_the_same_doors(tmp_path: Path, capsys: Any, backend: str) -> None:
+    tables = []
+    for name, flags in (("sync", ()), (backend, ("--workers", "2", "--step-timeout", "30"))):
+        argv = ["eval", TOY_ID, "--policy", "oracle", "--n", "6", "--backend", name, *flags]
+        assert main([*argv, "--output", str(tmp_path / name)]) == 0
+        tables.append(capsys.readouterr().out)
+    assert tables[0] == tables[1]
+    assert (tmp_path / "sync").read_text() == (tmp_path / backend).read_text()
+    assert main(["eval", TOY_ID, "--workers", "2"]) == 2
+    assert "--backend thread" in capsys.readouterr().err
