@@ -16,6 +16,8 @@ class StopReason(str, Enum):
     FAILURE = "failure"
     ANSWER = "answer"
     HORIZON = "horizon"
+    LENGTH = "length"
+    """The token budget of a trainer, of which the environment knows nothing."""
     ERROR = "error"
 
 

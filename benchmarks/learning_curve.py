@@ -30,6 +30,8 @@ from trainers.config.families import defaults_for
 from trainers.output.run_folder import read_jsonl
 
 ARMS = ("scaling", "short", "long")
+STAGES = {"webshop": (5, 7, 9)}
+"""Stages of the scaling arm where a family's default is a constant."""
 COLOURS = {"scaling": "tab:blue", "short": "tab:orange", "long": "tab:green"}
 
 
@@ -60,7 +62,8 @@ def parse() -> argparse.Namespace:
 
 def rounds_of(env: str) -> dict[str, str]:
     """Return the horizon list of each arm."""
-    rounds = defaults_for(family(env).name).horizon
+    name = family(env).name
+    rounds = STAGES.get(name) or defaults_for(name).horizon
     return {
         "scaling": ",".join(map(str, rounds)),
         "short": str(rounds[0]),
@@ -102,11 +105,11 @@ def prepare(
 ) -> Path:
     """Make a run's folder that begins with the warm start of another."""
     from trainers.cli import parse_config
-    from trainers.config.plan import make_plan
+    from trainers.config.resolve import resolve
     from trainers.output.run_folder import RunFolder
 
     config = parse_config([*arguments(arm, seed, options), "--out", str(folder)])
-    opened = RunFolder.open(folder, config, make_plan(config).resolved())
+    opened = RunFolder.open(folder, config, resolve(config).resolved())
     shutil.copytree(warm_start, opened.checkpoints / "warm-start")
     return folder
 

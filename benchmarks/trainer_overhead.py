@@ -13,12 +13,13 @@ import numpy as np
 from provenance import to_json
 
 from agentgym.vector import TextVectorEnv
-from trainers.algorithms import Batch, advantage, get_preset
+from trainers.algorithms.advantage import advantage
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.presets import get_preset
 from trainers.models.tiny import build_tokenizer
-from trainers.rollouts.budget import Limits
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion, Sampling
-from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.runner import RolloutRunner, TokenBudget
 
 EPISODES = 128
 HORIZON = 9
@@ -72,8 +73,8 @@ def rollout_overhead() -> float:
     for repeat in range(REPEATS):
         queries = itertools.islice(needed, EPISODES * HORIZON)
         engine = FreeEngine([chat.encode_action(f"search[{' '.join(q)}]") for q in queries])
-        limits = Limits(turn_tokens=16, episode_tokens=4096, context=8192)
-        runner = RolloutRunner(envs, chat, engine, limits)
+        budget = TokenBudget(turn_tokens=16, episode_tokens=4096, context=8192)
+        runner = RolloutRunner(envs, chat, engine, budget)
         runner.run(tasks, horizon=HORIZON, seed=repeat)
         best = min(best, runner.stats.overhead_us)
     envs.close()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trainers.config.schema import TrainConfig
 
-LISTS = ("--env-args", "--template-args")
+PROGRAM = "agentgym-train"
+LISTS = ("--env-args", "--template-args", "--rl.hooks")
 """Flags that take a list and may be repeated."""
 DISK = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO,
@@ -35,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from agentgym.cli.exits import run_command
 
     return run_command(
-        "agentgym-train",
+        PROGRAM,
         lambda: _main(argv),
         stopped="stopped; repeat the command with --resume to continue",
         explain=_full_disk,
@@ -44,7 +48,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: Sequence[str] | None) -> int:
     """Read the arguments and carry out the run."""
-    config = parse_config(argv)
+    given = sys.argv[1:] if argv is None else argv
+    config = parse_config(given)
+    if _early(given).dry_run:
+        from rich.console import Console
+
+        from trainers.config.describe import describe
+        from trainers.config.resolve import resolve
+
+        Console().print(describe(config, resolve(config)))
+        return 0
     from trainers.run import train
 
     train(config)
@@ -81,24 +94,86 @@ def storage_problem(error: BaseException) -> str | None:
 
 
 def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
-    """Read a configuration from command-line arguments; exits with code 2 if they are wrong."""
+    """Read a configuration from command-line arguments; exits with code 2 if they are wrong.
+
+    Args:
+        argv: Arguments without the program's name; None takes those of the process.
+
+    Returns:
+        The settings: those of the command line, then those of ``--config`` or, with ``--resume``,
+        of the run's folder.
+
+    Raises:
+        ConfigurationError: A file of settings cannot be read, or holds a wrong one.
+    """
+    from agentgym.making import merge_repeated
+    from trainers.config.resolve import default_out
+    from trainers.config.stored import CONFIG_FILE
+
+    given = list(_switches(merge_repeated(sys.argv[1:] if argv is None else argv, LISTS)))
+    early = _early(given)
+    if not early.resume:
+        return _parse(given, early.config)
+    out = early.out or default_out(_parse(given, None))
+    return _parse(given, out / CONFIG_FILE if (out / CONFIG_FILE).exists() else None)
+
+
+def _early(argv: Sequence[str]) -> argparse.Namespace:
+    """Read the flags that decide how the others are read."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", type=Path)
+    parser.add_argument("--out", type=Path)
+    for switch in ("--resume", "--dry-run"):
+        parser.add_argument(switch, action="store_true")
+    early, _ = parser.parse_known_args(argv)
+    return early
+
+
+def _parse(argv: Sequence[str], path: Path | None) -> TrainConfig:
+    """Read arguments; what they leave open is taken from a file, if one is given."""
     import tyro
 
-    from agentgym.making import merge_repeated
+    from agentgym.errors import ConfigurationError
     from trainers.config.schema import TrainConfig
+    from trainers.config.stored import read_config
 
-    given = merge_repeated(sys.argv[1:] if argv is None else argv, LISTS)
-    return tyro.cli(TrainConfig, args=list(_switches(given)), prog="agentgym-train")
+    @dataclass(frozen=True)
+    class Arguments(TrainConfig):
+        """Train an agent: warm start, reinforcement learning over a horizon of turns, evaluation.
+
+        Flags go before --config or the resumed run, these before the preset, the environment
+        family's defaults come last.
+        """
+
+        config: Path | None = None
+        """YAML file of settings, complete or not, such as the config.yaml of a run; flags go
+        before it."""
+        dry_run: bool = False
+        """Show every setting as it would be used, and end."""
+
+    default: Any = tyro.MISSING_NONPROP
+    if path is not None:
+        default = Arguments(**_values(read_config(path)))
+    read = tyro.cli(Arguments, args=list(argv), prog=PROGRAM, default=default)
+    if not read.env:
+        raise ConfigurationError(f"expected --env, because {path} names no environment")
+    return TrainConfig(**{item.name: getattr(read, item.name) for item in fields(TrainConfig)})
+
+
+def _values(config: TrainConfig) -> dict[str, Any]:
+    """Return the settings by name."""
+    return {item.name: getattr(config, item.name) for item in fields(config)}
 
 
 def _switches(argv: Sequence[str]) -> Iterator[str]:
-    """Let ``--fit`` and ``--no-fit`` be switches, though there is a third state: neither."""
+    """Let ``--fit-horizon`` be a switch, though there is a third state: neither on nor off."""
     for position, argument in enumerate(argv):
         following = argv[position + 1] if position + 1 < len(argv) else "--"
-        if argument == "--no-fit":
-            yield "--fit=False"
-        elif argument == "--fit" and following.startswith("--"):
-            yield "--fit=True"
+        name = argument.replace("_", "-")
+        if name in ("--no-fit", "--no-fit-horizon"):
+            yield "--fit-horizon=False"
+        elif name in ("--fit", "--fit-horizon") and following.startswith("--"):
+            yield "--fit-horizon=True"
         else:
             yield argument
 

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from agentgym.errors import ConfigurationError, require
-from trainers.config.plan import Plan, make_plan
-from trainers.config.schema import TrainConfig
+from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
+from trainers.config.resolve import ResolvedRun, resolve
+from trainers.config.schema import TINY, TrainConfig
 from trainers.models.policy import check_model
 from trainers.output.curve import write_curve
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.report import scaled_text, write_report
-from trainers.output.run_folder import COMPLETE, RunFolder, write_atomically
+from trainers.output.run_folder import COMPLETE, TRAINED, RunFolder, write_atomically
 from trainers.output.summary import GREEDY, ArmResult, Evaluation, Horizon, Summary, WarmStart
 from trainers.output.verdict import arm_names, gate_remark, steps_remark, verdict, versions
-from trainers.phases.comparison import Arms
-from trainers.rollouts.engines.vllm_process import check_vllm
+from trainers.phases.comparison import PolicyComparison
+from trainers.rollouts.engines import check_installed
+
+if TYPE_CHECKING:
+    from trainers.phases.reinforcement import Reinforcement
 
 PACKAGES = (
     "torch", "transformers", "trl", "peft", "accelerate", "datasets", "matplotlib", "yaml",
@@ -48,23 +52,37 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
             used; the folder stays fit for ``--resume``.
     """
     _one_process()
-    plan = make_plan(config)
-    for module in PACKAGES:
-        require(module, "train")
-    if config.engine == "vllm":
-        check_vllm()
-    check_model(config.model, plan.template_args)
-    folder = RunFolder.open(plan.out, config, plan.resolved())
-    if folder.summary_path.exists():
+    run = resolve(config)
+    _check_packages(run)
+    check_model(config.model, run.template_args, run.config.rollout.history)
+    folder = RunFolder.open(run.config.out, config, run.resolved())
+    if folder.complete:
         with display or Display() as shown:
-            shown.note(f"this run is complete: {folder.summary_path}")
-        return json.loads(folder.summary_path.read_text())
+            shown.note(
+                f"this run is complete: {folder.summary_path}; more --steps or --minutes extend it"
+            )
+        summary: dict[str, Any] = json.loads(folder.summary_path.read_text())
+        return summary
     folder.lock()
     try:
+        folder.extend()
         with display or Display() as shown, _warnings_to(folder.warnings_path):
-            return _Run(plan, folder, shown).execute()
+            return _Run(run, folder, shown).execute()
     finally:
         folder.close()
+
+
+def _check_packages(run: ResolvedRun) -> None:
+    """Say what is not installed before anything is written."""
+    for module in PACKAGES:
+        require(module, "train")
+    check_installed(run.config.engine)
+    reporter = run.config.report_to
+    if reporter != "none" and importlib.util.find_spec(reporter) is None:
+        raise DependencyNotInstalled(
+            f"expected the package {reporter!r} to be installed for --report-to {reporter}, but it "
+            f"is not; run: pip install {reporter}"
+        )
 
 
 def _one_process() -> None:
@@ -80,12 +98,9 @@ def _one_process() -> None:
 class _Run:
     """The phases of one run."""
 
-    def __init__(self, plan: Plan, folder: RunFolder, display: Display) -> None:
-        from trainers.models.policy import TINY
-        from trainers.phases.warm_start import imitation_steps
-
-        self._plan, self._folder, self._display = plan, folder, display
-        self._names = arm_names(plan.config.model != TINY, imitation_steps(plan) > 0)
+    def __init__(self, run: ResolvedRun, folder: RunFolder, display: Display) -> None:
+        self._run, self._folder, self._display = run, folder, display
+        self._names = arm_names(run.config.model != TINY, run.config.sft.max_steps > 0)
 
     def execute(self) -> dict[str, Any]:
         """Run all phases that are not done yet and write the summary."""
@@ -93,15 +108,15 @@ class _Run:
 
         _quiet_libraries()
         one_thread()
-        seed_everything(self._plan.config.seed)
-        arms = Arms(self._plan, self._folder)
+        seed_everything(self._run.config.seed)
+        comparison = PolicyComparison(self._run, self._folder)
         self._display.phase("baselines", 1)
-        arms.add_baselines()
+        comparison.add_baselines()
         self._display.update(1)
-        if arms.no_scale:
-            self._display.note(arms.no_scale)
-        self._learn(arms)
-        summary = self._summarise(arms)
+        if comparison.no_scale:
+            self._display.note(comparison.no_scale)
+        self._learn(comparison)
+        summary = self._summarise(comparison)
         write_curve(self._folder)
         report = write_report(self._folder, summary)
         content = summary.to_dict()
@@ -110,75 +125,70 @@ class _Run:
         self._show(summary, report)
         return content
 
-    def _learn(self, arms: Arms) -> None:
-        """Warm start, then reinforcement learning, each evaluated on the panel."""
+    def _learn(self, comparison: PolicyComparison) -> None:
+        """Imitate the expert, then learn from reward; compare the policy after each."""
         from trainers.output.card import write_card
-        from trainers.phases import reinforcement as reinforce
+        from trainers.phases.reinforcement import Reinforcement
         from trainers.phases.warm_start import warm_start
 
-        policy = warm_start(self._plan, self._folder, self._display)
+        policy = warm_start(self._run, self._folder, self._display)
         self._folder.note()
-        recorder = reinforce.Recorder(self._plan, self._folder, self._display, policy.chat)
-        output = self._folder.checkpoints / reinforce.CHECKPOINTS
-        trainer = reinforce.make_trainer(self._plan, policy, recorder, output)
+        learning = Reinforcement(self._run, self._folder, self._display, policy)
         try:
-            self._evaluate("sft", arms, trainer)
-            reinforce.train(trainer, recorder, self._plan, self._display)
+            self._evaluate("sft", comparison, learning)
+            learning.train()
             self._folder.note()
-            self._evaluate("rl", arms, trainer)
-            finished = self._folder.checkpoints / reinforce.FINISHED
-            trainer.save_model(str(finished))
-            write_card(finished, self._plan)
-            (finished / COMPLETE).touch()
+            self._evaluate("rl", comparison, learning)
+            trained = self._folder.checkpoints / TRAINED
+            learning.save(trained)
+            write_card(trained, self._run)
+            (trained / COMPLETE).touch()
         finally:
-            trainer.runner.engine.close()
-            trainer.runner.envs.close()
+            learning.close()
 
-    def _evaluate(self, arm: str, arms: Arms, trainer: Any) -> None:
+    def _evaluate(self, arm: str, comparison: PolicyComparison, learning: Reinforcement) -> None:
         """Play the panel with the present policy, sampled and greedy, unless that was done."""
         from trainers.output.episode_log import EpisodeLog
-        from trainers.phases.reinforcement import play
 
-        plan, chat = self._plan, trainer.runner.chat
-        only_greedy = plan.config.eval.greedy
+        only_greedy = self._run.config.eval.greedy
         for name, greedy in ((arm, only_greedy), (f"{arm}{GREEDY}", True)):
-            if name in arms or (greedy and only_greedy and name != arm):
+            if name in comparison or (greedy and only_greedy and name != arm):
                 continue
             self._display.phase(f"test {self._names[arm]}{GREEDY if greedy else ''}", 1)
-            played = play(trainer, plan, arms.tasks, greedy)
-            log = EpisodeLog(plan, chat, panel_sha256=arms.panel.sha256)
+            played = learning.play(comparison.tasks, greedy)
+            log = EpisodeLog(self._run, learning.chat, panel_sha256=comparison.panel.sha256)
             log.replace(self._folder.eval_episodes(name), played, arm=name)
-            report = arms.add(name, played)
+            report = comparison.add(name, played)
             self._display.update(1, score=report.score_mean, success=report.success)
 
-    def _summarise(self, arms: Arms) -> Summary:
+    def _summarise(self, comparison: PolicyComparison) -> Summary:
         """Assemble ``summary.json``."""
-        plan, paired = self._plan, arms.paired()
+        run, paired = self._run, comparison.paired()
         warm_start = self._folder.state().get("sft")
         remarks = (
-            gate_remark(warm_start and WarmStart(**warm_start), plan.gate_success),
-            steps_remark(self._steps(), plan.steps),
-            arms.no_scale,
+            gate_remark(warm_start and WarmStart(**warm_start), run.config.sft.gate_success),
+            steps_remark(self._steps(), run.config.steps),
+            comparison.no_scale,
         )
         return Summary(
-            env=plan.env_id,
-            preset=plan.preset.name,
-            preset_parts_left_out=tuple(plan.preset.ignored),
+            env=run.env_id,
+            preset=run.preset.name,
+            preset_parts_left_out=tuple(run.preset.ignored),
             steps=self._steps(),
-            horizon=Horizon(plan.schedule.rounds, plan.schedule.every, plan.fit),
-            seed=plan.config.seed,
+            horizon=Horizon(run.rounds, run.config.horizon_every, run.config.fit_horizon),
+            seed=run.config.seed,
             wall_s=round(self._folder.seconds(), 1),
             verdict=verdict(paired.rl_minus_sft, self._names["sft"]),
             remarks=tuple(remark for remark in remarks if remark),
             names=self._names,
-            eval=arms.results(),
+            eval=comparison.results(),
             paired=paired,
-            greedy=arms.greedy(),
+            greedy=comparison.greedy(),
             evaluation=Evaluation(
-                split=arms.panel.split,
-                panel_sha256=arms.panel.sha256,
-                decoding="greedy" if plan.config.eval.greedy else "sampled",
-                horizon=plan.full_horizon,
+                split=comparison.panel.split,
+                panel_sha256=comparison.panel.sha256,
+                decoding="greedy" if run.config.eval.greedy else "sampled",
+                horizon=run.config.eval.horizon,
             ),
             warm_start=warm_start and WarmStart(**warm_start),
             packages=versions(),

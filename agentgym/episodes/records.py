@@ -92,7 +92,7 @@ class Episode:
     turns: tuple[Turn, ...]
     """The turns."""
     stop_reason: str
-    """Why the episode ended: a ``StopReason`` value, or ``length`` (a trainer's token budget)."""
+    """Why the episode ended: a ``StopReason`` value."""
     details: dict[str, Any] = field(default_factory=dict)
     """The family's facts about the reward; after a failure ``error`` and ``unanswered_action``."""
     hooks: tuple[str, ...] = ()

@@ -41,7 +41,12 @@ NOT_PROVEN = (
     "turns.completion_tokens",
 )
 """Fields of a record of which playing its actions again says nothing."""
-_ENDS = {end.value for end in StopReason} - {StopReason.NONE.value, StopReason.ERROR.value}
+_ENDS = {
+    end.value
+    for end in StopReason
+    # An environment that failed, or that a token budget stopped, did not end the episode itself.
+    if end not in (StopReason.NONE, StopReason.ERROR, StopReason.LENGTH)
+}
 """How an environment ends an episode; all else was decided outside of it."""
 
 

@@ -43,7 +43,7 @@ def sentence(capsys: pytest.CaptureFixture[str]) -> str:
         ({"env_args": "colour=red"}, "expected arguments of ToyEnv among"),
         ({"preset": "nope"}, "expected a preset of"),
         ({"preset": "mt-ppo"}, "needs critic"),
-        ({"horizon": "5,x"}, "expected turn budgets such as '8' or '5,8,10', got '5,x'"),
+        ({"horizon": "5,x"}, "expected turn budgets such as '8', '5,8,10' or '5-15', got '5,x'"),
         ({"model": "/no/such/model"}, "expected --model to be 'tiny', a folder or a hub id"),
         ({"model": "nobody/nothing"}, "expected --model to be 'tiny', a folder or a hub id"),
         ({"seed": -1}, "expected --seed to be at least 0, got -1"),
@@ -101,7 +101,7 @@ def test_arguments_that_cannot_be_read_exit_with_2(tmp_path, capsys, flags):
 )
 @pytest.mark.parametrize("after", [[], ["--seed=1"]])
 def test_fit_is_a_switch_with_a_third_state(flags, fit, after):
-    assert parse_config(["--env=webshop", *flags, *after]).fit is fit
+    assert parse_config(["--env=webshop", *flags, *after]).fit_horizon is fit
 
 
 # -- the output folder -----------------------------------------------------------------------------
@@ -329,16 +329,18 @@ def test_an_environment_that_breaks_in_training_is_one_sentence_and_can_be_mende
     """After the baselines no episode can be played any more; then somebody repairs it."""
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr("trainers.phases.comparison.Arms.add_baselines", broken_after(patch, ToyEnv))
+        patch.setattr(
+            "trainers.phases.comparison.PolicyComparison.add_baselines", broken_after(patch, ToyEnv)
+        )
         assert main(toy_runs.arguments(out, **QUICK)) == 2
     assert "failed; first: RuntimeError: cut" in sentence(capsys)
     assert main(toy_runs.arguments(out, "--resume", **QUICK)) == 0
 
 
 def broken_after(patch: pytest.MonkeyPatch, env: type):
-    from trainers.phases.comparison import Arms
+    from trainers.phases.comparison import PolicyComparison
 
-    original = Arms.add_baselines
+    original = PolicyComparison.add_baselines
 
     def fail(self, *_):
         raise RuntimeError("cut")

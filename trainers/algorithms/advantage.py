@@ -1,8 +1,8 @@
 """The one estimator: advantages as a weighted sum of centred and scaled signals.
 
-A `Term` names a signal, what to subtract and what to divide by. Because the two keys are separate,
-GRPO, Dr.GRPO, RLOO, REINFORCE++(-baseline), GiGPO, MT-GRPO, iStar, ERPO, AgentRL's task
-normalisation and masked GAE are the same few lines with other names in them (see `presets`).
+A ``Term`` names a signal, what to subtract and what to divide by. Because the two keys are
+separate, GRPO, Dr.GRPO, RLOO, REINFORCE++(-baseline), GiGPO, MT-GRPO, iStar, ERPO, AgentRL's task
+normalisation and masked GAE are the same few lines with other names in them (see ``presets``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch, Level
 from trainers.algorithms.segments import (
     BoolArray,
@@ -26,7 +27,7 @@ from trainers.algorithms.segments import (
 )
 from trainers.algorithms.signals import SignalFn, TurnSelector, select_turns
 
-Key = Literal["group", "state", "turn_index", "turn_index_padded", "task", "batch"]
+Key = Literal["group", "state", "turn_index", "turn_index_padded", "family", "batch"]
 """Whom an element is compared with.
 
 - group: trajectories (turns, tokens) of the same task instance.
@@ -35,20 +36,20 @@ Key = Literal["group", "state", "turn_index", "turn_index_padded", "task", "batc
   policy decides when to stop: it takes away the reward for taking another turn.
 - turn_index_padded: the same, with 0 for members that have ended. Unbiased for a return-to-go with
   leave-one-out, because a member's baseline then cannot depend on its own actions.
-- task: all of the task family. batch: everything.
+- family: all of the task family. batch: everything.
 """
 
 
 @dataclass(frozen=True)
 class Term:
-    """One addend of the advantage: `weight * (x - mean_center) / (std_scale + eps)`.
+    """One addend of the advantage: ``weight * (x - mean_center) / (std_scale + eps)``.
 
     An element with nobody to be compared with (a singleton group) gets 0, and so does one whose
     scale is exactly 0.
     """
 
     signal: SignalFn
-    """The values x, from `signals`."""
+    """The values x, from ``signals``."""
     center: Key | None = None
     """Whose mean is subtracted; None subtracts nothing."""
     scale: Key | None = None
@@ -65,14 +66,16 @@ class Term:
     """Added to the standard deviation."""
 
     def __post_init__(self) -> None:
-        """Checks the fields.
+        """Check the fields.
 
         Raises:
-            ValueError: A key is unknown, or `leave_one_out` has no mean to apply to.
+            ConfigurationError: A key is unknown, or ``leave_one_out`` has no mean to apply to.
         """
         _check_keys(self.center, self.scale)
         if self.leave_one_out and self.center is None:
-            raise ValueError("expected a center for leave_one_out, got None; set center='group'")
+            raise ConfigurationError(
+                "expected a center for leave_one_out, got None; set center='group'"
+            )
 
 
 @dataclass(frozen=True)
@@ -89,10 +92,10 @@ class Whiten:
     """Added to the standard deviation."""
 
     def __post_init__(self) -> None:
-        """Checks the keys.
+        """Check the keys.
 
         Raises:
-            ValueError: A key is unknown.
+            ConfigurationError: A key is unknown.
         """
         _check_keys(self.center, self.scale)
 
@@ -105,7 +108,7 @@ def advantage(
     train: BoolArray | None = None,
     baseline: BoolArray | None = None,
 ) -> FloatArray:
-    """Advantage of every action token: `A_k = post(sum_terms weight * y_k)`.
+    """Advantage of every action token: ``A_k = post(sum_terms weight * y_k)``.
 
     Without a mask, all trajectories count.
 
@@ -113,8 +116,8 @@ def advantage(
         batch: The batch.
         terms: Addends; turn and trajectory values are copied to their tokens.
         post: Normalisation over tokens, as in REINFORCE++ (arXiv 2501.03262, key "batch") and
-            AgentRL (arXiv 2510.04206, key "task").
-        train: (N,) trajectories in the loss: their tokens enter the statistics of `post`.
+            AgentRL (arXiv 2510.04206, key "family").
+        train: (N,) trajectories in the loss: their tokens enter the statistics of ``post``.
         baseline: (N,) trajectories that enter means and deviations of the terms. One that is left
             out is still compared with the others, and is for the loss to mask.
 
@@ -122,11 +125,13 @@ def advantage(
         (K,) advantages.
 
     Raises:
-        ValueError: There are no terms, a mask has the wrong length, or a key does not fit the level
-            of its signal.
+        ConfigurationError: There are no terms, a mask has the wrong length, or a key does not fit
+            the level of its signal.
     """
     if not terms:
-        raise ValueError("expected at least one term, got none; give Term(Outcome(), 'group')")
+        raise ConfigurationError(
+            "expected at least one term, got none; give Term(EpisodeReturn(), 'group')"
+        )
     members = _mask_weights(batch, "baseline", baseline)
     total = np.zeros(batch.n_tokens)
     for term in terms:
@@ -160,7 +165,7 @@ def _standardised(
     members: FloatArray,
     rows: IntArray | None = None,
 ) -> FloatArray:
-    """Centres and scales values of a level, or only the given rows of them."""
+    """Centre and scales values of a level, or only the given rows of them."""
     rows = np.arange(len(x)) if rows is None else rows
     x = x[rows]
     y = x
@@ -196,10 +201,10 @@ def _key(batch: Batch, name: Key, level: Level) -> IntArray:
     traj = batch.traj_at(level)
     if name == "batch":
         return np.zeros(len(traj), dtype=np.int64)
-    if name in ("group", "task"):
-        return dense(batch.group if name == "group" else batch.task)[traj]
+    if name in ("group", "family"):
+        return dense(batch.group if name == "group" else batch.family)[traj]
     if level == "trajectory" or (name == "turn_index_padded" and level == "token"):
-        raise ValueError(
+        raise ConfigurationError(
             f"expected a turn-level signal for key {name!r}, got a {level}-level one; "
             "use RewardToGo, StepReward or another key"
         )
@@ -213,7 +218,7 @@ def _mask_weights(batch: Batch, name: str, mask: BoolArray | None) -> FloatArray
     if mask is None:
         return np.ones(batch.n_trajectories)
     if np.shape(mask) != (batch.n_trajectories,):
-        raise ValueError(
+        raise ConfigurationError(
             f"expected {name} to have one entry for each of {batch.n_trajectories} trajectories, "
             f"got shape {np.shape(mask)}; pass the mask a filter returned for this batch"
         )
@@ -221,7 +226,7 @@ def _mask_weights(batch: Batch, name: str, mask: BoolArray | None) -> FloatArray
 
 
 def _check_keys(*keys: str | None) -> None:
-    """Raises ValueError for a key that does not exist."""
+    """Raise ConfigurationError for a key that does not exist."""
     for key in keys:
         if key is not None and key not in get_args(Key):
-            raise ValueError(f"expected a key of {get_args(Key)} or None, got {key!r}")
+            raise ConfigurationError(f"expected a key of {get_args(Key)} or None, got {key!r}")

@@ -9,42 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from functools import cached_property
+from itertools import chain
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from trainers.algorithms.packing import (
-    check_aux,
-    check_lengths,
-    check_nesting,
-    check_range,
-    column,
-    flat,
-    flat_any,
-    ids,
-)
-from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, dense, ranges, sums
+from agentgym.errors import DataError
+from agentgym.outcome import StopReason
+from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, sums
 
 Level = Literal["trajectory", "turn", "token"]
 """What one element of an array stands for: N, M or K of them."""
-
-
-class EndReason(IntEnum):
-    """Why an episode ended."""
-
-    DONE = 0
-    """The task itself ended it: success, failure or an answer."""
-    HORIZON = 1
-    """The turn budget was spent."""
-    LENGTH = 2
-    """The token budget was spent."""
-    INVALID = 3
-    """The policy's text ended it, for example a turn without an end-of-turn token."""
-    ENV_ERROR = 4
-    """The environment failed; its reward means nothing."""
+Column = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +40,12 @@ class Batch:
     """(M,) trajectory of each turn, in [0, N), non-decreasing."""
     group: IntArray
     """(N,) group of each trajectory: those that started from the same task instance."""
-    task: IntArray
+    family: IntArray
     """(N,) task family of each trajectory, for normalisation over families."""
     reward: FloatArray
     """(M,) reward earned by each turn, credited to its last action token."""
-    end: IntArray
-    """(N,) `EndReason` of each trajectory."""
+    stop_reason: npt.NDArray[np.str_]
+    """(N,) why each trajectory ended: values of ``StopReason``, or an environment's own words."""
     state: IntArray
     """(M,) id of the raw observation the turn acted on; equal ids in a group are anchor states."""
     version: IntArray
@@ -81,25 +60,22 @@ class Batch:
     """(K,) critic's value before each token, or None without a critic."""
     sequence: IntArray | None = None
     """(M,) row each turn was generated in, non-decreasing; None means one row per trajectory."""
-    aux: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    aux: Mapping[str, Column] = field(default_factory=dict)
     """Named extra signals, each (K,) or (M,), such as a reference model's log-probabilities."""
 
     def __post_init__(self) -> None:
-        """Converts the arrays and checks every invariant above.
+        """Convert the arrays and check every invariant above.
 
         Raises:
-            ValueError: An array has the wrong length, order, range or a value that is not finite.
+            DataError: An array has the wrong length, order, range or a value that is not finite.
         """
         for name, (_, kind) in _COLUMNS.items():
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, column(name, getattr(self, name), kind))
-        aux = {name: column(f"aux[{name!r}]", x, "f") for name, x in self.aux.items()}
+                object.__setattr__(self, name, _column(name, getattr(self, name), kind))
+        aux = {name: _column(f"aux[{name!r}]", x, "f") for name, x in self.aux.items()}
         object.__setattr__(self, "aux", aux)
-        sizes = {"token": self.n_tokens, "turn": self.n_turns, "trajectory": self.n_trajectories}
-        check_lengths({n: (getattr(self, n), lv) for n, (lv, _) in _COLUMNS.items()}, sizes)
-        check_aux(self.aux, sizes)
-        check_nesting(self.turn, self.traj, self.sequence, self.n_trajectories)
-        check_range("end", self.end, len(EndReason))
+        self._check_lengths()
+        self._check_nesting()
 
     @classmethod
     def from_trajectories(
@@ -108,8 +84,8 @@ class Batch:
         rewards: Sequence[Sequence[float]],
         groups: Sequence[Hashable],
         *,
-        tasks: Sequence[Hashable] | None = None,
-        ends: Sequence[int] | None = None,
+        families: Sequence[Hashable] | None = None,
+        stop_reasons: Sequence[StopReason | str] | None = None,
         states: Sequence[Sequence[Hashable]] | None = None,
         versions: Sequence[Sequence[int]] | None = None,
         policies: Sequence[Sequence[int]] | None = None,
@@ -119,7 +95,7 @@ class Batch:
         sequences: Sequence[Sequence[int]] | None = None,
         aux: Mapping[str, Sequence[Sequence[float]]] | None = None,
     ) -> Batch:
-        """Packs plain lists, one entry for each trajectory.
+        """Pack plain lists, one entry for each trajectory.
 
         Integer ids are kept; other ids (strings) are numbered in order of first appearance.
 
@@ -127,8 +103,8 @@ class Batch:
             turn_tokens: Action tokens of each turn.
             rewards: Reward of each turn.
             groups: Group id of each trajectory.
-            tasks: Task-family id of each trajectory; None puts all in one family.
-            ends: `EndReason` of each trajectory; None means DONE.
+            families: Task-family id of each trajectory; None puts all in one family.
+            stop_reasons: Why each trajectory ended; None leaves it open.
             states: State id of each turn; None makes every state unique.
             versions: Weight version of each turn; None means 0.
             policies: Acting pool member of each turn; None means 0, the current policy.
@@ -142,35 +118,39 @@ class Batch:
             The batch.
 
         Raises:
-            ValueError: Lists do not agree in length, or an invariant of `Batch` is broken.
+            DataError: Lists do not agree in length, or an invariant of ``Batch`` is broken.
         """
         turns = np.array([len(row) for row in turn_tokens], dtype=np.int64)
         tokens = np.array([sum(row) for row in turn_tokens], dtype=np.int64)
-        lengths = np.array(flat("turn_tokens", turn_tokens, turns), dtype=np.int64)
+        lengths = np.array(_flat("turn_tokens", turn_tokens, turns), dtype=np.int64)
         n, m, k = len(turns), len(lengths), int(tokens.sum())
 
         def per_turn(name: str, rows: Sequence[Sequence[Any]] | None) -> Any:
-            return np.zeros(m, np.int64) if rows is None else flat(name, rows, turns)
+            return np.zeros(m, np.int64) if rows is None else _flat(name, rows, turns)
 
         def per_token(name: str, rows: Sequence[Sequence[float]] | None, default: Any) -> Any:
-            return default if rows is None else flat(name, rows, tokens)
+            return default if rows is None else _flat(name, rows, tokens)
+
+        def either(name: str, rows: Sequence[Sequence[float]]) -> Any:
+            has_turns = [len(row) for row in rows] == list(turns)
+            return np.array(_flat(name, rows, turns if has_turns else tokens))
 
         behave = per_token("logp_behave", logp_behave, np.zeros(k))
         return cls(
             turn=np.repeat(np.arange(m), lengths),
             traj=np.repeat(np.arange(n), turns),
-            group=ids(groups),
-            task=np.zeros(n, np.int64) if tasks is None else ids(tasks),
+            group=_ids(groups),
+            family=np.zeros(n, np.int64) if families is None else _ids(families),
             reward=per_turn("rewards", rewards),
-            end=np.full(n, EndReason.DONE) if ends is None else ids(ends),
-            state=np.arange(m) if states is None else ids(flat("states", states, turns)),
+            stop_reason=np.array([_text(reason) for reason in stop_reasons or [""] * n]),
+            state=np.arange(m) if states is None else _ids(_flat("states", states, turns)),
             version=per_turn("versions", versions),
             policy=per_turn("policies", policies),
             logp_behave=behave,
             logp_old=per_token("logp_old", logp_old, behave),
             values=per_token("values", values, None),
             sequence=None if sequences is None else per_turn("sequences", sequences),
-            aux={x: np.array(flat_any(x, rows, turns, tokens)) for x, rows in (aux or {}).items()},
+            aux={name: either(name, rows) for name, rows in (aux or {}).items()},
         )
 
     @property
@@ -240,60 +220,146 @@ class Batch:
         return self.traj if level == "turn" else self.token_traj
 
     def to_tokens(self, values: FloatArray, level: Level) -> FloatArray:
-        """Copies values of a level onto the tokens below them.
-
-        Args:
-            values: (N,), (M,) or (K,) values.
-            level: What the values belong to.
-
-        Returns:
-            (K,) values.
-        """
+        """Copy the (N,), (M,) or (K,) values of a level onto the (K,) tokens below them."""
         if level == "token":
             return values
         return values[self.turn if level == "turn" else self.token_traj]
 
-    def take(self, trajectories: npt.ArrayLike) -> Batch:
-        """Selects, reorders or repeats trajectories.
+    def _check_lengths(self) -> None:
+        """Check that there is a token, and that columns have as many entries as their level."""
+        sizes = {"token": self.n_tokens, "turn": self.n_turns, "trajectory": self.n_trajectories}
+        if not self.n_tokens:
+            raise DataError(
+                "expected at least one action token, got none; skip a step whose episodes are all "
+                "empty"
+            )
+        for name, (level, _) in _COLUMNS.items():
+            array = getattr(self, name)
+            if array is not None and len(array) != sizes[level]:
+                raise DataError(
+                    f"expected {name} to have {sizes[level]} entries, one for each {level}, "
+                    f"got {len(array)}; check what it is indexed by"
+                )
+        for name, array in self.aux.items():
+            if len(array) not in (self.n_tokens, self.n_turns):
+                raise DataError(
+                    f"expected aux[{name!r}] to have {self.n_tokens} entries (tokens) or "
+                    f"{self.n_turns} (turns), got {len(array)}; repeat trajectory values on turns"
+                )
 
-        Args:
-            trajectories: (n,) indices into the N trajectories, in the wanted order.
-
-        Returns:
-            The batch of those trajectories. Repeated generation rows get ids of their own.
-        """
-        picked: IntArray = np.asarray(trajectories, dtype=np.int64)
-        check_range("trajectories", picked, self.n_trajectories)
-        turns = self.turn_count[picked]
-        rows = ranges((np.cumsum(self.turn_count) - self.turn_count)[picked], turns)
-        lengths = self.turn_length[rows]
-        tokens = ranges((np.cumsum(self.turn_length) - self.turn_length)[rows], lengths)
-        source = {"trajectory": picked, "turn": rows, "token": tokens}
-        columns = {
-            name: getattr(self, name)[source[level]]
-            for name, (level, _) in _COLUMNS.items()
-            if getattr(self, name) is not None
-        }
-        columns["turn"] = np.repeat(np.arange(len(rows)), lengths)
-        columns["traj"] = np.repeat(np.arange(len(picked)), turns)
-        if self.sequence is not None:
-            columns["sequence"] = dense(columns["traj"], columns["sequence"])
-        aux = {k: x[rows if len(x) == self.n_turns else tokens] for k, x in self.aux.items()}
-        return Batch(**columns, aux=aux)
+    def _check_nesting(self) -> None:
+        """Check that tokens nest in turns, turns in rows and rows in trajectories."""
+        _check_order("turn", self.turn)
+        _check_range("turn", self.turn, self.n_turns)
+        empty = np.flatnonzero(self.turn_length == 0)
+        if empty.size:
+            raise DataError(
+                f"expected every turn to have an action token, got none for turn {empty[0]}; "
+                "leave out turns the policy did not generate"
+            )
+        _check_order("traj", self.traj)
+        _check_range("traj", self.traj, self.n_trajectories)
+        if self.sequence is None:
+            return
+        _check_order("sequence", self.sequence)
+        if (np.diff(self.sequence)[np.diff(self.traj) > 0] == 0).any():
+            raise DataError(
+                "expected each sequence to stay in one trajectory, got one shared by two; "
+                "number generation rows over the whole batch"
+            )
 
 
-_COLUMNS: Mapping[str, tuple[Level, str]] = {
-    "turn": ("token", "i"),
-    "traj": ("turn", "i"),
-    "group": ("trajectory", "i"),
-    "task": ("trajectory", "i"),
-    "reward": ("turn", "f"),
-    "end": ("trajectory", "i"),
-    "state": ("turn", "i"),
-    "version": ("turn", "i"),
-    "policy": ("turn", "i"),
-    "logp_behave": ("token", "f"),
-    "logp_old": ("token", "f"),
-    "values": ("token", "f"),
-    "sequence": ("turn", "i"),
-}
+_COLUMNS: Mapping[str, tuple[Level, str]] = MappingProxyType(
+    {
+        "turn": ("token", "i"),
+        "traj": ("turn", "i"),
+        "group": ("trajectory", "i"),
+        "family": ("trajectory", "i"),
+        "reward": ("turn", "f"),
+        "stop_reason": ("trajectory", "U"),
+        "state": ("turn", "i"),
+        "version": ("turn", "i"),
+        "policy": ("turn", "i"),
+        "logp_behave": ("token", "f"),
+        "logp_old": ("token", "f"),
+        "values": ("token", "f"),
+        "sequence": ("turn", "i"),
+    }
+)
+"""Level and kind of each column of a batch."""
+_KINDS: Mapping[str, tuple[str, str, Any]] = MappingProxyType(
+    {
+        "i": ("iub", "integers", np.int64),
+        "f": ("iubf", "numbers", np.float64),
+        "U": ("U", "strings", np.str_),
+    }
+)
+"""What numpy calls the values that a kind of column takes, what they are, and what is stored."""
+
+
+def _column(name: str, values: npt.ArrayLike, kind: str) -> Column:
+    """Convert one column to a read-only flat array; the caller's own array stays writable."""
+    array: Column = np.asarray(values)
+    if array.ndim != 1:
+        raise DataError(f"expected {name} to have one dimension, got shape {array.shape}")
+    accepted, wanted, stored = _KINDS[kind]
+    if array.size and array.dtype.kind not in accepted:
+        raise DataError(f"expected {name} to hold {wanted}, got {array.dtype}; convert it first")
+    array = array.astype(stored, copy=False).view()
+    if kind == "f" and not np.isfinite(array).all():
+        where = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise DataError(
+            f"expected {name} to be finite, got {array[where]} at {where}; "
+            "mask failed episodes before packing them"
+        )
+    array.flags.writeable = False
+    return array
+
+
+def _text(reason: StopReason | str) -> str:
+    """The stored text of a stop reason: numpy would write the member's name."""
+    return reason.value if isinstance(reason, StopReason) else reason
+
+
+def _check_order(name: str, index: IntArray) -> None:
+    """Check that an index array never decreases."""
+    drops = np.flatnonzero(np.diff(index) < 0)
+    if drops.size:
+        k = int(drops[0])
+        raise DataError(
+            f"expected {name} to be sorted, got {index[k]} followed by {index[k + 1]} at {k}; "
+            "pack the turns of a trajectory, and the tokens of a turn, next to each other"
+        )
+
+
+def _check_range(name: str, index: IntArray, size: int) -> None:
+    """Check that every entry lies in [0, size)."""
+    if index.size and (index.min() < 0 or index.max() >= size):
+        raise DataError(
+            f"expected {name} in [0, {size}), got values from {index.min()} to {index.max()}; "
+            "number the entries from 0"
+        )
+
+
+def _ids(values: Sequence[Hashable]) -> IntArray:
+    """Keep integer ids (n,); number any others in order of first appearance."""
+    if all(isinstance(value, (int, np.integer)) for value in values):
+        return np.fromiter(values, np.int64, len(values))
+    numbers: dict[Hashable, int] = {}
+    return np.fromiter((numbers.setdefault(v, len(numbers)) for v in values), np.int64, len(values))
+
+
+def _flat(name: str, nested: Sequence[Sequence[Any]], lengths: IntArray) -> list[Any]:
+    """Join one list per trajectory, of the given lengths, into one list."""
+    if len(nested) != len(lengths):
+        raise DataError(
+            f"expected {name} to have one list for each of {len(lengths)} trajectories, "
+            f"got {len(nested)}; give an empty list to a trajectory without turns"
+        )
+    for i, (row, length) in enumerate(zip(nested, lengths, strict=True)):
+        if len(row) != length:
+            raise DataError(
+                f"expected {name}[{i}] to have {length} entries, got {len(row)}; "
+                "give one entry for each turn (or action token) of the trajectory"
+            )
+    return list(chain.from_iterable(nested))

@@ -1,6 +1,6 @@
 """Filters: which trajectories train, and which only serve as their group's baseline.
 
-A filter takes the batch and the masks so far and returns narrower masks; `apply_filters` folds a
+A filter takes the batch and the masks so far and returns narrower masks; ``apply_filters`` folds a
 list of them. Nothing is removed from the batch, so rows stay aligned with the trainer's.
 """
 
@@ -13,12 +13,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from agentgym.errors import ConfigurationError
+from agentgym.outcome import StopReason
 from trainers.algorithms.advantage import Term, advantage
-from trainers.algorithms.batch import Batch, EndReason
+from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import (
     BoolArray,
     FloatArray,
-    IntArray,
     Segments,
     dense,
     spread,
@@ -55,7 +56,7 @@ class ZeroVariance:
     """Deviations up to this count as equal, in units of reward."""
 
     def __call__(self, batch: Batch, masks: Masks) -> Masks:
-        """Drops the groups from `train`; the baseline is unchanged."""
+        """Drop the groups from ``train``; the baseline is unchanged."""
         if self.level == "outcome":
             varied = _outcome_spread(batch, masks) > self.tolerance
             return Masks(masks.train & varied, masks.baseline)
@@ -75,16 +76,18 @@ class TopVariance:
     """Share p of the groups that trains, in (0, 1]; at least one group does."""
 
     def __post_init__(self) -> None:
-        """Checks the fraction.
+        """Check the fraction.
 
         Raises:
-            ValueError: It is not in (0, 1].
+            ConfigurationError: It is not in (0, 1].
         """
         if not 0.0 < self.fraction <= 1.0:
-            raise ValueError(f"expected a fraction in (0, 1], got {self.fraction}; try 0.25")
+            raise ConfigurationError(
+                f"expected a fraction in (0, 1], got {self.fraction}; try 0.25"
+            )
 
     def __call__(self, batch: Batch, masks: Masks) -> Masks:
-        """Drops the other groups from `train`; equal deviations rank by group id."""
+        """Drop the other groups from ``train``; equal deviations rank by group id."""
         group = dense(batch.group)
         n_groups = int(group.max()) + 1
         deviation = np.full(n_groups, -1.0)
@@ -102,16 +105,18 @@ class HarnessEndings:
     Their reward is true, so they stay in the baseline; that of a failed environment is not.
     """
 
-    masked: tuple[EndReason, ...] = (EndReason.HORIZON, EndReason.LENGTH)
+    masked: tuple[StopReason, ...] = (StopReason.HORIZON, StopReason.LENGTH)
     """Endings that leave the loss and stay in the baseline."""
-    excluded: tuple[EndReason, ...] = (EndReason.ENV_ERROR,)
+    excluded: tuple[StopReason, ...] = (StopReason.ERROR,)
     """Endings that leave both."""
 
     def __call__(self, batch: Batch, masks: Masks) -> Masks:
-        """Drops the endings."""
-        excluded = np.isin(batch.end, [int(end) for end in self.excluded])
-        masked = excluded | np.isin(batch.end, [int(end) for end in self.masked])
-        return Masks(masks.train & ~masked, masks.baseline & ~excluded)
+        """Drop the endings."""
+        excluded, masked = (
+            np.isin(batch.stop_reason, [reason.value for reason in reasons])
+            for reasons in (self.excluded, self.masked)
+        )
+        return Masks(masks.train & ~(masked | excluded), masks.baseline & ~excluded)
 
 
 @dataclass(frozen=True)
@@ -123,15 +128,15 @@ class FlaggedTurns:
     """
 
     name: str = "void_turn"
-    """Entry of `Batch.aux`, (M,): non-zero for a flagged turn."""
+    """Entry of ``Batch.aux``, (M,): non-zero for a flagged turn."""
     in_baseline: bool = True
     """Whether flagged trajectories stay in the baseline."""
 
     def __call__(self, batch: Batch, masks: Masks) -> Masks:
-        """Drops the trajectories.
+        """Drop the trajectories.
 
         Raises:
-            ValueError: The batch lacks the flags.
+            ConfigurationError: The batch lacks the flags.
         """
         flags = aux_column(batch, self.name, "turn") != 0
         clean = sums(batch.traj, flags, batch.n_trajectories) == 0
@@ -149,7 +154,7 @@ class Stale:
     """Current version; None means the newest in the batch."""
 
     def __call__(self, batch: Batch, masks: Masks) -> Masks:
-        """Drops the trajectories from both masks."""
+        """Drop the trajectories from both masks."""
         current = int(batch.version.max()) if self.current is None else self.current
         old = current - batch.version > self.eta
         fresh = sums(batch.traj, old, batch.n_trajectories) == 0
@@ -157,7 +162,7 @@ class Stale:
 
 
 def apply_filters(batch: Batch, filters: Sequence[Filter]) -> Masks:
-    """Applies filters from left to right; each sees the masks the former left.
+    """Apply filters from left to right; each sees the masks the former left.
 
     Put filters on endings before those on variance, so that deviations are over valid members.
 
@@ -172,30 +177,6 @@ def apply_filters(batch: Batch, filters: Sequence[Filter]) -> Masks:
     for part in filters:
         masks = part(batch, masks)
     return masks
-
-
-def repair_groups(batch: Batch, train: BoolArray, *, min_fraction: float = 0.5) -> IntArray:
-    """Refills thinned groups with copies of their own valid members (GLM-5).
-
-    A group of which more than `min_fraction` survives is refilled to its size by repeating its
-    survivors in turn; any other group is dropped.
-
-    Args:
-        batch: The batch.
-        train: (N,) valid trajectories.
-        min_fraction: Share of a group that must be exceeded, in [0, 1).
-
-    Returns:
-        (n,) trajectory indices for `Batch.take`, group by group.
-    """
-    group = dense(batch.group)
-    picked = [np.zeros(0, dtype=np.int64)]
-    for g in range(int(group.max()) + 1):
-        members = np.flatnonzero(group == g)
-        valid = members[train[members]]
-        if len(valid) > min_fraction * len(members):
-            picked.append(np.resize(valid, len(members)))
-    return np.concatenate(picked)
 
 
 def _outcome_spread(batch: Batch, masks: Masks) -> FloatArray:

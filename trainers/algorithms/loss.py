@@ -1,11 +1,10 @@
-"""The loss family as coefficients of `grad log pi`: a numpy reference for the torch loss.
+"""The loss as data, and what it multiplies the advantage of each token with.
 
-Every loss here is linear in the gradient of the tokens' log-probabilities:
+    L = sum_k weight_k (-behave_k min(rho_k A_k, clip(rho_k) A_k) + beta KL_k - c H_k)
 
-    -dL/dtheta = sum_k u_k grad log pi(k),   u_k = weight_k * behave_k * coef_k
-
-with `weight` from the aggregation, `behave` from the off-policy correction and `coef` from ratio
-level and clip. So `-sum_k stop_gradient(u_k) log pi(k)` has exactly the gradient of the loss.
+over the trained tokens k: ``weight`` comes from the aggregation, ``behave`` from the correction
+for the behaviour policy, and ``rho = pi / pi_old`` is averaged over segments. The first two are
+computed here and folded into the advantage; the rest are tensors of ``trainers.grpo``.
 """
 
 from __future__ import annotations
@@ -15,21 +14,29 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, dense, sums
-from trainers.algorithms.weights import (
-    Aggregation,
-    BehaviourLevel,
-    BehaviourMode,
-    aggregation_weights,
-    behaviour_weights,
-    safe_exp,
-)
 
 RatioLevel = Literal["token", "turn", "sequence"]
 """Over what the ratio is averaged (geometric mean): nothing, the turn, or the generated row."""
 Clip = Literal["ppo", "cispo", "none"]
-"""How the ratio enters the coefficient; see `pg_coef`."""
+"""How the ratio is clipped:
+
+- ppo (arXiv 1707.06347): ``min(rho A, clip(rho) A)``, without gradient where the clip binds.
+- cispo (arXiv 2506.13585): ``stop_gradient(clip(rho)) A log pi``: clipped tokens keep a gradient.
+- none: ``A log pi``, plain REINFORCE.
+"""
+Aggregation = Literal[
+    "token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "const", "turn-mean", "rollout-mean"
+]
+"""How tokens are weighed; see ``aggregation_weights``."""
+BehaviourMode = Literal["none", "clip", "mask"]
+"""How ``pi_old / mu`` corrects for the behaviour policy mu; see ``behaviour_weights``."""
+BehaviourLevel = Literal["token", "sequence"]
+"""Whether that ratio is each token's own or the product over its row."""
+
+_MAX_LOG_RATIO = 20.0
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ class Loss:
     kl_beta: float = 0.0
     """Weight of the KL penalty to a reference policy."""
     kl: Literal["k1", "k3"] = "k3"
-    """Estimator of that KL; see `kl_coef`."""
+    """Its estimator: k1 is ``log pi - log ref``; k3 is ``q - log q - 1``, ``q = ref / pi``."""
     entropy: float = 0.0
     """Weight of the entropy bonus, which the trainer adds, aggregated like the other terms: it
     needs the full distribution."""
@@ -67,10 +74,10 @@ class Loss:
     """Tokens with |advantage| below this get coefficient 0 (LOOP, arXiv 2502.01600)."""
 
     def __post_init__(self) -> None:
-        """Checks the fields.
+        """Check the fields.
 
         Raises:
-            ValueError: A name is unknown or a number is out of range.
+            ConfigurationError: A name is unknown or a number is out of range.
         """
         for value, choices in (
             (self.ratio, RatioLevel),
@@ -80,57 +87,14 @@ class Loss:
             (self.behave_level, BehaviourLevel),
         ):
             if value not in get_args(choices):
-                raise ValueError(f"expected one of {get_args(choices)}, got {value!r}")
+                raise ConfigurationError(f"expected one of {get_args(choices)}, got {value!r}")
         if not 0.0 <= self.low <= 1.0 or self.high < 0.0 or self.behave_cap <= 0.0:
-            raise ValueError(
+            raise ConfigurationError(
                 "expected 0 <= low <= 1, high >= 0 and behave_cap > 0, got "
                 f"low={self.low}, high={self.high}, behave_cap={self.behave_cap}"
             )
         if self.dual is not None and self.dual <= 1.0:
-            raise ValueError(f"expected dual > 1, got {self.dual}; None switches it off")
-
-
-def loss_coefficients(
-    batch: Batch,
-    logp: FloatArray,
-    advantage: FloatArray,
-    loss: Loss,
-    *,
-    train: BoolArray | None = None,
-) -> FloatArray:
-    """The coefficients `u_k` of the policy loss, KL to the reference included.
-
-    Args:
-        batch: The batch; with `kl_beta` > 0 it needs `aux["logp_ref"]` (K,).
-        logp: (K,) log-probabilities of the policy being optimised.
-        advantage: (K,) advantages.
-        loss: The member of the family.
-        train: (N,) trajectories in the loss; None means all.
-
-    Returns:
-        (K,) coefficients: `-dL/dtheta = sum_k u_k grad log pi(k)`.
-
-    Raises:
-        ValueError: `const` is needed and missing, or so are the reference's log-probabilities.
-    """
-    weight = aggregation_weights(batch, loss.aggregation, const=loss.const, train=train)
-    behave = behaviour_weights(batch, loss.behave, level=loss.behave_level, cap=loss.behave_cap)
-    live = np.where(np.abs(advantage) < loss.dead_zone, 0.0, advantage)
-    coef = behave * pg_coef(
-        logp,
-        batch.logp_old,
-        live,
-        clip=loss.clip,
-        low=loss.low,
-        high=loss.high,
-        dual=loss.dual,
-        segment=ratio_segments(batch, loss.ratio),
-    )
-    if loss.kl_beta > 0.0:
-        if "logp_ref" not in batch.aux:
-            raise ValueError("expected aux['logp_ref'] for kl_beta > 0, got none; run a reference")
-        coef = coef - loss.kl_beta * kl_coef(logp, batch.aux["logp_ref"], loss.kl)
-    return weight * coef
+            raise ConfigurationError(f"expected dual > 1, got {self.dual}; None switches it off")
 
 
 def ratio_segments(batch: Batch, level: RatioLevel) -> IntArray | None:
@@ -140,72 +104,113 @@ def ratio_segments(batch: Batch, level: RatioLevel) -> IntArray | None:
     return batch.turn if level == "turn" else dense(batch.token_sequence())
 
 
-def pg_coef(
-    logp: FloatArray,
-    logp_old: FloatArray,
-    advantage: FloatArray,
+def aggregation_weights(
+    batch: Batch,
+    mode: Aggregation,
     *,
-    clip: Clip = "ppo",
-    low: float = 0.2,
-    high: float = 0.2,
-    dual: float | None = None,
-    segment: IntArray | None = None,
+    const: float | None = None,
+    train: BoolArray | None = None,
 ) -> FloatArray:
-    """Coefficient of each token's `grad log pi` in one ratio-and-clip policy gradient.
+    """Weight of each token in the loss; masked trajectories get 0 and leave the denominators.
 
-    With `rho = pi / pi_old` (or its geometric mean over a segment, GSPO arXiv 2507.18071):
+    With T trained tokens, S rows holding them, |s| the tokens of a row:
 
-    - ppo (arXiv 1707.06347): `min(rho A, clip(rho) A)`, whose gradient is `rho A` inside the trust
-      region and 0 where the clip binds; with `dual` also 0 where `A < 0` and `rho > dual`.
-    - cispo (arXiv 2506.13585): `stop_gradient(clip(rho)) A log pi`: clipped tokens keep a gradient.
-    - none: `A log pi`, plain REINFORCE.
+    - token-mean: ``1 / T`` (DAPO, arXiv 2503.14476).
+    - seq-mean-token-mean: ``1 / (S |s|)`` (GRPO, arXiv 2402.03300; favours short rows).
+    - seq-mean-token-sum: ``1 / S``.
+    - const: ``1 / (S const)`` (Dr.GRPO, arXiv 2503.20783; no length bias).
+    - turn-mean: ``1 / (turns * tokens of the turn)``.
+    - rollout-mean: ``1 / (trajectories * tokens of the trajectory)``, however many rows it has.
 
     Args:
-        logp: (K,) log-probabilities of the policy being optimised, in nats.
-        logp_old: (K,) log-probabilities before the update.
-        advantage: (K,) advantages.
-        clip: Which of the three.
-        low: Ratios below 1 - low are clipped.
-        high: Ratios above 1 + high are clipped.
-        dual: Dual-clip bound, or None.
-        segment: (K,) dense ids of the segments the log-ratio is averaged over, or None.
+        batch: The batch.
+        mode: Which of them.
+        const: Divisor of "const", in tokens.
+        train: (N,) trajectories in the loss; None means all.
 
     Returns:
-        (K,) coefficients.
+        (K,) weights >= 0; all 0 when nothing is trained.
 
     Raises:
-        ValueError: The clip is unknown.
+        ConfigurationError: The mode is unknown, or "const" has no positive divisor.
     """
-    if clip == "none":
-        return np.array(advantage)
-    log_ratio = logp - logp_old
-    if segment is not None:
-        count = np.maximum(np.bincount(segment, minlength=len(logp)), 1)
-        log_ratio = (sums(segment, log_ratio, len(log_ratio)) / count)[segment]
-    ratio = safe_exp(log_ratio)
-    if clip == "cispo":
-        return ratio.clip(1.0 - low, 1.0 + high) * advantage
-    if clip != "ppo":
-        raise ValueError(f"expected a clip of {get_args(Clip)}, got {clip!r}")
-    live = np.where(advantage >= 0, ratio <= 1.0 + high, ratio >= 1.0 - low)
-    if dual is not None:
-        live &= (advantage >= 0) | (ratio <= dual)
-    return np.where(live, ratio * advantage, 0.0)
+    keep = np.ones(batch.n_tokens)
+    if train is not None:
+        keep = train[batch.token_traj].astype(np.float64)
+    if mode == "token-mean":
+        return keep / max(float(keep.sum()), 1.0)
+    if mode == "turn-mean":
+        return _mean_over(batch.turn, keep)
+    if mode == "rollout-mean":
+        return _mean_over(dense(batch.token_traj), keep)
+    sequence = dense(batch.token_sequence())
+    if mode == "seq-mean-token-mean":
+        return _mean_over(sequence, keep)
+    rows = max(int(np.unique(sequence[keep > 0]).size), 1)
+    if mode == "seq-mean-token-sum":
+        return keep / rows
+    if mode != "const":
+        raise ConfigurationError(
+            f"expected an aggregation of {get_args(Aggregation)}, got {mode!r}"
+        )
+    if const is None or const <= 0:
+        raise ConfigurationError(
+            f"expected const > 0 for aggregation 'const', got {const}; "
+            "give the most action tokens a trajectory may have"
+        )
+    return keep / (rows * const)
 
 
-def kl_coef(logp: FloatArray, logp_ref: FloatArray, estimator: Literal["k1", "k3"]) -> FloatArray:
-    """Coefficient of `grad log pi` in the gradient of a sampled KL to a reference policy.
+def behaviour_weights(
+    batch: Batch,
+    mode: BehaviourMode,
+    *,
+    level: BehaviourLevel = "token",
+    cap: float = 2.0,
+) -> FloatArray:
+    """Off-policy correction ``w = f(pi_old / mu)`` for tokens sampled by a behaviour policy mu.
 
-    k1 is `log pi - log ref`, gradient 1; k3 (GRPO, arXiv 2402.03300) is `q - log q - 1` with
-    `q = ref / pi`, gradient `1 - q`. As in the paper, neither is
-    multiplied by the ratio to the old policy.
+    clip is truncated importance sampling, ``min(w, C)``; mask is ``w * 1[w <= C]``. At sequence
+    level w is the product over the row's tokens, which is unbiased as C grows, at more variance
+    (AReaL, arXiv 2505.24298, and verl's rollout correction use these forms).
 
     Args:
-        logp: (K,) log-probabilities of the policy being optimised.
-        logp_ref: (K,) log-probabilities of the reference.
-        estimator: Which of the two.
+        batch: The batch, for ``logp_old`` and ``logp_behave``.
+        mode: none, clip or mask.
+        level: token or sequence.
+        cap: Largest weight C.
 
     Returns:
-        (K,) coefficients.
+        (K,) weights >= 0, constants for the gradient.
+
+    Raises:
+        ConfigurationError: The mode is unknown.
     """
-    return np.ones(len(logp)) if estimator == "k1" else 1.0 - safe_exp(logp_ref - logp)
+    if mode == "none":
+        return np.ones(batch.n_tokens)
+    log_weight = batch.logp_old - batch.logp_behave
+    if level == "sequence":
+        sequence = dense(batch.token_sequence())
+        log_weight = sums(sequence, log_weight, batch.n_tokens)[sequence]
+    weight = safe_exp(log_weight)
+    if mode == "clip":
+        return weight.clip(max=cap)
+    if mode == "mask":
+        return np.where(weight <= cap, weight, 0.0)
+    raise ConfigurationError(
+        f"expected a behaviour mode of {get_args(BehaviourMode)}, got {mode!r}"
+    )
+
+
+def safe_exp(x: FloatArray) -> FloatArray:
+    """Exponential that cannot overflow."""
+    result: FloatArray = np.exp(np.clip(x, -_MAX_LOG_RATIO, _MAX_LOG_RATIO))
+    return result
+
+
+def _mean_over(segment: IntArray, keep: FloatArray) -> FloatArray:
+    """(K,) weights that give every segment with kept tokens the same total."""
+    count = sums(segment, keep, len(segment))
+    trained = max(int(np.count_nonzero(count)), 1)
+    weights: FloatArray = keep / (trained * np.maximum(count[segment], 1.0))
+    return weights

@@ -1,78 +1,189 @@
 """Papers as data: each preset names the parts that make up one published method.
 
-A preset holds parts, not code; change one with `dataclasses.replace`. Learning rates and models
+A preset holds parts, not code; change one with ``dataclasses.replace``. Learning rates and models
 belong to the trainer's configuration; horizon, group size and the number of updates are the paper's
-where it has one of its own, and give way to the command line. `runnable` tells which presets the
-bundled trainer can run, `Preset.ignored` which of their parts it then leaves out.
+where it has one of its own, and give way to the command line. ``runnable`` tells which presets the
+bundled trainer can run, ``Preset.ignored`` which of their parts it then leaves out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
+from typing import Literal, TypeGuard
 
-from trainers.algorithms.advantage import Term, Whiten
-from trainers.algorithms.batch import EndReason
-from trainers.algorithms.filters import HarnessEndings, TopVariance, ZeroVariance
+from agentgym.errors import ConfigurationError
+from agentgym.outcome import StopReason
+from trainers.algorithms.advantage import Key, Term, Whiten
+from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, ZeroVariance
 from trainers.algorithms.loss import Loss
-from trainers.algorithms.recipe import Preset
 from trainers.algorithms.sampling import EntropyBrancher, PolicyPool
 from trainers.algorithms.schedule import Stages
-from trainers.algorithms.shaping import EndPenalty, FlagPenalty, Overlong
-from trainers.algorithms.signals import GAE, Implicit, KLToGo, Outcome, RewardToGo, StepReward
+from trainers.algorithms.shaping import INVALID, EndPenalty, FlagPenalty, Overlong, Shaper
+from trainers.algorithms.signals import (
+    GAE,
+    EpisodeReturn,
+    Implicit,
+    KLToGo,
+    RewardToGo,
+    StepReward,
+)
 
+NEEDS: Mapping[str, str] = MappingProxyType(
+    {
+        "critic": "a value model that fills Batch.values",
+        "reference": "a frozen reference policy that fills aux['logp_ref']",
+        "prm": "a process reward model that fills aux['logp_prm']",
+        "policy_pool": "an engine that can also generate with stale weights",
+        "branching": "environments with snapshots, to fork a rollout mid-way",
+    }
+)
+"""What a preset may need beyond a policy, and what that is."""
 SERVES = ("reference",)
-"""Keys of `NEEDS` the bundled trainer can serve."""
+"""Keys of ``NEEDS`` the bundled trainer can serve."""
+NOT_CARRIED_OUT = ("sampler", "refill", "pool", "brancher")
+"""Fields of ``Preset`` that describe a method, but that the bundled trainer does not carry out."""
+_WITHIN_GROUPS: frozenset[Key] = frozenset({"group", "state", "turn_index", "turn_index_padded"})
 
 
-def runnable(available: Collection[str] = SERVES) -> list[str]:
-    """Names of the presets whose needs are met.
+@dataclass(frozen=True)
+class Preset:
+    """One method as a combination of parts."""
 
-    Args:
-        available: Keys of `NEEDS` a trainer can serve; by default those of the bundled one.
+    name: str
+    """Name on the command line."""
+    title: str
+    """Method and paper."""
+    arxiv: str | None
+    """arXiv id of the paper; None for the house recipe."""
+    terms: tuple[Term, ...]
+    """Credit: the addends of the advantage."""
+    post: Whiten | None = None
+    """Credit: second normalisation over tokens."""
+    loss: Loss = field(default_factory=Loss)
+    """Loss."""
+    filters: tuple[Filter, ...] = ()
+    """Filters, applied from left to right."""
+    shapers: tuple[Shaper, ...] = ()
+    """Reward corrections made on the packed batch."""
+    horizon: Stages | None = None
+    """Turn budget over steps; None leaves it to the run."""
+    group_size: int | None = None
+    """Trajectories of a task instance; None leaves it to the run."""
+    groups: int | None = None
+    """Task instances of a batch; None leaves it to the run."""
+    minibatches: int = 1
+    """Parts of a batch that are one optimiser step each."""
+    iterations: int = 1
+    """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert."""
+    sampler: Literal["uniform", "interleaved", "value", "informative"] = "uniform"
+    """Task sampler of ``sampling``."""
+    refill: bool = False
+    """Whether groups the filters drop are replaced by new ones until the batch is full."""
+    pool: PolicyPool | None = None
+    """Cross-policy sampling."""
+    brancher: EntropyBrancher | None = None
+    """Branching rollouts."""
+    beyond: tuple[str, ...] = ()
+    """What the paper adds that none of these parts expresses, in a few words each."""
+    needs: tuple[str, ...] = ()
+    """Keys of ``NEEDS``."""
+    note: str = ""
+    """Where the preset departs from the paper, and where its numbers come from."""
 
-    Returns:
-        The names, in alphabetical order.
-    """
-    return sorted(name for name, preset in PRESETS.items() if not preset.missing(available))
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """What belongs to the method, but is left out by the bundled trainer."""
+        default = {item.name: item.default for item in fields(self)}
+        parts = [name for name in NOT_CARRIED_OUT if getattr(self, name) != default[name]]
+        return (*parts, *self.beyond)
 
+    @property
+    def compares_groups(self) -> bool:
+        """Whether it compares trajectories of a task instance, so that one of each is too few."""
+        drops = any(isinstance(part, ZeroVariance | TopVariance) for part in self.filters)
+        return drops or any({term.center, term.scale} & _WITHIN_GROUPS for term in self.terms)
 
-def get_preset(name: str) -> Preset:
-    """Looks up a preset, also one that the bundled trainer cannot run.
+    @property
+    def invalid_penalty(self) -> float | None:
+        """What its reward corrections take from an invalid turn; None if they do not look at it."""
+        amounts = [-part.amount for part in self.shapers if _charges_invalid(part)]
+        return sum(amounts) if amounts else None
 
-    Args:
-        name: Its name; "default" is "turn-loo".
+    def with_invalid_penalty(self, amount: float) -> Preset:
+        """The same preset with another price of an invalid turn, if it has one at all.
 
-    Returns:
-        The preset.
+        Args:
+            amount: What is taken from the reward of an invalid turn.
+        """
+        if self.invalid_penalty is None:
+            return self
+        kept = tuple(part for part in self.shapers if not _charges_invalid(part))
+        return replace(self, shapers=(*kept, FlagPenalty(INVALID, -amount)))
 
-    Raises:
-        ValueError: There is none of that name; the message says which there are, and which of
-            them need more than the bundled trainer has.
-    """
-    key = DEFAULT if name == "default" else name
-    if key not in PRESETS:
-        raise ValueError(
-            f"expected a preset of {', '.join(runnable())}, got {name!r}. Others need what the "
-            f"bundled trainer does not have: {_unserved()}"
+    def within(self, tokens: int) -> Preset:
+        """The same preset with what depends on the token budget filled in.
+
+        Args:
+            tokens: The most action tokens that a trajectory may have.
+
+        Returns:
+            The preset with limits of ``Overlong`` and the divisor of the aggregation "const".
+        """
+        shapers = tuple(
+            replace(part, limit=tokens)
+            if isinstance(part, Overlong) and part.limit is None
+            else part
+            for part in self.shapers
         )
-    return PRESETS[key]
+        loss = self.loss
+        if loss.aggregation == "const" and loss.const is None:
+            loss = replace(loss, const=float(tokens))
+        return replace(self, shapers=shapers, loss=loss)
+
+    def described(self) -> dict[str, str]:
+        """The parts that decide the gradient, in words: to notice that a preset was changed."""
+        return {
+            name: repr(getattr(self, name))
+            for name in ("terms", "post", "loss", "filters", "shapers")
+        }
+
+    def missing(self, available: Collection[str]) -> tuple[str, ...]:
+        """Needs that are not met.
+
+        Args:
+            available: Keys of ``NEEDS`` the trainer can serve.
+        """
+        return tuple(need for need in self.needs if need not in available)
+
+    def require(self, available: Collection[str]) -> None:
+        """Check that a trainer has what the preset needs.
+
+        Args:
+            available: Keys of ``NEEDS`` the trainer can serve.
+
+        Raises:
+            ConfigurationError: Something is missing.
+        """
+        missing = [f"{need} ({NEEDS[need]})" for need in self.missing(available)]
+        if missing:
+            raise ConfigurationError(
+                f"preset {self.name!r} needs {' and '.join(missing)}, which this trainer does not "
+                "have; configure it or choose another preset"
+            )
 
 
-def _unserved() -> str:
-    """The presets the bundled trainer cannot run, by what they need."""
-    names: dict[str, list[str]] = {}
-    for name in sorted(PRESETS):
-        for need in PRESETS[name].missing(SERVES):
-            names.setdefault(need, []).append(name)
-    return "; ".join(f"{need}: {', '.join(names[need])}" for need in sorted(names))
+def _charges_invalid(part: Shaper) -> TypeGuard[FlagPenalty]:
+    """Whether a reward correction is a price of invalid turns."""
+    return isinstance(part, FlagPenalty) and part.name == INVALID
 
 
 DEFAULT = "turn-loo"
 """Name of the house recipe."""
 
-_Z = Term(Outcome(), center="group", scale="group")
-_LOO = Term(Outcome(), center="group", leave_one_out=True)
+_Z = Term(EpisodeReturn(), center="group", scale="group")
+_LOO = Term(EpisodeReturn(), center="group", leave_one_out=True)
 _CLIP = Loss(high=0.2)
 _ROW_MEAN = Loss(high=0.2, aggregation="seq-mean-token-mean")
 _KL = "reference"
@@ -85,7 +196,7 @@ _ALL = (
         "agentgym default: turn-level return-to-go with a zero-padded leave-one-out baseline",
         None,
         (Term(RewardToGo(), center="turn_index_padded", leave_one_out=True),),
-        filters=(HarnessEndings(masked=(EndReason.LENGTH,)), ZeroVariance(level="turn")),
+        filters=(HarnessEndings(masked=(StopReason.LENGTH,)), ZeroVariance(level="turn")),
         note="Running out of turns is a failure of the policy and trains; only the token budget "
         "is the harness's. ZeroVariance at turn level: dropping groups of equal outcome would bias "
         "this credit.",
@@ -94,7 +205,7 @@ _ALL = (
         "scalinginter",
         "AgentGym-RL: ScalingInter-RL",
         "2509.08755",
-        (Term(Outcome("final"), center="group", scale="group"),),
+        (Term(EpisodeReturn("final"), center="group", scale="group"),),
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=1e-3, entropy=1e-3),
         horizon=Stages((5, 8, 10), 100),
         group_size=8,
@@ -109,7 +220,7 @@ _ALL = (
         "AgentRL: multi-turn, multi-task agentic reinforcement learning",
         "2510.04206",
         (_Z,),
-        post=Whiten("task", "task"),
+        post=Whiten("family", "family"),
         loss=Loss(high=0.2, dual=3.0, kl_beta=1e-4),
         shapers=(EndPenalty(-0.2),),
         sampler="interleaved",
@@ -157,7 +268,7 @@ _ALL = (
         "dr_grpo",
         "Understanding R1-zero-like training: Dr.GRPO",
         "2503.20783",
-        (Term(Outcome(), center="group"),),
+        (Term(EpisodeReturn(), center="group"),),
         loss=Loss(high=0.2, aggregation="const"),
         group_size=8,
         minibatches=8,
@@ -216,7 +327,7 @@ _ALL = (
         "reinforce++-baseline",
         "REINFORCE++ with a group baseline",
         "2501.03262",
-        (Term(Outcome(), center="group"),),
+        (Term(EpisodeReturn(), center="group"),),
         post=Whiten(eps=1e-8),
         loss=_CLIP,
         minibatches=8,
@@ -245,7 +356,7 @@ _ALL = (
         "gigpo",
         "Group-in-group policy optimisation",
         "2505.10978",
-        (Term(Outcome(), center="group"), Term(RewardToGo(0.95), center="state")),
+        (Term(EpisodeReturn(), center="group"), Term(RewardToGo(0.95), center="state")),
         loss=_ROW_MEAN,
         shapers=(FlagPenalty("invalid_action", -0.1),),
         group_size=8,
@@ -258,7 +369,7 @@ _ALL = (
         "Reinforcing multi-turn reasoning: MT-GRPO",
         "2505.11821",
         (
-            Term(Outcome("final"), center="group", scale="group"),
+            Term(EpisodeReturn("final"), center="group", scale="group"),
             Term(StepReward(), center="turn_index", scale="turn_index", where="non_final"),
         ),
         loss=_ROW_MEAN,
@@ -315,7 +426,7 @@ _ALL = (
         "erpo",
         "AutoForge: environment-level relative policy optimisation",
         "2512.22857",
-        (Term(Outcome(), center="group", scale="task"),),
+        (Term(EpisodeReturn(), center="group", scale="family"),),
         filters=(ZeroVariance(),),
         refill=True,
         beyond=("judge",),
@@ -338,3 +449,46 @@ _ALL = (
 
 PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset in _ALL})
 """Every preset by name."""
+
+
+def runnable(available: Collection[str] = SERVES) -> list[str]:
+    """Names of the presets whose needs are met.
+
+    Args:
+        available: Keys of ``NEEDS`` a trainer can serve; by default those of the bundled one.
+
+    Returns:
+        The names, in alphabetical order.
+    """
+    return sorted(name for name, preset in PRESETS.items() if not preset.missing(available))
+
+
+def get_preset(name: str) -> Preset:
+    """Looks up a preset, also one that the bundled trainer cannot run.
+
+    Args:
+        name: Its name; "default" is "turn-loo".
+
+    Returns:
+        The preset.
+
+    Raises:
+        ConfigurationError: There is none of that name; the message says which there are, and
+            which of them need more than the bundled trainer has.
+    """
+    key = DEFAULT if name == "default" else name
+    if key not in PRESETS:
+        raise ConfigurationError(
+            f"expected a preset of {', '.join(runnable())}, got {name!r}. Others need what the "
+            f"bundled trainer does not have: {_unserved()}"
+        )
+    return PRESETS[key]
+
+
+def _unserved() -> str:
+    """The presets the bundled trainer cannot run, by what they need."""
+    names: dict[str, list[str]] = {}
+    for name in sorted(PRESETS):
+        for need in PRESETS[name].missing(SERVES):
+            names.setdefault(need, []).append(name)
+    return "; ".join(f"{need}: {', '.join(names[need])}" for need in sorted(names))

@@ -1,97 +1,172 @@
 """Which tasks come next, which policy acts, and where a rollout branches.
 
-Everything is a pure function of (seed, step): a run that resumes at a step draws the same tasks.
+Everything is a pure function of (seed, step) and of the returns seen so far: a run that resumes at
+a step draws the same tasks. ``rollouts.tasks`` is where the trainer takes its tasks from a sampler.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Protocol
 
 import numpy as np
 
-from trainers.algorithms.segments import FloatArray, IntArray
-from trainers.algorithms.task_stats import TaskStats, informative, task_value
+from trainers.algorithms.schedule import check_step
+from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, sums
+
+_EQUAL = 1e-8
+"""Deviation of returns up to which they count as equal."""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskStats:
+    """Returns seen so far of each of T tasks."""
+
+    count: FloatArray
+    """(T,) returns seen."""
+    mean: FloatArray
+    """(T,) their mean; 0 before the first."""
+    spread: FloatArray
+    """(T,) their summed squared deviation from the mean."""
+    best: FloatArray
+    """(T,) the largest; -inf before the first."""
+
+    @classmethod
+    def empty(cls, n_tasks: int) -> TaskStats:
+        """Statistics of tasks nobody has tried."""
+        zeros = np.zeros(n_tasks)
+        return cls(zeros, zeros, zeros, np.full(n_tasks, -np.inf))
+
+    @property
+    def std(self) -> FloatArray:
+        """(T,) population standard deviation of the returns."""
+        result: FloatArray = np.sqrt(self.spread / np.maximum(self.count, 1.0))
+        return result
+
+    def update(self, tasks: IntArray, returns: FloatArray) -> TaskStats:
+        """Add returns, without changing this object.
+
+        Args:
+            tasks: (n,) task of each return, in [0, T).
+            returns: (n,) returns.
+
+        Returns:
+            The new statistics (parallel Welford update).
+        """
+        size = len(self.count)
+        added = np.bincount(tasks, minlength=size).astype(np.float64)
+        mean = sums(tasks, returns, size) / np.maximum(added, 1.0)
+        spread = sums(tasks, (returns - mean[tasks]) ** 2, size)
+        count = self.count + added
+        share = added / np.maximum(count, 1.0)
+        delta = mean - self.mean
+        best = self.best.copy()
+        np.maximum.at(best, tasks, returns)
+        total = self.spread + spread + delta**2 * self.count * share
+        return TaskStats(count, self.mean + delta * share, total, best)
+
+
+def task_value(stats: TaskStats) -> FloatArray:
+    """VSPO's value of each task, ``(R_max - mean) * std``: 0 iff all returns are equal.
+
+    Args:
+        stats: Returns seen so far.
+
+    Returns:
+        (T,) values >= 0; 0 for tasks nobody has tried.
+    """
+    best = np.where(stats.count > 0, stats.best, stats.mean)
+    return np.where(stats.std > _EQUAL, np.maximum(best - stats.mean, 0.0) * stats.std, 0.0)
+
+
+def informative(stats: TaskStats, min_trials: int = 8) -> BoolArray:
+    """Tasks that are new or whose returns differ: those with pass rate 0 or 1 are dropped.
+
+    Args:
+        stats: Returns seen so far.
+        min_trials: Returns a task must have before it can be dropped.
+
+    Returns:
+        (T,) mask of the tasks to keep.
+    """
+    return (stats.count < min_trials) | (stats.std > _EQUAL)
 
 
 class TaskSampler(Protocol):
     """Chooses the tasks of a step."""
 
-    def __call__(self, step: int, stats: TaskStats | None = None) -> IntArray:
-        """Returns (B,) task ids for a step, from 1."""
+    def __call__(self, step: int, stats: TaskStats | None = None) -> Iterator[int]:
+        """Yield task numbers for a step (from 1) without end; the step takes what suits it."""
 
 
 @dataclass(frozen=True)
 class UniformSampler:
-    """Every task once in each epoch, in an order of its own."""
+    """Every task is as likely as any other, at every draw."""
 
     n_tasks: int
     """T, the number of tasks."""
-    batch_size: int
-    """B, tasks of a step."""
     seed: int = 0
-    """Seed of the order."""
+    """Seed of the draws."""
 
-    def __call__(self, step: int, stats: TaskStats | None = None) -> IntArray:
-        """Returns (B,) task ids; a step may span two epochs."""
-        _check_step(step)
-        positions = np.arange((step - 1) * self.batch_size, step * self.batch_size)
-        return _epochs(positions, self.n_tasks, (self.seed,))
+    def __call__(self, step: int, stats: TaskStats | None = None) -> Iterator[int]:
+        """Yield task numbers, drawn with replacement."""
+        rng = _rng(self.seed, step)
+        while True:
+            yield int(rng.integers(self.n_tasks))
 
 
 @dataclass(frozen=True)
 class InterleavedSampler:
-    """Families in turn, each without repeats in its own epoch (AgentRL, arXiv 2510.04206).
+    """Families in turn, each in an order of its own (AgentRL, arXiv 2510.04206).
 
     Small families come as often as large ones, as if they were replicated to equal size.
     """
 
     family: tuple[int, ...]
     """(T,) family of each task."""
-    batch_size: int
-    """B, tasks of a step."""
     seed: int = 0
     """Seed of the order within families."""
 
-    def __call__(self, step: int, stats: TaskStats | None = None) -> IntArray:
-        """Returns (B,) task ids."""
-        _check_step(step)
+    def __call__(self, step: int, stats: TaskStats | None = None) -> Iterator[int]:
+        """Yield task numbers; no task comes again before all of its family have."""
+        check_step(step)
         family = np.asarray(self.family)
-        families = np.unique(family)
-        positions = np.arange((step - 1) * self.batch_size, step * self.batch_size)
-        ids = np.empty(self.batch_size, dtype=np.int64)
-        for k, name in enumerate(families):
-            mine = positions % len(families) == k
-            members = np.flatnonzero(family == name)
-            draws = _epochs(positions[mine] // len(families), len(members), (self.seed, k))
-            ids[mine] = members[draws]
-        return ids
+        orders = [
+            _rng(self.seed, step, k).permutation(np.flatnonzero(family == name))
+            for k, name in enumerate(np.unique(family))
+        ]
+        # Another family begins each step, so that a step of few tasks favours none of them.
+        for place in count(step - 1):
+            order = orders[place % len(orders)]
+            yield int(order[(place - step + 1) // len(orders) % len(order)])
 
 
 @dataclass(frozen=True)
 class ValueSampler:
-    """VSPO (arXiv 2512.07478): tasks in proportion to their value `(R_max - mean) * std`.
+    """VSPO (arXiv 2512.07478): tasks in proportion to their value ``(R_max - mean) * std``.
 
     Tasks nobody has tried get the mean value of the others, or 1 when all are new.
     """
 
     n_tasks: int
     """T, the number of tasks."""
-    batch_size: int
-    """B, tasks of a step."""
     seed: int = 0
     """Seed of the draws."""
 
-    def __call__(self, step: int, stats: TaskStats | None = None) -> IntArray:
-        """Returns (B,) task ids, drawn with replacement; uniform while no task has a value."""
+    def __call__(self, step: int, stats: TaskStats | None = None) -> Iterator[int]:
+        """Yield task numbers, drawn with replacement; uniform while no task has a value."""
         rng = _rng(self.seed, step)
-        weight = np.ones(self.n_tasks) if stats is None else task_value(stats)
-        if stats is not None:
-            tried = stats.count > 0
-            weight[~tried] = weight[tried].mean() if tried.any() else 1.0
+        weight = np.ones(self.n_tasks)
+        if stats is not None and (stats.count > 0).any():
+            weight, tried = task_value(stats), stats.count > 0
+            weight[~tried] = weight[tried].mean()
         if not weight.any():
             weight[:] = 1.0
-        return rng.choice(self.n_tasks, self.batch_size, p=weight / weight.sum())
+        edges = weight.cumsum() / weight.sum()
+        while True:
+            yield int(np.searchsorted(edges, rng.random(), side="right"))
 
 
 @dataclass(frozen=True)
@@ -100,22 +175,18 @@ class InformativeSampler:
 
     n_tasks: int
     """T, the number of tasks."""
-    batch_size: int
-    """B, tasks of a step."""
     seed: int = 0
     """Seed of the draws."""
     min_trials: int = 8
     """Returns a task must have before it can be dropped."""
 
-    def __call__(self, step: int, stats: TaskStats | None = None) -> IntArray:
-        """Returns (B,) task ids; all tasks are candidates when none is left."""
-        keep = np.ones(self.n_tasks, dtype=bool)
-        if stats is not None:
-            keep = informative(stats, self.min_trials)
-        pool = np.flatnonzero(keep) if keep.any() else np.arange(self.n_tasks)
+    def __call__(self, step: int, stats: TaskStats | None = None) -> Iterator[int]:
+        """Yield task numbers, each once before any comes again; all of them if none is left."""
         rng = _rng(self.seed, step)
-        rounds = -(-self.batch_size // len(pool))
-        return np.concatenate([rng.permutation(pool) for _ in range(rounds)])[: self.batch_size]
+        keep = None if stats is None else np.flatnonzero(informative(stats, self.min_trials))
+        candidates = np.arange(self.n_tasks) if keep is None or not keep.size else keep
+        while True:
+            yield from rng.permutation(candidates).tolist()
 
 
 @dataclass(frozen=True)
@@ -130,21 +201,12 @@ class PolicyPool:
     """Seed of the draws."""
 
     def pick(self, step: int, turn: int, n: int) -> IntArray:
-        """Who plays one turn of n episodes.
-
-        Args:
-            step: Training step, from 1.
-            turn: Turn of the episodes, from 0.
-            n: Number of episodes.
-
-        Returns:
-            (n,) 0 for the current policy, 1 for the stale one.
-        """
+        """Who plays a turn (from 0) of n episodes: (n,) 0 the current policy, 1 the stale one."""
         return (_rng(self.seed, step, turn).random(n) < self.stale_probability).astype(np.int64)
 
     def stale_version(self, step: int) -> int:
         """Steps that had been trained when the stale policy's weights were copied, at a step."""
-        _check_step(step)
+        check_step(step)
         return (step - 1) // self.refresh_every * self.refresh_every
 
 
@@ -152,7 +214,7 @@ class PolicyPool:
 class EntropyBrancher:
     """ARPO (arXiv 2507.19849): branches a rollout where entropy rose after a tool's answer.
 
-    `P(branch) = clip(base + weight * dH, 0, 1)` with dH the rise of the normalised entropy over
+    ``P(branch) = clip(base + weight * dH, 0, 1)`` with dH the rise of the normalised entropy over
     that of the first turn; a branch makes beam - 1 copies of the episode so far.
     """
 
@@ -168,7 +230,7 @@ class EntropyBrancher:
     """Most episodes of a prompt; what branching leaves over is started fresh."""
 
     def branch(self, rise: FloatArray, used: int, rng: np.random.Generator) -> IntArray:
-        """Copies to make of each active episode.
+        """Copy to make of each active episode.
 
         Args:
             rise: (A,) rise dH of each active episode.
@@ -176,7 +238,7 @@ class EntropyBrancher:
             rng: Source of the draws.
 
         Returns:
-            (A,) copies; their sum never exceeds `total - used`.
+            (A,) copies; their sum never exceeds ``total - used``.
         """
         chosen = rng.random(len(rise)) <= np.clip(self.base + self.weight * rise, 0.0, 1.0)
         wanted = np.where(chosen, self.beam - 1, 0)
@@ -185,43 +247,7 @@ class EntropyBrancher:
         return np.where(room < wanted, room, wanted)
 
 
-def staleness_capacity(
-    *, version: int, eta: int, batch_size: int, accepted: int, running: int, concurrency: int
-) -> int:
-    """Rollouts an asynchronous run may start now (AReaL, arXiv 2505.24298).
-
-    `min(concurrency - running, (eta + version + 1) * B - (accepted + running))`.
-
-    Args:
-        version: Weight version being sampled from, from 0.
-        eta: Largest allowed age of a trained trajectory, in versions.
-        batch_size: B, trajectories of a step.
-        accepted: Trajectories finished and accepted since the run began.
-        running: Trajectories being generated.
-        concurrency: Most trajectories at a time.
-
-    Returns:
-        How many may start, >= 0.
-    """
-    allowed = (eta + version + 1) * batch_size - (accepted + running)
-    return max(min(concurrency - running, allowed), 0)
-
-
-def _rng(*key: int) -> np.random.Generator:
-    """A generator of its own for every key."""
-    return np.random.default_rng(key)
-
-
-def _epochs(positions: IntArray, size: int, key: tuple[int, ...]) -> IntArray:
-    """Entries of an endless stream of shuffled epochs of [0, size)."""
-    ids = np.empty(len(positions), dtype=np.int64)
-    for epoch in np.unique(positions // size):
-        mine = positions // size == epoch
-        ids[mine] = _rng(*key, int(epoch)).permutation(size)[positions[mine] % size]
-    return ids
-
-
-def _check_step(step: int) -> None:
-    """Raises ValueError for a step below 1."""
-    if step < 1:
-        raise ValueError(f"expected a training step counted from 1, got {step}; pass step + 1")
+def _rng(seed: int, step: int, *more: int) -> np.random.Generator:
+    """A generator of its own for every step."""
+    check_step(step)
+    return np.random.default_rng((seed, step, *more))

@@ -1,6 +1,6 @@
 """Schedules: numbers that depend on the training step, such as the turn budget of ScalingInter-RL.
 
-Steps count from 1. All but `Gated` are pure functions of the step, so a resumed run needs no state.
+Steps count from 1. All but ``Gated`` are pure functions of the step: a resumed run needs no state.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from agentgym.errors import ConfigurationError
 
 
 class Schedule(Protocol):
@@ -20,9 +22,6 @@ class Schedule(Protocol):
     def stage(self, step: int) -> int:
         """How many times the value has changed by this step: 0 in the first stage."""
 
-    def switches(self, total_steps: int) -> list[int]:
-        """Steps in [2, total_steps] at which the value differs from that of the step before."""
-
 
 @dataclass(frozen=True)
 class Constant:
@@ -32,27 +31,19 @@ class Constant:
     """The value."""
 
     def __call__(self, step: int) -> float:
-        """Returns the value.
-
-        Raises:
-            ValueError: The step is below 1.
-        """
-        _check_step(step)
+        """Return the value."""
+        check_step(step)
         return self.value
 
     def stage(self, step: int) -> int:
         """Always 0."""
-        _check_step(step)
+        check_step(step)
         return 0
-
-    def switches(self, total_steps: int) -> list[int]:
-        """Always empty."""
-        return []
 
 
 @dataclass(frozen=True)
 class Stages:
-    """ScalingInter-RL (arXiv 2509.08755): `h(step) = rounds[min((step - 1) // every, len - 1)]`."""
+    """ScalingInter-RL (arXiv 2509.08755): ``rounds[min((step - 1) // every, len - 1)]``."""
 
     rounds: tuple[int, ...]
     """Value of each stage; ScalingInter lets it grow, as in (5, 8, 10) turns."""
@@ -60,90 +51,36 @@ class Stages:
     """Steps in each stage but the last, which never ends."""
 
     def __post_init__(self) -> None:
-        """Checks the fields.
+        """Check the fields.
 
         Raises:
-            ValueError: There are no rounds, or `every` is below 1.
+            ConfigurationError: There are no rounds, or ``every`` is below 1.
         """
         if not self.rounds:
-            raise ValueError("expected at least one round, got none; give for example (5, 8, 10)")
+            raise ConfigurationError(
+                "expected at least one round, got none; give for example (5, 8, 10)"
+            )
         if self.every < 1:
-            raise ValueError(f"expected every >= 1 step, got {self.every}; give for example 100")
+            raise ConfigurationError(
+                f"expected every >= 1 step, got {self.every}; give for example 100"
+            )
 
     def __call__(self, step: int) -> int:
-        """Value of the stage that contains the step.
-
-        Raises:
-            ValueError: The step is below 1.
-        """
+        """Value of the stage that contains the step."""
         return self.rounds[self.stage(step)]
 
     def stage(self, step: int) -> int:
-        """Index into `rounds` at the step.
-
-        Raises:
-            ValueError: The step is below 1.
-        """
-        _check_step(step)
+        """Index into ``rounds`` at the step."""
+        check_step(step)
         return min((step - 1) // self.every, len(self.rounds) - 1)
-
-    def switches(self, total_steps: int) -> list[int]:
-        """First step of each stage after the first, as far as `total_steps`."""
-        starts = (1 + self.every * k for k in range(1, len(self.rounds)))
-        return [step for step in starts if step <= total_steps]
-
-
-@dataclass(frozen=True)
-class Linear:
-    """A straight line from `start` at step 1 to `end` at step `steps`, constant afterwards."""
-
-    start: float
-    """Value at step 1."""
-    end: float
-    """Value from step `steps` on."""
-    steps: int
-    """Step at which `end` is reached."""
-
-    def __post_init__(self) -> None:
-        """Checks the fields.
-
-        Raises:
-            ValueError: The ramp is shorter than two steps.
-        """
-        if self.steps < 2:
-            raise ValueError(f"expected steps >= 2, got {self.steps}; or use Constant")
-
-    def __call__(self, step: int) -> float:
-        """Value at the step.
-
-        Raises:
-            ValueError: The step is below 1.
-        """
-        fraction = self.stage(step) / (self.steps - 1)
-        return (1.0 - fraction) * self.start + fraction * self.end
-
-    def stage(self, step: int) -> int:
-        """Steps taken along the ramp, at most `steps - 1`.
-
-        Raises:
-            ValueError: The step is below 1.
-        """
-        _check_step(step)
-        return min(step, self.steps) - 1
-
-    def switches(self, total_steps: int) -> list[int]:
-        """Every step of the ramp after the first."""
-        if self.start == self.end:
-            return []
-        return list(range(2, min(total_steps, self.steps) + 1))
 
 
 @dataclass
 class Gated:
     """Moves to the next round when mean success over a full window reaches a threshold.
 
-    The only schedule with a state: keep `state_dict()` in the checkpoint. The window starts empty
-    in each stage, so a stage lasts at least `window` observed steps.
+    The only schedule with a state: keep ``state_dict()`` in the checkpoint. The window starts empty
+    in each stage, so a stage lasts at least ``window`` observed steps.
     """
 
     rounds: tuple[int, ...]
@@ -156,38 +93,36 @@ class Gated:
     _recent: deque[float] = field(default_factory=deque, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Checks the fields.
+        """Check the fields.
 
         Raises:
-            ValueError: No rounds, an empty window, or a threshold outside [0, 1].
+            ConfigurationError: No rounds, an empty window, or a threshold outside [0, 1].
         """
         if not self.rounds or self.window < 1 or not 0.0 <= self.threshold <= 1.0:
-            raise ValueError(
+            raise ConfigurationError(
                 "expected rounds, window >= 1 and threshold in [0, 1], got "
                 f"rounds={self.rounds}, window={self.window}, threshold={self.threshold}"
             )
 
     def __call__(self, step: int) -> int:
-        """Value at a step that has been reached, or at the next one.
-
-        Raises:
-            ValueError: The step is below 1.
-        """
+        """Value at a step that has been reached, or at the next one."""
         return self.rounds[self.stage(step)]
 
-    def observe(self, step: int, success: float) -> None:
-        """Records the success rate of a finished step; a new stage starts at the next step.
+    def report_success(self, step: int, success: float) -> None:
+        """Record the success rate of a finished step; a new stage starts at the next step.
 
         Args:
             step: The step that was trained, from 1.
             success: Its mean success, in [0, 1].
 
         Raises:
-            ValueError: The step is below 1 or the success is outside [0, 1].
+            ConfigurationError: The step is below 1 or the success is outside [0, 1].
         """
-        _check_step(step)
+        check_step(step)
         if not 0.0 <= success <= 1.0:
-            raise ValueError(f"expected a success rate in [0, 1], got {success}; pass the mean")
+            raise ConfigurationError(
+                f"expected a success rate in [0, 1], got {success}; pass the mean"
+            )
         self._recent.append(success)
         while len(self._recent) > self.window:
             self._recent.popleft()
@@ -198,24 +133,16 @@ class Gated:
             self._recent.clear()
 
     def stage(self, step: int) -> int:
-        """Index into `rounds` at the step, as far as observed.
-
-        Raises:
-            ValueError: The step is below 1.
-        """
-        _check_step(step)
+        """Index into ``rounds`` at the step, as far as observed."""
+        check_step(step)
         return sum(start <= step for start in self._starts)
-
-    def switches(self, total_steps: int) -> list[int]:
-        """First step of each stage reached so far, after the first."""
-        return [start for start in self._starts if start <= total_steps]
 
     def state_dict(self) -> dict[str, Any]:
         """JSON-safe state for a checkpoint."""
         return {"starts": list(self._starts), "recent": list(self._recent)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restores what `state_dict` returned.
+        """Restore what ``state_dict`` returned.
 
         Raises:
             KeyError: The state lacks one of its entries.
@@ -224,30 +151,37 @@ class Gated:
         self._recent = deque(float(success) for success in state["recent"])
 
 
-def parse_horizon(text: str, every: int = 100) -> Constant | Stages:
-    """Reads a horizon from a command line: `"8"` is constant, `"5,8,10"` are stages.
+def parse_rounds(text: str) -> tuple[int, ...]:
+    """Read a horizon: ``9`` is constant, ``5,8,10`` are stages, ``5-15`` grows by one at a time.
 
     Args:
-        text: Turn budgets separated by commas, each a positive integer.
-        every: Steps in each stage; unused for a single budget.
+        text: The horizon.
 
     Returns:
-        The schedule.
+        Turns of each stage.
 
     Raises:
-        ValueError: The text is not a list of positive integers, or `every` is below 1.
+        ConfigurationError: It is none of these, or shrinks.
     """
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-        raise ValueError(
-            f"expected turn budgets such as '8' or '5,8,10', got {text!r}; "
-            "give positive integers separated by commas"
+    parts = [part.strip() for part in text.split("-" if "-" in text else ",")]
+    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts) or (
+        "-" in text and len(parts) != 2
+    ):
+        raise ConfigurationError(
+            f"expected turn budgets such as '8', '5,8,10' or '5-15', got {text!r}; give positive "
+            "integers separated by commas, or the first and the last"
         )
-    rounds = tuple(int(part) for part in parts)
-    return Constant(rounds[0]) if len(rounds) == 1 else Stages(rounds, every)
+    rounds = tuple(map(int, parts))
+    if list(rounds) != sorted(rounds):
+        raise ConfigurationError(
+            f"expected --horizon to grow from stage to stage, such as 5,8,10; got {text!r}"
+        )
+    return tuple(range(rounds[0], rounds[1] + 1)) if "-" in text else rounds
 
 
-def _check_step(step: int) -> None:
-    """Raises ValueError for a step below 1."""
+def check_step(step: int) -> None:
+    """Raise ConfigurationError for a step below 1."""
     if step < 1:
-        raise ValueError(f"expected a training step counted from 1, got {step}; pass step + 1")
+        raise ConfigurationError(
+            f"expected a training step counted from 1, got {step}; pass step + 1"
+        )

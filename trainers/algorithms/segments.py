@@ -28,7 +28,7 @@ class Segments(NamedTuple):
 
 
 def segments(key: IntArray, weight: FloatArray | None = None) -> Segments:
-    """Builds unpadded segments.
+    """Build unpadded segments.
 
     Args:
         key: (n,) segment of each element, in [0, S).
@@ -42,7 +42,7 @@ def segments(key: IntArray, weight: FloatArray | None = None) -> Segments:
 
 
 def dense(*keys: IntArray) -> IntArray:
-    """Numbers the distinct combinations of several keys.
+    """Number the distinct combinations of several keys.
 
     Args:
         *keys: Arrays of equal length (n,), any integer values.
@@ -59,7 +59,7 @@ def dense(*keys: IntArray) -> IntArray:
 
 
 def sums(key: IntArray, x: npt.NDArray[Any], size: int) -> FloatArray:
-    """Sums values by segment.
+    """Sum values by segment.
 
     Args:
         key: (n,) segment of each value, in [0, size).
@@ -73,11 +73,11 @@ def sums(key: IntArray, x: npt.NDArray[Any], size: int) -> FloatArray:
 
 
 def centred(x: FloatArray, seg: Segments, *, leave_one_out: bool = False) -> FloatArray:
-    """Subtracts from each element the mean of its segment, or of the segment's other members.
+    """Subtract from each element the mean of its segment, or of the segment's other members.
 
-    `y_i = x_i - sum_j w_j x_j / sum_j w_j`, where j runs over the whole segment, or over j != i
-    with `leave_one_out` (RLOO, arXiv 2402.14740). Values are shifted by one member of their segment
-    before they are summed, so a segment of equal values gives exact zeros.
+    ``y_i = x_i - sum_j w_j x_j / sum_j w_j``, where j runs over the whole segment, or over j != i
+    with ``leave_one_out`` (RLOO, arXiv 2402.14740). Values are shifted by one member of their
+    segment before they are summed, so a segment of equal values gives exact zeros.
 
     Args:
         x: (n,) values.
@@ -118,7 +118,7 @@ def spread(x: FloatArray, seg: Segments, *, ddof: int = 1) -> FloatArray:
 
 
 def reverse_scan(x: FloatArray, carry: FloatArray) -> FloatArray:
-    """Solves the backward recurrence `y_k = x_k + carry_k * y_{k+1}` for all k at once.
+    """Solve the backward recurrence ``y_k = x_k + carry_k * y_{k+1}`` for all k at once.
 
     Doubling: after pass j each element holds its own window of 2^j terms, so the longest segment L
     takes ceil(log2 L) vectorised passes. Put carry 0 on the last element of each segment.
@@ -139,20 +139,6 @@ def reverse_scan(x: FloatArray, carry: FloatArray) -> FloatArray:
     return y
 
 
-def ranges(starts: IntArray, counts: IntArray) -> IntArray:
-    """Concatenates the ranges [start, start + count).
-
-    Args:
-        starts: (n,) first index of each range.
-        counts: (n,) length of each range, >= 0.
-
-    Returns:
-        (sum of counts,) indices.
-    """
-    offsets = np.cumsum(counts) - counts
-    return np.repeat(starts - offsets, counts) + np.arange(int(counts.sum()))
-
-
 def _shift(x: FloatArray, seg: Segments) -> tuple[FloatArray, FloatArray]:
     """Values minus one member of their segment (n,), and that member for each segment (S,)."""
     pivot = np.zeros(len(seg.zeros))
@@ -161,7 +147,7 @@ def _shift(x: FloatArray, seg: Segments) -> tuple[FloatArray, FloatArray]:
 
 
 def _total(shifted: FloatArray, pivot: FloatArray, seg: Segments) -> FloatArray:
-    """(S,) weighted sums of shifted values; each padded zero is `-pivot` after the shift."""
+    """(S,) weighted sums of shifted values; each padded zero is ``-pivot`` after the shift."""
     return sums(seg.key, seg.weight * shifted, len(seg.zeros)) - seg.zeros * pivot
 
 

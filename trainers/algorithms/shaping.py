@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trainers.algorithms.batch import Batch, EndReason
+from agentgym.errors import ConfigurationError
+from agentgym.outcome import StopReason
+from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import FloatArray, sums
 from trainers.algorithms.signals import aux_column
 
 INVALID = "invalid_action"
-"""Entry of `Batch.aux` that flags turns whose action was invalid."""
+"""Entry of ``Batch.aux`` that flags turns whose action was invalid."""
 
 Shaper = Callable[[Batch], FloatArray]
 """Maps a batch to (M,) amounts that are added to its turn rewards."""
@@ -28,12 +30,12 @@ class EndPenalty:
 
     amount: float = -0.2
     """What is added, in units of reward."""
-    ends: tuple[EndReason, ...] = (EndReason.HORIZON, EndReason.LENGTH, EndReason.INVALID)
+    ends: tuple[StopReason, ...] = (StopReason.HORIZON, StopReason.LENGTH)
     """Endings it applies to."""
 
     def __call__(self, batch: Batch) -> FloatArray:
-        """Returns (M,) amounts."""
-        hit = np.isin(batch.end, [int(end) for end in self.ends])
+        """Return (M,) amounts."""
+        hit = np.isin(batch.stop_reason, [end.value for end in self.ends])
         return np.where(batch.is_final_turn & hit[batch.traj], self.amount, 0.0)
 
 
@@ -46,30 +48,30 @@ class Overlong:
     """
 
     limit: int | None = None
-    """Tokens L at which the punishment is -1; None: the token budget, see `Preset.within`."""
+    """Tokens L at which the punishment is -1; None: the token budget, see ``Preset.within``."""
     share: float = 0.2
     """Length of the linear part as a share of the limit, in (0, 1]."""
 
     def __post_init__(self) -> None:
-        """Checks the fields.
+        """Check the fields.
 
         Raises:
-            ValueError: The limit is below 1, or the share is not in (0, 1].
+            ConfigurationError: The limit is below 1, or the share is not in (0, 1].
         """
         if not 0.0 < self.share <= 1.0 or (self.limit is not None and self.limit < 1):
-            raise ValueError(
+            raise ConfigurationError(
                 "expected a share in (0, 1] and a limit of at least 1 token, got "
                 f"share={self.share}, limit={self.limit}"
             )
 
     def __call__(self, batch: Batch) -> FloatArray:
-        """Returns (M,) amounts in [-1, 0].
+        """Return (M,) amounts in [-1, 0].
 
         Raises:
-            ValueError: There is no limit yet.
+            ConfigurationError: There is no limit yet.
         """
         if self.limit is None:
-            raise ValueError(
+            raise ConfigurationError(
                 "expected a limit in tokens for Overlong, got None; fill it in with Preset.within"
             )
         length = sums(batch.traj, batch.turn_length, batch.n_trajectories)
@@ -83,21 +85,21 @@ class FlagPenalty:
     """Adds an amount to every flagged turn, such as one with an invalid action."""
 
     name: str = INVALID
-    """Entry of `Batch.aux`, (M,): non-zero for a flagged turn."""
+    """Entry of ``Batch.aux``, (M,): non-zero for a flagged turn."""
     amount: float = -0.1
     """What is added, in units of reward."""
 
     def __call__(self, batch: Batch) -> FloatArray:
-        """Returns (M,) amounts.
+        """Return (M,) amounts.
 
         Raises:
-            ValueError: The batch lacks the flags.
+            ConfigurationError: The batch lacks the flags.
         """
         return np.where(aux_column(batch, self.name, "turn") != 0, self.amount, 0.0)
 
 
 def shape_rewards(batch: Batch, shapers: Sequence[Shaper]) -> Batch:
-    """Adds shaping to the rewards; every shaper sees the unshaped batch.
+    """Add shaping to the rewards; every shaper sees the unshaped batch.
 
     Args:
         batch: The batch.

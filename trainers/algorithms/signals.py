@@ -1,6 +1,6 @@
 """Learning signals: what a trajectory, turn or token is worth before any baseline.
 
-Each signal is a small frozen dataclass called with a `Batch`; it returns values and their level.
+Each signal is a small frozen dataclass called with a ``Batch``; it returns values and their level.
 Episodes cut by the harness are not bootstrapped: what comes after the end counts as zero.
 """
 
@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch, Level
 from trainers.algorithms.segments import BoolArray, FloatArray, reverse_scan, sums
 
@@ -32,14 +33,14 @@ SignalFn = Callable[[Batch], Signal]
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The return of a trajectory, `R_i = sum_t r_it`; trajectory level."""
+class EpisodeReturn:
+    """The return of a trajectory, ``R_i = sum_t r_it``; trajectory level."""
 
     where: TurnSelector | None = None
     """Turns whose rewards count; None means all, "final" the reward of the last step alone."""
 
     def __call__(self, batch: Batch) -> Signal:
-        """Returns (N,) returns."""
+        """Return (N,) returns."""
         if self.where is None:
             return Signal(batch.returns, "trajectory")
         counted = np.where(select_turns(batch, self.where), batch.reward, 0.0)
@@ -48,22 +49,22 @@ class Outcome:
 
 @dataclass(frozen=True)
 class StepReward:
-    """The reward of a turn, `r_it`; turn level."""
+    """The reward of a turn, ``r_it``; turn level."""
 
     def __call__(self, batch: Batch) -> Signal:
-        """Returns (M,) rewards."""
+        """Return (M,) rewards."""
         return Signal(batch.reward, "turn")
 
 
 @dataclass(frozen=True)
 class RewardToGo:
-    """Discounted return-to-go of a turn, `G_it = sum_{s >= t} gamma^(s - t) r_is`; turn level."""
+    """Discounted return-to-go of a turn, ``G_it = sum_{s >= t} gamma^(s - t) r_is``; turn level."""
 
     gamma: float = 1.0
     """Discount of one turn, in [0, 1]."""
 
     def __call__(self, batch: Batch) -> Signal:
-        """Returns (M,) returns-to-go."""
+        """Return (M,) returns-to-go."""
         carry = np.where(batch.is_final_turn, 0.0, self.gamma)
         return Signal(reverse_scan(batch.reward, carry), "turn")
 
@@ -72,19 +73,19 @@ class RewardToGo:
 class Implicit:
     """Implicit step reward of iStar (arXiv 2509.19199); turn level.
 
-    `r_it = beta * sum_{k in t} log(pi_prm(k) / pi_old(k))`, summed over the turn's action tokens.
+    ``r_it = beta * sum_{k in t} log(pi_prm(k) / pi_old(k))``, summed over the turn's action tokens.
     """
 
     beta: float = 0.05
     """Scale of the log-ratio."""
     name: str = "logp_prm"
-    """Entry of `Batch.aux`, (K,): the process reward model's log-probability of each token."""
+    """Entry of ``Batch.aux``, (K,): the process reward model's log-probability of each token."""
 
     def __call__(self, batch: Batch) -> Signal:
-        """Returns (M,) implicit rewards.
+        """Return (M,) implicit rewards.
 
         Raises:
-            ValueError: The batch lacks the model's log-probabilities.
+            ConfigurationError: The batch lacks the model's log-probabilities.
         """
         ratio = aux_column(batch, self.name, "token") - batch.logp_old
         return Signal(self.beta * sums(batch.turn, ratio, batch.n_turns), "turn")
@@ -92,18 +93,18 @@ class Implicit:
 
 @dataclass(frozen=True)
 class QMinusV:
-    """Utterance-level advantage of a critic pair, `Q(o, a) - V(o)` (ArCHer, arXiv 2402.19446)."""
+    """Utterance-level advantage of a critic pair, ``Q(o, a) - V(o)`` (ArCHer, arXiv 2402.19446)."""
 
     q: str = "q"
-    """Entry of `Batch.aux`, (M,): action values."""
+    """Entry of ``Batch.aux``, (M,): action values."""
     v: str = "v"
-    """Entry of `Batch.aux`, (M,): state values."""
+    """Entry of ``Batch.aux``, (M,): state values."""
 
     def __call__(self, batch: Batch) -> Signal:
-        """Returns (M,) advantages.
+        """Return (M,) advantages.
 
         Raises:
-            ValueError: The batch lacks one of the critics' values.
+            ConfigurationError: The batch lacks one of the critics' values.
         """
         return Signal(aux_column(batch, self.q, "turn") - aux_column(batch, self.v, "turn"), "turn")
 
@@ -112,9 +113,9 @@ class QMinusV:
 class GAE:
     """Generalised advantage estimation over packed action tokens (arXiv 1506.02438); token level.
 
-    `delta_k = r_k + g_k V_{k+1} - V_k` and `A_k = delta_k + g_k l_k A_{k+1}`, where k + 1 is the
-    next *action* token, so observations neither bootstrap nor break the chain, and (g, l) are the
-    turn factors where k is the last token of its turn. The value after the last token is 0.
+    ``delta_k = r_k + g_k V_{k+1} - V_k`` and ``A_k = delta_k + g_k l_k A_{k+1}``, where k + 1 is
+    the next *action* token, so observations neither bootstrap nor break the chain, and (g, l) are
+    the turn factors where k is the last token of its turn. The value after the last token is 0.
     Turn factors with gamma = lam = 1 are RAGEN's bi-level GAE for V = 0 (arXiv 2504.20073).
     """
 
@@ -123,18 +124,18 @@ class GAE:
     lam: float = 1.0
     """Trace decay between two tokens of a turn."""
     gamma_turn: float | None = None
-    """Discount between two turns; None means `gamma`."""
+    """Discount between two turns; None means ``gamma``."""
     lam_turn: float | None = None
-    """Trace decay between two turns; None means `lam`."""
+    """Trace decay between two turns; None means ``lam``."""
 
     def __call__(self, batch: Batch) -> Signal:
-        """Returns (K,) advantages.
+        """Return (K,) advantages.
 
         Raises:
-            ValueError: The batch has no critic values.
+            ConfigurationError: The batch has no critic values.
         """
         if batch.values is None:
-            raise ValueError(
+            raise ConfigurationError(
                 "expected critic values in Batch.values for GAE, got None; "
                 "train with a critic or choose a preset that needs none"
             )
@@ -151,18 +152,18 @@ class GAE:
 class KLToGo:
     """Log-ratio to a reference policy still to come; token level.
 
-    `D_k = sum_{j >= k} (log pi_old(j) - log pi_ref(j))`. A term with weight -beta is the k1 KL
+    ``D_k = sum_{j >= k} (log pi_old(j) - log pi_ref(j))``. A term with weight -beta is the k1 KL
     penalty in the reward of REINFORCE++ (arXiv 2501.03262) for gamma = lambda = 1.
     """
 
     name: str = "logp_ref"
-    """Entry of `Batch.aux`, (K,): the reference policy's log-probability of each token."""
+    """Entry of ``Batch.aux``, (K,): the reference policy's log-probability of each token."""
 
     def __call__(self, batch: Batch) -> Signal:
-        """Returns (K,) sums.
+        """Return (K,) sums.
 
         Raises:
-            ValueError: The batch lacks the reference policy's log-probabilities.
+            ConfigurationError: The batch lacks the reference policy's log-probabilities.
         """
         ratio = batch.logp_old - aux_column(batch, self.name, "token")
         last = batch.is_turn_end & batch.is_final_turn[batch.turn]
@@ -180,24 +181,26 @@ def select_turns(batch: Batch, where: TurnSelector) -> BoolArray:
         (M,) mask.
 
     Raises:
-        ValueError: The selector is unknown, or its mask has another length.
+        ConfigurationError: The selector is unknown, or its mask has another length.
     """
     if where == "final":
         return batch.is_final_turn
     if where == "non_final":
         return ~batch.is_final_turn
     if not callable(where):
-        raise ValueError(f"expected 'final', 'non_final' or a function of the batch, got {where!r}")
+        raise ConfigurationError(
+            f"expected 'final', 'non_final' or a function of the batch, got {where!r}"
+        )
     mask = np.asarray(where(batch), dtype=bool)
     if mask.shape != (batch.n_turns,):
-        raise ValueError(
+        raise ConfigurationError(
             f"expected a mask with one entry for each of {batch.n_turns} turns, got {mask.shape}"
         )
     return mask
 
 
 def aux_column(batch: Batch, name: str, level: Level) -> FloatArray:
-    """An entry of `Batch.aux` at the level a part needs.
+    """An entry of ``Batch.aux`` at the level a part needs.
 
     Args:
         batch: The batch.
@@ -208,12 +211,12 @@ def aux_column(batch: Batch, name: str, level: Level) -> FloatArray:
         (M,) or (K,) values.
 
     Raises:
-        ValueError: It is missing or belongs to the other level.
+        ConfigurationError: It is missing or belongs to the other level.
     """
     size = batch.n_turns if level == "turn" else batch.n_tokens
     if name not in batch.aux or len(batch.aux[name]) != size:
         held = {key: len(array) for key, array in batch.aux.items()}
-        raise ValueError(
+        raise ConfigurationError(
             f"expected aux[{name!r}] with one value for each of {size} {level}s, "
             f"got entries of lengths {held}; fill it before computing the advantage"
         )

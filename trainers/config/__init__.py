@@ -1,1 +1,1 @@
-"""From the command line to a plan in which every number is decided."""
+"""The settings of a run, and the one place that decides those which were left open."""

@@ -1,23 +1,73 @@
-"""Configuration of a training run: frozen dataclasses from which the command line is generated."""
+"""Configuration of a training run: frozen dataclasses from which the command line is generated.
+
+``None`` means "left open"; ``trainers.config.resolve`` decides every such setting, and the
+``Filled`` classes below are the same settings with nothing left open.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
+
+import tyro
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import (
+    AllowInfNan,
+    BeforeValidator,
+    ConfigDict,
+    TypeAdapter,
+    ValidationError,
+    with_config,
+)
 
 from agentgym.errors import ConfigurationError
-from agentgym.making import parse_pairs
-from trainers.config.ranges import Count, NotNegative, Positive, Share, Whole, check_ranges
 
-T = TypeVar("T")
-
+Backend = Literal["sync", "thread", "process"]
+"""Where environments run."""
 TINY = "tiny"
 """Value of ``--model`` for a policy from scratch."""
 
+Count = Annotated[int, Ge(1)]
+"""A whole number from 1."""
+Whole = Annotated[int, Ge(0)]
+"""A whole number from 0."""
+Positive = Annotated[float, Gt(0), AllowInfNan(False)]
+"""A number above 0."""
+NotNegative = Annotated[float, Ge(0), AllowInfNan(False)]
+"""A number from 0."""
+Share = Annotated[float, Ge(0), Lt(1)]
+"""A number from 0 to below 1."""
+Probability = Annotated[float, Gt(0), Le(1)]
+"""A number above 0 and at most 1."""
 
+
+def _as_pairs(value: Any) -> Any:
+    """Write a mapping, as a file may hold it, as ``name=value`` pairs."""
+    if not isinstance(value, Mapping):
+        return value
+    return [f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in value.items()]
+
+
+def _as_horizon(value: Any) -> Any:
+    """Write a number or a list of numbers, as a file may hold them, as text."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Pairs = Annotated[tuple[str, ...], BeforeValidator(_as_pairs)]
+"""``name=value`` pairs."""
+
+# A misspelt name in a file is an error, not a setting that is silently left at its default.
+_strict = with_config(ConfigDict(extra="forbid"))
+
+
+@_strict
 @dataclass(frozen=True)
 class SftConfig:
     """The warm start on demonstrations of the expert, which stops at a validation gate."""
@@ -50,6 +100,7 @@ class SftConfig:
     """Steps between two checkpoints of the warm start."""
 
 
+@_strict
 @dataclass(frozen=True)
 class RlConfig:
     """The reinforcement learning phase."""
@@ -74,6 +125,9 @@ class RlConfig:
     """Steps of linear warm-up."""
     temperature: Positive = 1.0
     """Sampling temperature of the behaviour policy."""
+    top_p: Probability = 1.0
+    """Nucleus of the behaviour policy: sample from the likeliest tokens that together have this
+    probability. Below 1 every token is weighed by how much likelier it was made to be sampled."""
     turn_tokens: Count | None = None
     """Most tokens that the policy may write in a turn; None: 18 for ``--model tiny``, else 256."""
     episode_tokens: Count | None = None
@@ -84,10 +138,19 @@ class RlConfig:
     """Most episodes per forward and backward pass; a divisor of those of an update is taken."""
     max_grad_norm: Positive = 1.0
     """Gradient norm at which gradients are clipped."""
-    success_bonus: NotNegative = 1.0
-    """Reward added to the turn that solves the task."""
+    adam_beta2: Share = 0.98
+    """Decay of AdamW's second moment."""
+    success_bonus: NotNegative | None = None
+    """Reward added to the turn that solves the task; None: 1, or that of ``--rl.hooks``."""
     invalid_penalty: NotNegative | None = None
-    """Reward taken from a turn whose action was invalid; None: the preset's, else .05."""
+    """Reward taken from a turn whose action was invalid.
+
+    None: that of ``--rl.hooks``, else the preset's, else .05. It is taken once."""
+    hooks: tuple[str, ...] = ()
+    """Turn-level rewards besides those two, by name: ``potential turn_cost=0.01 repeat``.
+
+    Evaluation pays none of them. ``success_bonus`` and ``invalid_action`` may be named here
+    instead of the two flags above, not as well."""
     turn_budget: Whole = 0
     """Environment turns after which training ends; 0: only ``steps`` counts."""
     save_every: Count = 25
@@ -98,6 +161,33 @@ class RlConfig:
     """Groups per step whose episodes are written to ``episodes.jsonl``."""
 
 
+@_strict
+@dataclass(frozen=True)
+class RolloutConfig:
+    """How episodes are played."""
+
+    backend: Backend | None = None
+    """Where environments run: in this process (sync), in threads (for those that wait), or in
+    processes (for those that keep a CPU busy or may crash).
+
+    None: what suits the environment, or processes if one of the next two is given. The same seed
+    gives the same episodes everywhere."""
+    workers: Count | None = None
+    """Threads or processes; None: 32 threads, or a process per CPU."""
+    step_timeout: Positive | None = None
+    """Seconds that an environment may take for one turn, and ten times that for a reset; then its
+    episode ends with ``error`` and is left out. None: as long as it likes."""
+    history: Literal["keep", "fork", "error"] = "keep"
+    """What happens if the chat template rewrites earlier turns, as Qwen3's does, which drops their
+    thinking: the policy goes on reading what it wrote (keep), the template is followed, at the
+    price of a training row per rewrite (fork), or such a model is refused (error)."""
+    window: Count | None = None
+    """Turns that the policy still reads, besides the opening; None: all of them.
+
+    Every turn after the window has filled is a training row of its own."""
+
+
+@_strict
 @dataclass(frozen=True)
 class LoraConfig:
     """Low-rank adapters, used for pretrained models."""
@@ -110,6 +200,7 @@ class LoraConfig:
     """Dropout on the adapters; 0, as the policy that is trained must be the one that acts."""
 
 
+@_strict
 @dataclass(frozen=True)
 class EvalConfig:
     """The comparison at the end, always at the full horizon."""
@@ -126,6 +217,7 @@ class EvalConfig:
     """Validation tasks of such an evaluation."""
 
 
+@_strict
 @dataclass(frozen=True)
 class TinyConfig:
     """Size of a policy from scratch; the defaults are 0.34 M weights with a vocabulary of 170."""
@@ -151,15 +243,16 @@ class TinyConfig:
     """Seed of the initial weights; the global generator is left as it was."""
 
 
+@_strict
 @dataclass(frozen=True)
 class TrainConfig:
     """Train an agent: warm start, reinforcement learning with a growing horizon, evaluation."""
 
     env: str
-    """Environment: a short name such as ``webshop``, or a Gymnasium id."""
-    env_args: tuple[str, ...] = ()
+    """Environment: a short name such as ``webshop``, a Gymnasium id, or ``MODULE:ID``."""
+    env_args: Pairs = ()
     """Keyword arguments of the environment as ``name=value`` (values are read as JSON)."""
-    model: str = "tiny"
+    model: str = TINY
     """``tiny``, or a path or hub id of a pretrained chat model."""
     engine: Literal["hf", "vllm"] = "hf"
     """What generates: transformers in this process, or vLLM in this process."""
@@ -171,14 +264,19 @@ class TrainConfig:
     steps: Count | None = None
     """Reinforcement learning steps: batches of episodes, however many updates each makes.
 
-    None: the family's default, or as many as the preset's stages last."""
-    horizon: str | None = None
-    """Turns that an agent may take, stage by stage: ``5,8,10``.
+    None: the family's default, or as many as the preset's stages last. With ``--resume`` more
+    steps extend the run."""
+    horizon: Annotated[str | None, BeforeValidator(_as_horizon)] = None
+    """Turns that an agent may take: always ``9``, stage by stage ``5,8,10``, or one more at a time
+    from 5 to 15, ``5-15``.
 
     None: the preset's, else the family's; at most ``max_turns`` if that is given."""
-    every: Count | None = None
+    horizon_every: Annotated[Count | None, tyro.conf.arg(aliases=["--every"])] = None
     """Steps per stage; None: the preset's, else the family's."""
-    fit: bool | None = None
+    horizon_gate: Annotated[float, Gt(0), Le(1)] | None = None
+    """Begin the next stage when this share of the training episodes of the last
+    ``--horizon-every`` steps was a success; None: after ``--horizon-every`` steps."""
+    fit_horizon: Annotated[bool | None, tyro.conf.arg(aliases=["--fit"])] = None
     """Let a stage draw only tasks whose expert needs no more turns than its horizon.
 
     None: on where expert lengths are known."""
@@ -186,19 +284,24 @@ class TrainConfig:
     """Wall time after which training is cut short, so that evaluation ends soon after; 0: never.
 
     None: 12 for ``--model tiny`` with the default ``--steps``, else never. The warm start may take
-    half of it."""
-    template_args: tuple[str, ...] = ()
+    half of it. With ``--resume`` more minutes extend the run."""
+    template_args: Pairs = ()
     """Arguments of the chat template as ``name=value``, such as ``enable_thinking=false``."""
     seed: Whole = 0
     """Seed of everything: data, weights, tasks, sampling."""
     out: Path | None = None
     """Folder of the run; None: ``runs/<env>-<model>-seed<seed>``."""
     resume: bool = False
-    """Continue the run in ``out``."""
+    """Continue the run in ``out``, with the settings in its ``config.yaml``."""
+    report_to: Literal["none", "tensorboard", "wandb", "trackio"] = "none"
+    """Where the trainer's figures go besides ``metrics.jsonl``; TensorBoard's files go into the
+    folder of the run."""
     sft: SftConfig = field(default_factory=SftConfig)
     """Warm start."""
     rl: RlConfig = field(default_factory=RlConfig)
     """Reinforcement learning."""
+    rollout: RolloutConfig = field(default_factory=RolloutConfig)
+    """Episodes."""
     lora: LoraConfig = field(default_factory=LoraConfig)
     """Adapters of pretrained models."""
     eval: EvalConfig = field(default_factory=EvalConfig)
@@ -207,13 +310,111 @@ class TrainConfig:
     """The tiny model."""
 
 
-def validate(config: TrainConfig) -> None:
-    """Check the numbers of a configuration, each by itself.
+# -- the same settings, with nothing left open -----------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledSft(SftConfig):
+    """The warm start, with every default decided."""
+
+    lr: float
+    max_steps: int
+    gate_success: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledRl(RlConfig):
+    """Reinforcement learning, with every default decided."""
+
+    groups: int
+    group_size: int
+    minibatches: int
+    iterations: int
+    lr: float
+    turn_tokens: int
+    episode_tokens: int
+    success_bonus: float
+    invalid_penalty: float
+
+    @property
+    def episodes(self) -> int:
+        """Episodes of a step."""
+        return self.groups * self.group_size
+
+    @property
+    def updates(self) -> int:
+        """Updates of the weights per step."""
+        return self.minibatches * self.iterations
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledRollout(RolloutConfig):
+    """How episodes are played, with every default decided."""
+
+    backend: Backend
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledEval(EvalConfig):
+    """The evaluation, with every default decided."""
+
+    tasks: int
+    horizon: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledConfig(TrainConfig):
+    """All settings of a run, with every default decided."""
+
+    steps: int
+    horizon: str
+    horizon_every: int
+    fit_horizon: bool
+    minutes: float
+    out: Path
+    sft: FilledSft
+    rl: FilledRl
+    rollout: FilledRollout
+    eval: FilledEval
+
+
+# -- checks ----------------------------------------------------------------------------------------
+
+
+def checked(config: TrainConfig) -> TrainConfig:
+    """Check every setting of a configuration by itself.
+
+    It is not done in ``__post_init__``: there the parser of the command line would take the error
+    for its own and print something else.
+
+    Args:
+        config: The settings.
+
+    Returns:
+        The same settings.
 
     Raises:
-        ConfigurationError: A number is out of its range; the message names the field.
+        ConfigurationError: A setting is out of its range; the message names the flag.
     """
-    check_ranges(config)
+    return from_mapping(dataclasses.asdict(config))
+
+
+def from_mapping(values: Mapping[str, Any]) -> TrainConfig:
+    """Make a configuration from plain values, such as those of a file.
+
+    Args:
+        values: Values by field name; those of a group are a mapping, too.
+
+    Returns:
+        The configuration.
+
+    Raises:
+        ConfigurationError: There is no such setting, or a value is out of its range.
+    """
+    try:
+        config: TrainConfig = _validator().validate_python(values)
+    except ValidationError as error:
+        raise ConfigurationError(_sentence(error)) from error
     if config.lora.dropout != 0:
         raise ConfigurationError(
             "expected --lora.dropout to be 0, because reinforcement learning must train the policy "
@@ -226,35 +427,33 @@ def validate(config: TrainConfig) -> None:
             "expected attention heads of an even width (--tiny.hidden / --tiny.heads, or "
             f"--tiny.head-dim), which rotary positions need; got {width}"
         )
+    return config
 
 
-def known(value: T | None) -> T:
-    """Return a setting of a plan, in which every default is filled in."""
-    assert value is not None, "expected a setting that trainers.config.resolve fills in"
-    return value
+@cache
+def _validator() -> TypeAdapter[Any]:
+    """Return what checks settings against their types."""
+    return TypeAdapter(TrainConfig)
 
 
-def parse_env_args(pairs: Sequence[str], flag: str = "--env-args") -> dict[str, Any]:
-    """Read ``name=value`` pairs; a value is JSON where it parses as JSON, else plain text.
+def _sentence(error: ValidationError) -> str:
+    """Say what the first wrong setting is."""
+    first = error.errors()[0]
+    flag = "--" + ".".join(map(str, first["loc"])).replace("_", "-")
+    if first["type"] == "unexpected_keyword_argument":
+        return f"expected a setting of agentgym-train (see --help), got {flag.removeprefix('--')!r}"
+    if first["type"] == "missing":
+        return f"expected {flag}, got none"
+    wanted = first["msg"].removeprefix("Input should be ")
+    wanted = wanted.replace("greater than or equal to", "at least")
+    wanted = wanted.replace("less than or equal to", "at most")
+    return f"expected {flag} to be {wanted}, got {first['input']}"
 
-    Args:
-        pairs: The pairs.
-        flag: What they are called in the message.
 
-    Raises:
-        ConfigurationError: A pair has no ``=`` or no name, or a name is given two values.
-    """
-    return parse_pairs(pairs, flag)
-
-
-def to_dict(config: Any) -> dict[str, Any]:
+def to_dict(config: TrainConfig) -> dict[str, Any]:
     """Return a configuration as plain JSON types."""
-    plain = dataclasses.asdict(config)
-    return {
-        key: str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple)
-        else value
-        for key, value in plain.items()
-    }  # fmt: skip
+    plain: dict[str, Any] = _validator().dump_python(config, mode="json")
+    return plain
 
 
 def override(config: Any, values: Mapping[str, Any]) -> Any:

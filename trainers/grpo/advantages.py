@@ -18,23 +18,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from agentgym.errors import DataError
-from trainers.algorithms import (
-    Batch,
-    EndReason,
-    HarnessEndings,
-    Preset,
-    advantage,
-    aggregation_weights,
-    apply_filters,
-    behaviour_weights,
-    shape_rewards,
-)
+from agentgym.outcome import StopReason
+from trainers.algorithms.advantage import advantage
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.filters import HarnessEndings, apply_filters
+from trainers.algorithms.loss import aggregation_weights, behaviour_weights
+from trainers.algorithms.presets import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray
+from trainers.algorithms.shaping import shape_rewards
 from trainers.rollouts.trajectory import Trajectory, to_batch
 
-__all__ = ["Credit", "assign", "check_sampled"]
+__all__ = ["Credit", "check_sampled", "folded_advantages"]
 
-_FAILED = HarnessEndings(masked=(), excluded=(EndReason.ENV_ERROR,))
+_FAILED = HarnessEndings(masked=(), excluded=(StopReason.ERROR,))
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ class Credit:
     """Figures for the log."""
 
 
-def assign(
+def folded_advantages(
     trajectories: Sequence[Trajectory],
     preset: Preset,
     *,
@@ -62,7 +58,7 @@ def assign(
     correct: bool = False,
     const: float | None = None,
 ) -> Credit:
-    """Compute the folded advantage of every sampled token.
+    """Compute the advantage of every sampled token, with all factors of its loss folded in.
 
     Episodes of failed environments leave the loss and the baseline whatever the preset says.
 
@@ -128,6 +124,6 @@ def check_sampled(trajectories: Sequence[Trajectory]) -> None:
         errors = sorted({t.error for t in trajectories if t.error})[:3]
         raise DataError(
             f"expected sampled tokens to train on, got none in {len(trajectories)} episodes: every "
-            "one failed at its start or its prompt left no room for a turn (raise Limits.context "
-            f"and episode_tokens). Errors: {errors or 'none'}"
+            "one failed at its start or its prompt left no room for a turn (raise "
+            f"TokenBudget.context and episode_tokens). Errors: {errors or 'none'}"
         )

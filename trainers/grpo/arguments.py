@@ -14,11 +14,17 @@ from types import MappingProxyType
 from typing import Any
 
 from agentgym.errors import ConfigurationError, NotSupported
-from trainers.algorithms import Loss, Preset
-from trainers.grpo.divisors import largest_divisor, least_divisor
-from trainers.rollouts.budget import Limits
+from trainers.algorithms.loss import Loss
+from trainers.algorithms.presets import Preset
+from trainers.rollouts.runner import TokenBudget
 
-__all__ = ["check_arguments", "check_preset", "grpo_arguments", "loss_arguments"]
+__all__ = [
+    "check_arguments",
+    "check_preset",
+    "grpo_arguments",
+    "largest_divisor",
+    "loss_arguments",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +33,7 @@ OPTIMISER = MappingProxyType({"adam_beta2": 0.98, "lr_scheduler_type": "constant
 _OFF: Mapping[str, tuple[Any, str]] = MappingProxyType(
     {
         "use_vllm": (False, "pass engine=VLLMColocateEngine, whose weight sync is verified"),
+        "log_completions": (False, "write down the episodes that on_rollout tells"),
         "use_transformers_continuous_batching": (False, "choose another engine instead"),
         "cache_implementation": (None, "the engine keeps a cache of its own"),
         "chat_template_kwargs": (None, "give template_kwargs to the TurnTokenizer"),
@@ -86,7 +93,7 @@ def grpo_arguments(
     group_size: int,
     steps: int,
     lr: float,
-    limits: Limits,
+    budget: TokenBudget,
     micro_batch: int | None = None,
     warmup: int = 0,
     temperature: float = 1.0,
@@ -111,7 +118,7 @@ def grpo_arguments(
         group_size: Episodes per task; TRL, which is told of at least 2, forms no groups of its own.
         steps: Steps.
         lr: Learning rate of every update, constant after the warm-up.
-        limits: Token budgets; the episode's is TRL's ``max_completion_length``.
+        budget: Limits on tokens; the episode's is TRL's ``max_completion_length``.
         micro_batch: Most rows per forward and backward pass in a process; a divisor of those of an
             update is taken. None: all at once.
         warmup: Steps of linear warm-up; the first has that share of the rate, the last all of it.
@@ -149,12 +156,12 @@ def grpo_arguments(
         "gradient_accumulation_steps": rows // minibatches // size,
         "steps_per_generation": rows // size,
         "num_iterations": iterations,
-        "num_generations": group_size if group_size > 1 else least_divisor(rows),
+        "num_generations": group_size if group_size > 1 else _least_divisor(rows),
         "max_steps": steps * updates,
         "learning_rate": lr,
         "warmup_steps": warmup * updates,
         "max_grad_norm": max_grad_norm,
-        "max_completion_length": limits.episode_tokens,
+        "max_completion_length": budget.episode_tokens,
         "temperature": temperature,
         "top_p": top_p,
         "save_strategy": "steps" if save_every else "no",
@@ -177,12 +184,8 @@ def grpo_arguments(
 def check_preset(preset: Preset, serves: Collection[str]) -> None:
     """Refuse a preset whose needs are not met; warn about parts that are left out.
 
-    Args:
-        preset: The preset.
-        serves: Keys of ``algorithms.NEEDS`` the trainer can serve.
-
     Raises:
-        ValueError: A need is not met.
+        ConfigurationError: A need is not met.
     """
     preset.require(serves)
     if preset.ignored:
@@ -219,3 +222,13 @@ def check_arguments(args: Any) -> None:
             f"expected loss_type 'dapo' or 'cispo', got {args.loss_type!r}: other aggregations "
             "come from the preset's loss, see trainers.grpo.arguments.grpo_arguments"
         )
+
+
+def largest_divisor(number: int, limit: int) -> int:
+    """Return the largest divisor of a number that is not above a limit; both at least 1."""
+    return next(k for k in range(min(number, limit), 0, -1) if number % k == 0)
+
+
+def _least_divisor(number: int) -> int:
+    """Return the smallest divisor of a number, at least 2, that is not 1."""
+    return next(k for k in range(2, number + 1) if number % k == 0)

@@ -5,7 +5,7 @@ other factors are folded (``trainers.grpo.advantages``). The rest is here, so th
 
     sum_k weight_k (-behave_k min(rho_k A_k, clip(rho_k) A_k) + beta KL_k - c H_k)
 
-over the trained tokens k, as in ``trainers.algorithms.loss_coefficients``: the KL and entropy terms
+over the trained tokens k, as in ``trainers.algorithms.loss``: the KL and entropy terms
 are aggregated like the policy term, as their papers do.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainers.algorithms import Loss
+from trainers.algorithms.loss import Loss
 
 __all__ = ["averaged", "kl_divergence", "regulariser", "with_averaged_ratio"]
 

@@ -1,12 +1,17 @@
-"""Between packed action tokens (numpy) and the padded tensors of TRL's batch.
+"""Between rows and packed action tokens (numpy) and the padded tensors of TRL's batch.
 
 Sampled tokens stand in the same order in both: ``values[k]`` belongs to the k-th true entry, row by
 row, of the boolean mask of sampled tokens.
+
+Micro-batches are made without waste. TRL pads a whole generation batch to one width and shuffles
+it. All micro-batches of an optimiser step add up to one gradient, so their composition is free, and
+columns behind the last trained token of a micro-batch change nothing. Rows that train nothing end
+up in the narrowest micro-batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,26 +20,20 @@ import torch
 from torch import Tensor
 
 from agentgym.errors import DataError
-from trainers.rollouts.trajectory import Row, Trajectory, to_rows
+from trainers.rollouts.trajectory import Row
 
 __all__ = [
-    "episode_return",
-    "filler",
+    "bucketed",
     "gather_tokens",
     "row_tensors",
     "sampled_mask",
     "scatter_tokens",
-    "trl_columns",
+    "trains",
+    "trimmed",
 ]
 
 FloatArray = npt.NDArray[np.float64]
-
-
-def filler(token: int) -> Row:
-    """A row of two tokens that trains nothing, for trajectories without turns and for padding."""
-    row = Row(prompt_length=1)
-    row.append_context([token, token])
-    return row
+Inputs = Mapping[str, Any]
 
 
 def row_tensors(
@@ -43,7 +42,7 @@ def row_tensors(
     """Padded tensors under TRL's names: prompts on the left, completions on the right.
 
     Args:
-        rows: Rows, each with at least one token after its prompt.
+        rows: Rows, each with at least one token after its prompt; there may be none.
         pad_id: Id used for padding.
         device: Where to put them.
         parts: TRL splits the batch into that many micro-batches: the number of rows B is rounded
@@ -56,7 +55,8 @@ def row_tensors(
     """
     count = max(len(rows), least)
     count += -count % parts
-    rows = [*rows, *[filler(pad_id)] * (count - len(rows))]
+    filler = Row([pad_id, pad_id], [0, 0], [0.0, 0.0], prompt_length=1)
+    rows = [*rows, *[filler] * (count - len(rows))]
     prompts = max(row.prompt_length for row in rows)
     width = max(len(row.ids) - row.prompt_length for row in rows)
     prompt_ids = np.full((count, prompts), pad_id, dtype=np.int64)
@@ -86,51 +86,14 @@ def row_tensors(
     return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
 
 
-def trl_columns(trajectories: Sequence[Trajectory], pad_id: int) -> dict[str, list[Any]]:
-    """What TRL's ``rollout_func`` must return: the first row of each trajectory.
-
-    Args:
-        trajectories: N episodes.
-        pad_id: Id of the filler that stands for an episode without turns.
-
-    Returns:
-        N entries for each of ``prompt_ids, completion_ids, logprobs, env_mask, episode_return``.
-    """
-    empty = filler(pad_id)
-    first: dict[int, Row] = {}
-    for row in to_rows(trajectories):
-        first.setdefault(row.trajectory, row)
-    rows = [first.get(i, empty) for i in range(len(trajectories))]
-    return {
-        "prompt_ids": [row.ids[: row.prompt_length] for row in rows],
-        "completion_ids": [row.ids[row.prompt_length :] for row in rows],
-        "logprobs": [row.logprobs[row.prompt_length :] for row in rows],
-        "env_mask": [row.mask[row.prompt_length :] for row in rows],
-        "episode_return": [trajectory.episode_return for trajectory in trajectories],
-    }
-
-
-def episode_return(episode_return: list[float], **_: Any) -> list[float]:
-    """Reward function for TRL's logs: the undiscounted return of each episode."""
-    return episode_return
-
-
-def sampled_mask(output: dict[str, Any]) -> Tensor:
-    """(B, T) boolean mask of the sampled tokens of a TRL batch."""
-    mask: Tensor = (output["completion_mask"] * output["tool_mask"]).bool()
+def sampled_mask(batch: Inputs) -> Tensor:
+    """(B, T) boolean mask of the sampled tokens of a TRL batch, later of those that train."""
+    mask: Tensor = (batch["completion_mask"] * batch["tool_mask"]).bool()
     return mask
 
 
 def gather_tokens(values: Tensor, mask: Tensor) -> FloatArray:
-    """Pack padded values.
-
-    Args:
-        values: (B, T) values.
-        mask: (B, T) sampled tokens, K of them.
-
-    Returns:
-        (K,) values.
-    """
+    """Pack padded values (B, T) at the K sampled tokens of a mask (B, T)."""
     packed: FloatArray = values[mask].detach().double().cpu().numpy()
     return packed
 
@@ -159,3 +122,69 @@ def scatter_tokens(values: npt.NDArray[Any], mask: Tensor) -> Tensor:
     return torch.zeros(mask.shape, dtype=packed.dtype, device=mask.device).masked_scatter(
         mask, packed
     )
+
+
+def trains(batch: Inputs) -> bool:
+    """Whether a micro-batch has a token in the loss."""
+    return bool(sampled_mask(batch).any())
+
+
+def bucketed(batches: Sequence[Inputs]) -> list[dict[str, Any]]:
+    """Redistribute the rows of equally sized micro-batches by the length they need.
+
+    Args:
+        batches: Micro-batches of one optimiser step, as TRL splits them.
+
+    Returns:
+        As many, of the same size, from the shortest rows to the longest.
+    """
+    count = len(batches[0]["prompt_ids"])
+    joined = {
+        key: torch.cat([batch[key] for batch in batches]) if _has_rows(value) else value
+        for key, value in batches[0].items()
+    }
+    needed = _needed(joined)
+    length = torch.where(needed > 0, needed + joined["prompt_mask"].sum(1), 0)
+    order = length.argsort(stable=True)
+    return [
+        {
+            key: value[order[at : at + count]] if _has_rows(value) else value
+            for key, value in joined.items()
+        }
+        for at in range(0, len(order), count)
+    ]
+
+
+def trimmed(batch: Inputs) -> dict[str, Any]:
+    """Cut the columns of a micro-batch that no trained token depends on.
+
+    Args:
+        batch: Prompts (B, P) padded on the left; everything else (B, T) or without columns.
+
+    Returns:
+        The batch with P and T as small as its rows allow. T stays at least 2 if it was: TRL's
+        figures take a single column for one value per sequence and ignore the mask.
+    """
+    width = batch["completion_ids"].shape[1]
+    prompt = max(1, int(batch["prompt_mask"].sum(1).max()))
+    keep = max(2, int(_needed(batch).max()))
+    out = dict(batch)
+    for key, value in batch.items():
+        if key in ("prompt_ids", "prompt_mask"):
+            out[key] = value[:, -prompt:]
+        elif isinstance(value, Tensor) and value.dim() == 2 and value.shape[1] == width:
+            out[key] = value[:, :keep]
+    return out
+
+
+def _needed(batch: Inputs) -> Tensor:
+    """(B,) columns of the completion up to the last trained token; 0 for rows without one."""
+    mask = sampled_mask(batch).long()
+    place = torch.arange(1, mask.shape[1] + 1, device=mask.device)
+    needed: Tensor = (mask * place).max(1).values
+    return needed
+
+
+def _has_rows(value: Any) -> bool:
+    """Whether an entry of a batch holds something for each row."""
+    return isinstance(value, Tensor) and value.dim() > 0

@@ -10,12 +10,11 @@ from typing import Any
 
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
-from trainers.config.plan import Plan
-from trainers.config.schema import TINY, known
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TINY
 from trainers.models.torch_setup import device, weights_dtype
-from trainers.rollouts.budget import Limits
-from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.runner import Opening, system_opening
+from trainers.rollouts.chat import History, TurnTokenizer
+from trainers.rollouts.runner import InitialMessages, TokenBudget, initial_messages
 
 OPENING_TOKENS = 4096
 """Most tokens of an episode's opening."""
@@ -29,9 +28,9 @@ class LoadedPolicy:
     """A causal language model of transformers."""
     chat: TurnTokenizer
     """Its turn tokenizer."""
-    opening: Opening
+    opening: InitialMessages
     """First messages of an episode."""
-    limits: Limits
+    limits: TokenBudget
     """Token budgets."""
 
     def save(self, path: Path) -> None:
@@ -40,20 +39,20 @@ class LoadedPolicy:
         self.chat.tokenizer.save_pretrained(path)
 
 
-def build_tiny(plan: Plan, texts: Iterable[str]) -> LoadedPolicy:
+def build_tiny(run: ResolvedRun, texts: Iterable[str]) -> LoadedPolicy:
     """Make a fresh tiny policy whose vocabulary is that of ``texts``."""
     from trainers.models.tiny import build_model, build_tokenizer
 
-    config = replace(plan.config.tiny, seed=plan.config.seed)
+    config = replace(run.config.tiny, seed=run.config.seed)
     tokenizer = build_tokenizer(texts)
-    return _assemble(plan, build_model(tokenizer, config), tokenizer, None)
+    return _assemble(run, build_model(tokenizer, config), tokenizer, None)
 
 
-def load_policy(plan: Plan, path: str | Path, system: str | None = None) -> LoadedPolicy:
+def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -> LoadedPolicy:
     """Load a chat model and its tokenizer.
 
     Args:
-        plan: The run.
+        run: The run.
         path: Folder or hub id.
         system: System message of every episode.
 
@@ -67,17 +66,20 @@ def load_policy(plan: Plan, path: str | Path, system: str | None = None) -> Load
     with _loading(path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
         model = AutoModelForCausalLM.from_pretrained(
-            str(path), dtype=weights_dtype(frozen=adapters(plan) is not None)
+            str(path), dtype=weights_dtype(frozen=adapters(run) is not None)
         )
-    return _assemble(plan, model, tokenizer, system)
+    return _assemble(run, model, tokenizer, system)
 
 
-def check_model(name: str, template_args: Mapping[str, Any] | None = None) -> None:
+def check_model(
+    name: str, template_args: Mapping[str, Any] | None = None, history: History = "keep"
+) -> None:
     """Check ``--model`` before a run's folder is made, without loading weights.
 
     Args:
         name: ``tiny``, a folder or a hub id.
         template_args: Arguments of the chat template.
+        history: What to do if the template rewrites earlier turns.
 
     Raises:
         ConfigurationError: There is no such model, or it has no chat template.
@@ -89,13 +91,13 @@ def check_model(name: str, template_args: Mapping[str, Any] | None = None) -> No
     with _loading(name):
         AutoConfig.from_pretrained(name)
         tokenizer = AutoTokenizer.from_pretrained(name)
-    TurnTokenizer(tokenizer, template_kwargs=template_args)
+    TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
 
 
-def adapters(plan: Plan) -> Any:
+def adapters(run: ResolvedRun) -> Any:
     """Return PEFT's configuration for a pretrained model, or None."""
-    settings = plan.config.lora
-    if plan.config.model == TINY or settings.r == 0:
+    settings = run.config.lora
+    if run.config.model == TINY or settings.r == 0:
         return None
     from peft import LoraConfig
 
@@ -131,17 +133,24 @@ def task_prompt(env: TextEnv) -> str:
     )
 
 
-def _assemble(plan: Plan, model: Any, tokenizer: Any, system: str | None) -> LoadedPolicy:
+def _assemble(run: ResolvedRun, model: Any, tokenizer: Any, system: str | None) -> LoadedPolicy:
     """Put model, tokenizer and budgets together."""
-    chat = TurnTokenizer(tokenizer, template_kwargs=plan.template_args)
-    limits = _token_limits(plan, model)
-    return LoadedPolicy(model.to(device()), chat, system_opening(system), limits)
+    chat = TurnTokenizer(
+        tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
+    )
+    limits = _token_limits(run, model)
+    return LoadedPolicy(model.to(device()), chat, initial_messages(system), limits)
 
 
-def _token_limits(plan: Plan, model: Any) -> Limits:
+def _token_limits(run: ResolvedRun, model: Any) -> TokenBudget:
     """Return the token budgets of a run, within what the model can read."""
-    settings = plan.config.rl
-    turn, episode = known(settings.turn_tokens), known(settings.episode_tokens)
+    settings = run.config.rl
+    turn, episode = settings.turn_tokens, settings.episode_tokens
     most = int(getattr(model.config, "max_position_embeddings", 32768))
     context = min(most, OPENING_TOKENS + episode + turn)
-    return Limits(turn_tokens=turn, episode_tokens=min(episode, context), context=context)
+    return TokenBudget(
+        turn_tokens=turn,
+        episode_tokens=min(episode, context),
+        context=context,
+        window=run.config.rollout.window,
+    )

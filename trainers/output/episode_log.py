@@ -13,7 +13,7 @@ from agentgym.episodes.recorder import failure_details, origin, plain
 from agentgym.episodes.records import clean
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import StopReason
-from trainers.config.plan import Plan
+from trainers.config.resolve import ResolvedRun
 from trainers.output.jsonl import write_atomically
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import Trajectory
@@ -26,18 +26,22 @@ class EpisodeLog:
     """Writes down what was played; nothing is played again.
 
     Args:
-        plan: The run.
+        run: The run.
         chat: Turn tokenizer of the policy, for the text that the model wrote.
         hooks: Reward hooks of the environments that were played.
         panel_sha256: Hash of the panel that is played, if any.
     """
 
     def __init__(
-        self, plan: Plan, chat: TurnTokenizer, hooks: Sequence[Any] = (), panel_sha256: str = ""
+        self,
+        run: ResolvedRun,
+        chat: TurnTokenizer,
+        hooks: Sequence[Any] = (),
+        panel_sha256: str = "",
     ) -> None:
-        kwargs = {**plan.env_kwargs, "reward_hooks": list(hooks)} if hooks else plan.env_kwargs
-        env = gymnasium.make(plan.env_id, disable_env_checker=True, **kwargs)
-        self._origin = origin(env, panel_sha256=panel_sha256, policy=plan.config.model)
+        kwargs = {**run.env_kwargs, "reward_hooks": list(hooks)} if hooks else run.env_kwargs
+        env = gymnasium.make(run.env_id, disable_env_checker=True, **kwargs)
+        self._origin = origin(env, panel_sha256=panel_sha256, policy=run.config.model)
         env.close()
         self._chat = chat
 

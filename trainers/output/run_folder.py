@@ -9,13 +9,15 @@ if there were any.
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from agentgym.errors import ConfigurationError
-from trainers.config.schema import TrainConfig, to_dict
+from trainers.config.schema import TrainConfig
+from trainers.config.stored import CONFIG_FILE, RESOLVED, compare, kept, read_settings
 from trainers.output.jsonl import (
     append_line,
     cut_unfinished_line,
@@ -24,18 +26,13 @@ from trainers.output.jsonl import (
     write_atomically,
 )
 from trainers.output.phase import Phase
+from trainers.output.summary import GREEDY
 
 try:
     import fcntl
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
-# Settings that may differ between a run and its continuation.
-CHANGEABLE = frozenset({"resume", "out"})
-
-
-RESOLVED = "resolved"
-"""Key of ``config.yaml`` for what the settings left open."""
 LOCK = ".lock"
 """File that a working process holds locked."""
 
@@ -56,6 +53,7 @@ class RunFolder:
         self.warnings_path = path / "warnings.log"
         self._clock = time.monotonic()
         self._lock_file: IO[str] | None = None
+        self._longer: Mapping[str, Any] | None = None
 
     @classmethod
     def open(
@@ -65,7 +63,9 @@ class RunFolder:
 
         Args:
             path: The folder.
-            config: Settings of the run; on ``resume`` they must equal those of the folder.
+            config: Settings of the run; on ``resume`` they must equal those of the folder, but for
+                what changes no number (see ``trainers.config.stored``) and for more steps or
+                minutes, which extend the run: see :meth:`extend`.
             resolved: What the settings leave open, as it was filled in; kept and compared, too.
 
         Raises:
@@ -74,10 +74,7 @@ class RunFolder:
         """
         folder = cls(path)
         try:
-            settings = _settings(config)
-            if resolved is not None:
-                settings[RESOLVED] = dict(resolved)
-            folder._open(settings, config.resume)
+            folder._open(kept(config, resolved), config.resume)
         except OSError as error:
             raise ConfigurationError(
                 f"expected --out to be a folder that can be written, but {path} cannot: "
@@ -87,7 +84,7 @@ class RunFolder:
 
     def _open(self, settings: Mapping[str, Any], resume: bool) -> None:
         """Check the folder, and make what a new run needs."""
-        config_path = self.path / "config.yaml"
+        config_path = self.path / CONFIG_FILE
         if self.path.exists() and not self.path.is_dir():
             raise ConfigurationError(f"expected --out to be a folder, but {self.path} is a file")
         if config_path.exists():
@@ -104,10 +101,8 @@ class RunFolder:
             )
         self.path.mkdir(parents=True, exist_ok=True)
         if not config_path.exists():
-            import yaml
-
             # First of all files: with it the folder is known as this run's, whenever it is killed.
-            write_atomically(config_path, yaml.safe_dump(settings, sort_keys=False).encode())
+            self._write_settings(settings)
         self.checkpoints.mkdir(exist_ok=True)
         self._clock -= self.state().get("seconds", 0.0)
         for records in (
@@ -156,15 +151,52 @@ class RunFolder:
                 f"expected --out to hold no other run, but {self.path} does; pass --resume to "
                 "continue that run, or choose another --out"
             )
-        stored = _read_settings(path)
+        stored = read_settings(path)
         if RESOLVED not in stored:
             settings = {key: value for key, value in settings.items() if key != RESOLVED}
-        changed = _changes(_flat(stored), _flat(settings))
-        if changed:
+        found = compare(stored, settings)
+        if found.changes:
             raise ConfigurationError(
                 f"expected the settings of the run in {self.path} to be unchanged on --resume, but "
-                f"{', '.join(changed)}; repeat the command that started it, or choose another --out"
+                f"{', '.join(found.changes)}; leave out what differs (--resume and --out are "
+                "enough), or choose another --out"
             )
+        self._longer = settings if found.extends else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run has ended, as long as it was to last."""
+        return self._longer is None and self.summary_path.exists()
+
+    def extend(self) -> None:
+        """Make room for more steps or minutes, if the settings ask for them.
+
+        What came after the last step is given up, to be made again: the trained policy's held-out
+        episodes and results, its last checkpoint, the summary and the report.
+        """
+        if self._longer is None:
+            return
+        for name in ("summary.json", "report.html"):
+            (self.path / name).unlink(missing_ok=True)
+        after = (Phase.REINFORCEMENT.value, f"{Phase.REINFORCEMENT.value}{GREEDY}")
+        for arm in after:
+            self.eval_episodes(arm).unlink(missing_ok=True)
+        if self.metrics_path.exists():
+            filter_lines(
+                self.metrics_path,
+                lambda record: record["phase"] != Phase.COMPARISON or record["arm"] not in after,
+            )
+        shutil.rmtree(self.checkpoints / TRAINED, ignore_errors=True)
+        # Last: a run that is killed before this is whole again, and as long as it was.
+        self._write_settings(self._longer)
+        self._longer = None
+
+    def _write_settings(self, settings: Mapping[str, Any]) -> None:
+        """Write ``config.yaml``."""
+        import yaml
+
+        text = yaml.safe_dump(dict(settings), sort_keys=False)
+        write_atomically(self.path / CONFIG_FILE, text.encode())
 
     # -- state: which phases are done -----------------------------------------------------------
 
@@ -231,42 +263,7 @@ def training_step(episode: Mapping[str, Any]) -> int:
     return int(episode["options"].get("training_step", 0))
 
 
+TRAINED = "trained"
+"""Checkpoint of the policy at the end of a run."""
 COMPLETE = "complete"
 """Marker file that is written last into a checkpoint."""
-
-
-def _read_settings(path: Path) -> Mapping[str, Any]:
-    """Return the settings of a run's ``config.yaml``."""
-    import yaml
-
-    try:
-        stored = yaml.safe_load(path.read_text())
-    except (yaml.YAMLError, UnicodeDecodeError):
-        stored = None
-    if not isinstance(stored, Mapping):
-        raise ConfigurationError(
-            f"expected {path} to hold the settings of a run, but it does not; choose another --out"
-        )
-    return stored
-
-
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested settings under names such as ``rl.lr``."""
-    flat: dict[str, Any] = {}
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            flat.update(_flat(value, f"{prefix}{key}."))
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
-
-
-def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Describe the settings that differ."""
-    names = [name for name in now if name not in before or before[name] != now[name]]
-    return [f"{name} was {before.get(name)} and is {now[name]}" for name in names]
-
-
-def _settings(config: TrainConfig) -> dict[str, Any]:
-    """Return the settings that define a run."""
-    return {key: value for key, value in to_dict(config).items() if key not in CHANGEABLE}

@@ -9,26 +9,17 @@ from typing import Any
 from agentgym.errors import EnvFailure
 from agentgym.evaluation import Report, Row, evaluate, paired_difference, scaled
 from agentgym.outcome import StopReason
-from agentgym.tasks import Panel
-from trainers.config.plan import TEST, GuardedEnv, Plan
+from trainers.config.resolve import TEST, ResolvedRun
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import ARMS, GREEDY, ArmResult, Difference, GreedyResults, Paired
+from trainers.phases.rollout_setup import panel_tasks
+from trainers.phases.safe_env import GuardedEnv
 from trainers.rollouts.trajectory import Trajectory
 
 BASELINES = ("random", "oracle")
-PANEL_SEED = 0
 SOLVES = 0.9
 """Success from which an expert is one: below it, its score is no 100 on any scale."""
-
-
-def test_panel(plan: Plan) -> Panel:
-    """Return the held-out tasks of a run; they depend on neither seed nor settings of training."""
-    env = plan.make_env()
-    try:
-        return env.tasks.panel(TEST, plan.eval_tasks, PANEL_SEED)
-    finally:
-        env.close()
 
 
 def to_row(trajectory: Trajectory) -> Row:
@@ -44,17 +35,17 @@ def to_row(trajectory: Trajectory) -> Row:
     )
 
 
-class Arms:
+class PolicyComparison:
     """Results of the compared policies, kept in the run's folder as they come in.
 
     Args:
-        plan: The run.
+        run: The run.
         folder: Its folder.
     """
 
-    def __init__(self, plan: Plan, folder: RunFolder) -> None:
-        self._plan, self._folder = plan, folder
-        self.panel = test_panel(plan)
+    def __init__(self, run: ResolvedRun, folder: RunFolder) -> None:
+        self._run, self._folder = run, folder
+        self.panel = run.panel(TEST, run.config.eval.tasks)
         self._reports: dict[str, Report] = {}
         for record in folder.metrics():
             if record.get("phase") == Phase.COMPARISON:
@@ -68,7 +59,7 @@ class Arms:
     @property
     def tasks(self) -> list[dict[str, Any]]:
         """Reset options of the panel's tasks."""
-        return [{"task_id": task_id} for task_id in self.panel.ids]
+        return panel_tasks(self.panel)
 
     def add_baselines(self) -> None:
         """Play the random policy and, where there is one, the expert; their episodes are kept.
@@ -76,20 +67,31 @@ class Arms:
         Raises:
             EnvFailure: The environment failed in every episode.
         """
-        env = GuardedEnv(self._plan.make_env())
+        settings = self._run.config.rollout
+        own: Any = GuardedEnv(self._run.make_env())
+        env, where = own, dict[str, Any]()
+        if settings.backend != "sync":
+            # There a hanging environment can be given up.
+            env = self._run.env_id
+            where = {
+                "env_kwargs": self._run.env_kwargs,
+                "backend": settings.backend,
+                "workers": settings.workers,
+                "step_timeout": settings.step_timeout,
+            }
         try:
-            for arm in BASELINES if self._plan.has_expert else BASELINES[:1]:
+            for arm in BASELINES if self._run.has_expert else BASELINES[:1]:
                 if arm in self:
                     continue
                 record = self._folder.eval_episodes(arm)
                 record.unlink(missing_ok=True)  # Of a run that was killed here.
                 report = evaluate(
-                    arm, env, TEST, len(self.panel), PANEL_SEED,
-                    horizon=self._plan.full_horizon, record=record,
+                    arm, env, TEST, len(self.panel), self.panel.seed,
+                    horizon=self._run.config.eval.horizon, record=record, **where,
                 )  # fmt: skip
                 self._store(arm, report.rows)
         finally:
-            env.close()
+            own.close()
 
     @property
     def scale(self) -> tuple[float, float] | None:
@@ -112,8 +114,8 @@ class Arms:
             solved = sum(row.success for row in ceiling.valid)
             return (
                 f"The expert solves only {solved} of these {ceiling.n} tasks within "
-                f"{self._plan.full_horizon} turns (score {ceiling.score_mean:.3f}), so there is no "
-                "scale on which it is 100; a longer --horizon lets it finish."
+                f"{self._run.config.eval.horizon} turns (score {ceiling.score_mean:.3f}), so there "
+                "is no scale on which it is 100; a longer --horizon lets it finish."
             )
         if ceiling.score_mean <= floor.score_mean:
             return (
@@ -139,7 +141,7 @@ class Arms:
         rows = [to_row(trajectory) for trajectory in trajectories]
         if all(row.stop_reason == StopReason.ERROR.value for row in rows):
             raise EnvFailure(
-                f"expected episodes of {self._plan.env_id} to evaluate, but all {len(rows)} "
+                f"expected episodes of {self._run.env_id} to evaluate, but all {len(rows)} "
                 f"failed; first: {rows[0].error}"
             )
         return self._store(arm, rows)
@@ -208,4 +210,4 @@ class Arms:
         return report
 
     def _report(self, arm: str, rows: tuple[Row, ...]) -> Report:
-        return Report(self._plan.env_id, arm, TEST, PANEL_SEED, self.panel.sha256, rows)
+        return Report(self._run.env_id, arm, TEST, self.panel.seed, self.panel.sha256, rows)

@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
-from trainers.config.plan import TRAIN, GuardedEnv, Plan
-from trainers.config.schema import TINY, SftConfig, known
+from trainers.config.resolve import TRAIN, VALID, ResolvedRun
+from trainers.config.schema import TINY
 from trainers.models.copy_pretraining import CopySettings, pretrain_copying
 from trainers.models.policy import LoadedPolicy, adapters, build_tiny, load_policy, task_prompt
 from trainers.models.sft import Sft, SftSettings
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
-from trainers.phases.gate import Gate
+from trainers.phases.rollout_setup import make_runner, panel_tasks
+from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.demonstrations import Demonstration, encode, watch
-from trainers.rollouts.trajectory import Row, to_rows
+from trainers.rollouts.engines.base import Sampling
+from trainers.rollouts.engines.policy_weights import policy_weights
+from trainers.rollouts.trajectory import Row, rollout_metrics, to_rows
 
 if TYPE_CHECKING:
     from trainers.models.sft_pretrained import PretrainedSft
@@ -31,132 +34,178 @@ VOCABULARY_EPISODES = 2000
 """Demonstrations from which a tiny policy has its words."""
 
 
-def warm_start(plan: Plan, folder: RunFolder, display: Display) -> LoadedPolicy:
+def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolicy:
     """Return the policy that reinforcement learning starts from; continues where it was killed.
 
     Args:
-        plan: The run.
+        run: The run.
         folder: Its folder; the result is kept in ``checkpoints/warm-start``.
         display: Shows the progress.
 
     Returns:
         The policy as it stands on the disk, so that an interrupted run goes on with the same one.
     """
-    finished = folder.checkpoints / FINISHED
-    env = GuardedEnv(plan.make_env(expose_oracle=False))
+    config, finished = run.config, folder.checkpoints / FINISHED
+    env = make_safe_env(run)
     try:
-        system = None if plan.config.model == TINY else task_prompt(env.base)
-        steps = imitation_steps(plan)
+        system = None if config.model == TINY else _system_message(run)
         if not (finished / COMPLETE).exists():
-            player = OraclePolicy(env) if plan.has_expert else RandomPolicy(plan.config.seed)
-            shown = watch(env, demonstration_tasks(plan, env), player)
-            words = VOCABULARY_EPISODES if plan.config.model == TINY else 0
+            player = OraclePolicy(env) if run.has_expert else RandomPolicy(config.seed)
+            shown = watch(env, demonstration_tasks(run), player)
+            words = VOCABULARY_EPISODES if config.model == TINY else 0
             first = list(islice(shown, words))
-            policy = _fresh(plan, system, first)
-            if not steps and plan.config.model != TINY:
+            policy = _fresh(run, system, first)
+            if not config.sft.max_steps and config.model != TINY:
                 return policy  # Nothing to keep: a copy of a pretrained model may be large.
-            if steps:
-                _imitate(plan, folder, display, policy, chain(first, shown), steps)
+            if config.sft.max_steps:
+                _imitate(run, folder, display, policy, chain(first, shown))
             policy.save(finished)
             (finished / COMPLETE).touch()
     finally:
         env.close()
     for checkpoint in folder.checkpoints.glob(f"{PREFIX}-*"):
         shutil.rmtree(checkpoint)
-    return load_policy(plan, finished, system)
+    return load_policy(run, finished, system)
 
 
-def demonstration_tasks(plan: Plan, env: GuardedEnv) -> list[dict[str, Any]]:
+def _system_message(run: ResolvedRun) -> str:
+    """Return what a pretrained model is told first."""
+    env = run.make_env()
+    try:
+        return task_prompt(env)
+    finally:
+        env.close()
+
+
+def demonstration_tasks(run: ResolvedRun) -> list[dict[str, Any]]:
     """Choose the training tasks whose expert episodes are imitated, each at most once."""
-    size = env.base.tasks.len(TRAIN)
-    rng = np.random.Generator(np.random.PCG64([plan.config.seed, 1]))
-    order = rng.permutation(size)[: plan.config.sft.demonstrations]
+    env = run.make_env()
+    size = env.tasks.len(TRAIN)
+    env.close()
+    # A stream of its own: the 1 sets it apart from every other use of the run's seed.
+    rng = np.random.Generator(np.random.PCG64([run.config.seed, 1]))
+    order = rng.permutation(size)[: run.config.sft.demonstrations]
     return [{"split": TRAIN, "index": int(index)} for index in order]
 
 
-def imitation_steps(plan: Plan) -> int:
-    """Return the most steps of the warm start; 0: there is none."""
-    return known(plan.config.sft.max_steps)
-
-
-def _fresh(plan: Plan, system: str | None, first: Iterable[Demonstration]) -> LoadedPolicy:
+def _fresh(run: ResolvedRun, system: str | None, first: Iterable[Demonstration]) -> LoadedPolicy:
     """Build the tiny policy with the words of the first episodes, or load the pretrained one."""
-    if plan.config.model != TINY:
-        return load_policy(plan, plan.config.model, system)
-    return build_tiny(plan, (text for episode in first for text in episode.texts))
+    if run.config.model != TINY:
+        return load_policy(run, run.config.model, system)
+    return build_tiny(run, (text for episode in first for text in episode.texts))
 
 
 def _imitate(
-    plan: Plan,
+    run: ResolvedRun,
     folder: RunFolder,
     display: Display,
     policy: LoadedPolicy,
     shown: Iterable[Demonstration],
-    steps: int,
 ) -> None:
     """Run the supervised phase from the latest checkpoint to the gate."""
-    config = plan.config.sft
     display.phase("watch expert", 1)
-    rows = to_rows(list(encode(shown, policy.chat, policy.opening)))
+    window = run.config.rollout.window
+    rows = to_rows(list(encode(shown, policy.chat, policy.opening, window)))
     display.update(1, demonstrations=len(rows))
-    sft = _make_sft(plan, folder, policy, rows, steps)
+    sft = _make_sft(run, folder, policy, rows)
     checkpoint = folder.latest_checkpoint(PREFIX)
     if checkpoint is not None:
         sft.load(checkpoint)
-    elif plan.config.model == TINY:
-        _pretrain_copying(plan, policy, display)
+    elif run.config.model == TINY:
+        _pretrain_copying(run, policy, display)
     folder.rewind(Phase.WARM_START, sft.step)
-    display.phase("warm start", steps, sft.step)
-    gate = Gate(plan, folder, policy)
-    watch = _Watch(config, folder, display, sft, gate)
+    display.phase("warm start", sft.settings.steps, sft.step)
+    gate = ValidationGate(run, folder, policy)
+    log = _WarmStartLog(run, folder, display, sft, gate)
     try:
-        result = sft.run(watch.validate, watch.progress)
+        result = sft.run(log.validate, log.progress)
     finally:
         gate.close()
     policy.model = sft.merged()
     reached = "reached" if gate.reached else "not reached"
     display.note(
         f"warm start: {result.steps} steps, validation success {gate.success:.3f} "
-        f"(gate {plan.gate_success} {reached})"
+        f"(gate {run.config.sft.gate_success} {reached})"
     )
     folder.note(sft={"steps": result.steps, "gated": gate.reached, "success": gate.success})
 
 
 def _make_sft(
-    plan: Plan, folder: RunFolder, policy: LoadedPolicy, rows: Sequence[Row], steps: int
+    run: ResolvedRun, folder: RunFolder, policy: LoadedPolicy, rows: Sequence[Row]
 ) -> Sft | PretrainedSft:
     """Return what imitates: the tiny model's own loop, or TRL with adapters for another model."""
-    config = plan.config.sft
+    config = run.config.sft
     settings = SftSettings(
-        steps=steps,
+        steps=config.max_steps,
         batch_size=config.batch_size,
-        lr=known(config.lr),
+        lr=config.lr,
         observation_weight=config.observation_weight,
         gate_every=config.gate_every,
-        seed=plan.config.seed,
+        seed=run.config.seed,
     )
-    if plan.config.model == TINY:
+    if run.config.model == TINY:
         return Sft(policy.model, rows, policy.chat.pad_id, settings)
     from trainers.models.sft_pretrained import PretrainedSft
 
     tokenizer, output = policy.chat.tokenizer, folder.checkpoints
-    sft = PretrainedSft(policy.model, rows, tokenizer, settings, output, adapters(plan))
+    sft = PretrainedSft(policy.model, rows, tokenizer, settings, output, adapters(run))
     policy.model = sft.model  # The gate plays with the adapters, too.
     return sft
 
 
-class _Watch:
+class ValidationGate:
+    """Ends the warm start once the sampled policy solves enough validation tasks.
+
+    It plays on the engine that was chosen for the run. Half of the run's time is the most that the
+    warm start may take.
+
+    Attributes:
+        engine: What generates.
+        success: Success of the last validation.
+        reached: Whether that was enough.
+    """
+
+    def __init__(self, run: ResolvedRun, folder: RunFolder, policy: LoadedPolicy) -> None:
+        self._run, self._folder, self._model = run, folder, policy.model
+        self._tasks = panel_tasks(run.panel(VALID, run.config.sft.gate_tasks))
+        self._runner = make_runner(run, policy, run.config.sft.gate_tasks)
+        self.engine = self._runner.engine
+        self.success, self.reached = 0.0, False
+
+    def __call__(self, step: int) -> bool:
+        """Validate after ``step`` steps; True ends the warm start."""
+        config = self._run.config
+        self.engine.sync(policy_weights(self._model), step)
+        played = self._runner.run(
+            self._tasks,
+            horizon=config.eval.horizon,
+            seed=step,
+            sampling=Sampling(temperature=config.rl.temperature, top_p=config.rl.top_p),
+        )
+        figures = rollout_metrics(played)
+        self.success, score = figures["rollout/success"], figures["rollout/score"]
+        self._folder.log(phase=Phase.WARM_START, step=step, success=self.success, score=score)
+        self.reached = self.success >= config.sft.gate_success
+        return self.reached or self._folder.seconds() > self._run.seconds / 2
+
+    def close(self) -> None:
+        """Close the engine and the environments."""
+        self.engine.close()
+        self._runner.envs.close()
+
+
+class _WarmStartLog:
     """Writes down, shows and saves the warm start as it goes."""
 
     def __init__(
         self,
-        config: SftConfig,
+        run: ResolvedRun,
         folder: RunFolder,
         display: Display,
         sft: Sft | PretrainedSft,
-        gate: Gate,
+        gate: ValidationGate,
     ) -> None:
-        self._config, self._folder, self._display = config, folder, display
+        self._config, self._folder, self._display = run.config.sft, folder, display
         self._sft, self._gate = sft, gate
 
     def progress(self, step: int, figures: Mapping[str, float]) -> None:
@@ -186,10 +235,10 @@ class _Watch:
             _save(self._sft, self._folder, step)
 
 
-def _pretrain_copying(plan: Plan, policy: LoadedPolicy, display: Display) -> None:
+def _pretrain_copying(run: ResolvedRun, policy: LoadedPolicy, display: Display) -> None:
     """Give a fresh model its induction heads before it sees demonstrations."""
-    steps = plan.config.sft.copy_steps
-    settings = CopySettings(steps=steps, seed=plan.config.seed)
+    steps = run.config.sft.copy_steps
+    settings = CopySettings(steps=steps, seed=run.config.seed)
     special = len(policy.chat.tokenizer.all_special_ids)
     display.phase("copying", steps)
     pretrain_copying(

@@ -10,7 +10,7 @@ from agentgym import playing
 from agentgym.errors import EnvFailure
 from agentgym.policies.base import Policy
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.runner import Opening, system_opening
+from trainers.rollouts.runner import InitialMessages, initial_messages
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 __all__ = ["Demonstration", "demonstrate", "encode", "play", "watch"]
@@ -109,7 +109,7 @@ def demonstrate(
     chat: TurnTokenizer,
     *,
     policy: Policy | None = None,
-    opening: Opening | None = None,
+    opening: InitialMessages | None = None,
 ) -> Iterator[Trajectory]:
     """Let an expert play tasks.
 
@@ -125,11 +125,14 @@ def demonstrate(
     """
     expert = env.unwrapped.oracle() if policy is None else policy
     shown = (play(env, options, expert) for options in tasks)
-    return encode(shown, chat, opening or system_opening())
+    return encode(shown, chat, opening or initial_messages())
 
 
 def encode(
-    shown: Iterable[Demonstration], chat: TurnTokenizer, opening: Opening
+    shown: Iterable[Demonstration],
+    chat: TurnTokenizer,
+    opening: InitialMessages,
+    window: int | None = None,
 ) -> Iterator[Trajectory]:
     """Write episodes in a policy's tokens.
 
@@ -137,6 +140,7 @@ def encode(
         shown: The episodes.
         chat: Turns texts into tokens.
         opening: Makes the first messages of an episode.
+        window: Turns that the policy reads besides the opening, as when it acts itself; None: all.
 
     Yields:
         One trajectory per episode, with log-probabilities 0.
@@ -150,7 +154,8 @@ def encode(
             success=episode.last["success"],
             score=float(episode.last["score"]),
         )
-        context = chat.start(opening(observation, dict(episode.info)))
+        head = context = chat.start(opening(observation, dict(episode.info)))
+        segments: list[list[int]] = []
         for turn in episode.turns:
             ids = chat.encode_action(turn.action)
             trajectory.turns.append(
@@ -158,7 +163,7 @@ def encode(
                     context,
                     ids,
                     [0.0] * len(ids),
-                    fresh=not trajectory.turns,
+                    fresh=not trajectory.turns or (window is not None and len(segments) > window),
                     text=turn.action,
                     observation=observation,
                     reward=turn.reward,
@@ -166,5 +171,8 @@ def encode(
                 )
             )
             observation, context = turn.observation, chat.observe(turn.observation)
+            segments.append(ids + context)
+            if window is not None and len(segments) > window:
+                context = head + [token for kept in segments[-window:] for token in kept]
         trajectory.observation = observation
         yield trajectory

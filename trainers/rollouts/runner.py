@@ -6,24 +6,40 @@ environments that are still running. An environment that fails ends its own epis
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from agentgym.episodes import State
+from agentgym.episodes.recorder import FACTS, state_of
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import StopReason
-from trainers.rollouts.budget import Limits, RolloutStats
 from trainers.rollouts.chat import Message, TurnTokenizer
-from trainers.rollouts.engines.base import GenerationEngine, Sampling
-from trainers.rollouts.live import LiveEpisode, begin, required
-from trainers.rollouts.trajectory import LENGTH, Trajectory
+from trainers.rollouts.engines.base import Completion, GenerationEngine, Sampling
+from trainers.rollouts.trajectory import Trajectory, Turn
 
-__all__ = ["Limits", "Opening", "RolloutRunner", "RolloutStats", "system_opening"]
+__all__ = [
+    "Envs",
+    "InitialMessages",
+    "RolloutRunner",
+    "RolloutStats",
+    "TokenBudget",
+    "initial_messages",
+]
 
-Info = dict[str, Any]
-Opening = Callable[[str, Info], Sequence[Message]]
+Info = Mapping[str, Any]
+Answer = tuple[str, float, bool, bool, dict[str, Any]]
+"""What an environment's step returns."""
+InitialMessages = Callable[[str, dict[str, Any]], Sequence[Message]]
 """Makes the first messages of an episode from its first observation and info."""
+
+
+def initial_messages(system: str | None = None) -> InitialMessages:
+    """Begin an episode with the observation, after a system message if there is one."""
+    head: list[Message] = [{"role": "system", "content": system}] if system else []
+    return lambda observation, info: [*head, {"role": "user", "content": observation}]
 
 
 class Envs(Protocol):
@@ -40,15 +56,93 @@ class Envs(Protocol):
         slots: Sequence[int],
         seeds: Sequence[int | None],
         options: Sequence[dict[str, Any] | None],
-    ) -> list[tuple[str, Info]]:
+    ) -> list[tuple[str, dict[str, Any]]]:
         """Start episodes in some slots."""
         ...
 
-    def step_slots(
-        self, slots: Sequence[int], actions: Sequence[str]
-    ) -> list[tuple[str, float, bool, bool, Info]]:
+    def step_slots(self, slots: Sequence[int], actions: Sequence[str]) -> list[Answer]:
         """Take one turn in some slots."""
         ...
+
+
+@dataclass(frozen=True)
+class TokenBudget:
+    """Limits on tokens, checked before every generation."""
+
+    turn_tokens: int = 64
+    """Most new tokens per turn."""
+    episode_tokens: int = 1024
+    """Most tokens per episode after its opening prompt: actions and observations together."""
+    context: int = 2048
+    """Most tokens the model is ever given, new ones included."""
+    min_turn_tokens: int | None = None
+    """A turn with less room than this is not begun and the episode ends with ``length``; None
+    asks for a full ``turn_tokens``, so that a budget never cuts an action short."""
+    window: int | None = None
+    """Keep only the opening and the last ``window`` turns in the prompt; None keeps everything.
+    Each turn after the window has filled is a training row of its own."""
+
+    def __post_init__(self) -> None:
+        """Check the sizes.
+
+        Raises:
+            ConfigurationError: A budget is too small to take one turn.
+        """
+        if not 1 <= self.floor <= self.turn_tokens <= min(self.episode_tokens, self.context):
+            raise ConfigurationError(
+                "expected 1 <= min_turn_tokens <= turn_tokens <= episode_tokens and context, got "
+                f"{self.min_turn_tokens}, {self.turn_tokens}, {self.episode_tokens}, "
+                f"{self.context}: raise the larger budgets or lower turn_tokens"
+            )
+        if self.window is not None and self.window < 1:
+            raise ConfigurationError(f"expected window >= 1 turn or None, got {self.window}")
+
+    @property
+    def floor(self) -> int:
+        """Least room, in tokens, that a turn needs."""
+        return self.turn_tokens if self.min_turn_tokens is None else self.min_turn_tokens
+
+    def action_tokens(self, turns: int | None) -> int:
+        """Most action tokens of an episode of at most so many turns."""
+        return min(self.turn_tokens * turns, self.episode_tokens) if turns else self.episode_tokens
+
+
+@dataclass
+class RolloutStats:
+    """What one or several runs cost."""
+
+    episodes: int = 0
+    """Episodes finished."""
+    turns: int = 0
+    """Turns taken."""
+    action_tokens: int = 0
+    """Tokens sampled."""
+    context_tokens: int = 0
+    """Prompt and observation tokens in training rows."""
+    errors: int = 0
+    """Episodes lost to a failed environment."""
+    seconds: float = 0.0
+    """Wall time."""
+    engine_seconds: float = 0.0
+    """Time inside the engine."""
+    env_seconds: float = 0.0
+    """Time inside the environments."""
+
+    @property
+    def overhead_us(self) -> float:
+        """Microseconds per turn that neither engine nor environments account for."""
+        rest = self.seconds - self.engine_seconds - self.env_seconds
+        return 1e6 * rest / max(1, self.turns)
+
+    def count(self, episodes: Sequence[Trajectory], seconds: float) -> None:
+        """Add a run to the totals."""
+        self.seconds += seconds
+        self.episodes += len(episodes)
+        for trajectory in episodes:
+            self.turns += len(trajectory.turns)
+            self.errors += trajectory.stop_reason == StopReason.ERROR.value
+            self.action_tokens += trajectory.action_tokens
+            self.context_tokens += sum(len(turn.context) for turn in trajectory.turns)
 
 
 class RolloutRunner:
@@ -58,7 +152,7 @@ class RolloutRunner:
         envs: The vector environment; its ``num_envs`` slots are the most episodes at a time.
         chat: The turn tokenizer.
         engine: What generates.
-        limits: Token budgets.
+        budget: Limits on tokens.
         stats: Running totals since the runner was made.
     """
 
@@ -67,9 +161,9 @@ class RolloutRunner:
         envs: Envs,
         chat: TurnTokenizer,
         engine: GenerationEngine,
-        limits: Limits | None = None,
+        budget: TokenBudget | None = None,
         *,
-        opening: Opening | None = None,
+        opening: InitialMessages | None = None,
         family: str = "",
     ) -> None:
         """Put the parts together.
@@ -78,16 +172,16 @@ class RolloutRunner:
             envs: A ``TextVectorEnv``.
             chat: Turn tokenizer of the policy.
             engine: Generation engine of the policy.
-            limits: Token budgets.
+            budget: Limits on tokens.
             opening: Makes the first messages; default: the first observation as a user message.
             family: Name of the task family, for normalisation over families.
         """
         self.envs = envs
         self.chat = chat
         self.engine = engine
-        self.limits = limits or Limits()
+        self.budget = budget or TokenBudget()
         self.stats = RolloutStats()
-        self._opening = opening or system_opening()
+        self._opening = opening or initial_messages()
         self._family = family
 
     def run(
@@ -137,16 +231,16 @@ class RolloutRunner:
             for _ in range(group_size)
         ]
         draw = sampling or Sampling()
-        draw = replace(draw, max_tokens=self.limits.turn_tokens, stop_ids=self.chat.stop_ids)
+        draw = replace(draw, max_tokens=self.budget.turn_tokens, stop_ids=self.chat.stop_ids)
         self._play(out, draw, seed)
-        self._count(out, time.perf_counter() - began)
+        self.stats.count(out, time.perf_counter() - began)
         return out
 
     def _play(self, episodes: list[Trajectory], sampling: Sampling, seed: int) -> None:
         """Play all episodes, keeping every slot busy."""
         queue = episodes[::-1]
         free = list(range(self.envs.num_envs))[::-1]
-        live: list[LiveEpisode] = []
+        live: list[_LiveEpisode] = []
         call = 0
         while queue or live:
             if queue and free:
@@ -161,7 +255,7 @@ class RolloutRunner:
 
     def _start(
         self, episodes: list[Trajectory], slots: list[int], free: list[int]
-    ) -> list[LiveEpisode]:
+    ) -> list[_LiveEpisode]:
         """Reset environments and tokenise the opening prompts."""
         began = time.perf_counter()
         options: list[dict[str, Any] | None] = [dict(e.options) for e in episodes]
@@ -169,32 +263,32 @@ class RolloutRunner:
         self.stats.env_seconds += time.perf_counter() - began
         live = []
         for trajectory, slot, (text, info) in zip(episodes, slots, results, strict=True):
-            begin(trajectory, text, info)
+            _begin(trajectory, text, info)
             if trajectory.stop_reason:
                 free.append(slot)
                 continue
             messages = list(self._opening(text, info))
             prompt = self.chat.start(messages)
-            key = str(required(info, "state_key"))
-            live.append(LiveEpisode(trajectory, slot, messages, prompt, text, key, len(prompt)))
+            key = str(_required(info, "state_key"))
+            live.append(_LiveEpisode(trajectory, slot, messages, prompt, text, key, len(prompt)))
         return live
 
-    def _within_budget(self, live: list[LiveEpisode], free: list[int]) -> list[LiveEpisode]:
+    def _within_budget(self, live: list[_LiveEpisode], free: list[int]) -> list[_LiveEpisode]:
         """End the episodes whose next turn would not fit."""
         kept = []
         for episode in live:
-            if episode.room(self.limits) >= self.limits.floor:
+            if episode.room(self.budget) >= self.budget.floor:
                 kept.append(episode)
             else:
-                episode.trajectory.stop_reason = LENGTH
+                episode.trajectory.stop_reason = StopReason.LENGTH.value
                 free.append(episode.slot)
         return kept
 
     def _turn(
-        self, live: list[LiveEpisode], sampling: Sampling, free: list[int]
-    ) -> list[LiveEpisode]:
-        """One generation and one step of every live episode; returns those that go on."""
-        room = [episode.room(self.limits) for episode in live]
+        self, live: list[_LiveEpisode], sampling: Sampling, free: list[int]
+    ) -> list[_LiveEpisode]:
+        """Generate and step once in every live episode; return those that go on."""
+        room = [episode.room(self.budget) for episode in live]
         began = time.perf_counter()
         outs = self.engine.generate([episode.prompt for episode in live], sampling, room)
         self.stats.engine_seconds += time.perf_counter() - began
@@ -208,30 +302,151 @@ class RolloutRunner:
             if episode.trajectory.stop_reason:
                 free.append(episode.slot)
                 continue
-            episode.extend(turn, result[0], self.chat, self.limits)
+            episode.extend(turn, result[0], self.chat, self.budget)
             going.append(episode)
         return going
 
-    def _count(self, episodes: list[Trajectory], seconds: float) -> None:
-        """Add a run to the totals."""
-        stats = self.stats
-        stats.seconds += seconds
-        stats.episodes += len(episodes)
-        for trajectory in episodes:
-            stats.turns += len(trajectory.turns)
-            stats.errors += trajectory.stop_reason == StopReason.ERROR.value
-            stats.action_tokens += trajectory.action_tokens
-            stats.context_tokens += sum(len(turn.context) for turn in trajectory.turns)
+
+@dataclass(slots=True)
+class _LiveEpisode:
+    """State of a running episode between two generations."""
+
+    trajectory: Trajectory
+    """The record being written."""
+    slot: int
+    """Its slot in the vector environment."""
+    messages: list[Message]
+    """The conversation as text, kept for forked histories."""
+    prompt: list[int]
+    """Everything the model is given next."""
+    observation: str
+    """The observation the next action answers."""
+    state_key: str
+    """Hash of the present state."""
+    opening: int
+    """Tokens of the opening prompt."""
+    new_from: int = 0
+    """Where the part of ``prompt`` begins that the training row does not hold; 0: a new row."""
+    spent: int = 0
+    """Tokens used after the opening."""
+    segments: list[list[int]] = field(default_factory=list)
+    """Action and observation tokens of each turn, for windows."""
+
+    def room(self, budget: TokenBudget) -> int:
+        """Return how many new tokens the budget allows the next turn."""
+        return min(
+            budget.turn_tokens,
+            budget.episode_tokens - self.spent,
+            budget.context - len(self.prompt),
+        )
+
+    def record(self, out: Completion, action: str, version: int, answer: Answer) -> Turn:
+        """Write down what was sampled for ``prompt`` and what the environment made of it."""
+        observation, reward, terminated, truncated, info = answer
+        facts = info.get(FACTS, {})
+        turn = Turn(
+            context=self.prompt[self.new_from :],
+            ids=out.ids,
+            logprobs=out.logprobs,
+            fresh=self.new_from == 0,
+            stopped=out.stopped,
+            text=action,
+            observation=self.observation,
+            state_key=self.state_key,
+            reward=float(reward),
+            reward_terms=dict(_required(info, "reward_terms")),
+            valid=bool(_required(info, "action_valid")),
+            version=version,
+            prompt_tokens=len(self.prompt),
+            executed=facts.get("executed", ""),
+            after=_state(observation, info),
+            success=bool(_required(info, "success")),
+            terminated=bool(terminated),
+            truncated=bool(truncated),
+        )
+        trajectory = self.trajectory
+        trajectory.turns.append(turn)
+        trajectory.observation = observation
+        trajectory.score = float(_required(info, "score"))
+        self.state_key = str(_required(info, "state_key"))
+        if terminated or truncated:
+            _finish(trajectory, info, truncated)
+        return turn
+
+    def extend(
+        self, turn: Turn, observation: str, chat: TurnTokenizer, budget: TokenBudget
+    ) -> None:
+        """Build the next prompt: append, or rewrite the history where that is asked for."""
+        suffix = chat.observe(observation, turn.stopped)
+        self.observation = observation
+        self.spent += len(turn.ids) + len(suffix)
+        if not chat.append_only and chat.history == "fork":
+            self.messages.append({"role": "assistant", "content": turn.text})
+            self.messages.append({"role": "user", "content": observation})
+            self._rewrite(chat.rerender(self.messages), turn.ids)
+        elif budget.window is not None:
+            self.segments.append(turn.ids + suffix)
+            kept = self.segments[-budget.window :]
+            head = self.prompt[: self.opening]
+            self._rewrite(head + [token for segment in kept for token in segment], turn.ids)
+        else:
+            self.prompt += turn.ids
+            self.new_from = len(self.prompt)
+            self.prompt += suffix
+
+    def _rewrite(self, prompt: list[int], sampled: list[int]) -> None:
+        """Take a new prompt; it continues the row only if it begins with all the row holds."""
+        row = self.prompt + sampled
+        self.new_from = len(row) if prompt[: len(row)] == row else 0
+        self.prompt = prompt
 
 
-def system_opening(system: str | None = None) -> Opening:
-    """First messages of an episode: an optional system message and the observation.
+def _begin(trajectory: Trajectory, observation: str, info: Info) -> None:
+    """Take down what a reset returned; the episode is over if the environment did not start."""
+    trajectory.observation = observation
+    trajectory.task_id, trajectory.split, trajectory.goal = (
+        str(_required(info, name)) for name in ("task_id", "split", "goal")
+    )
+    trajectory.horizon = int(_required(info, "horizon"))
+    trajectory.oracle_turns = _required(info, "oracle_turns")
+    rng = info.get(FACTS, {}).get("rng")
+    trajectory.rng = None if rng is None else json.loads(rng)
+    trajectory.start = _state(observation, info)
+    if _required(info, "stop_reason") == StopReason.ERROR.value:
+        _finish(trajectory, info)
 
-    Args:
-        system: Text of the system message.
 
-    Returns:
-        A function of the first observation and info.
-    """
-    head: list[Message] = [{"role": "system", "content": system}] if system else []
-    return lambda observation, info: [*head, {"role": "user", "content": observation}]
+def _finish(trajectory: Trajectory, info: Info, truncated: bool = False) -> None:
+    """End a trajectory with what the environment said last."""
+    # A wrapper such as Gymnasium's TimeLimit cuts an episode of which the environment knows
+    # nothing: its info gives no reason then.
+    reason = _required(info, "stop_reason") or (StopReason.HORIZON.value if truncated else "")
+    if not reason:
+        raise ConfigurationError(
+            "expected info['stop_reason'] to say why an episode ended, got ''; an environment "
+            "whose step returns terminated=True names one of agentgym.outcome.StopReason"
+        )
+    trajectory.stop_reason = str(reason)
+    trajectory.success = bool(_required(info, "success"))
+    trajectory.score = float(_required(info, "score"))
+    trajectory.details = dict(_required(info, "details"))
+    # Only an episode that failed has this key.
+    trajectory.error = str(info.get("error", ""))
+
+
+def _required(info: Info, name: str) -> Any:
+    """Return an entry of info that the contract promises."""
+    try:
+        return info[name]
+    except KeyError:
+        raise ConfigurationError(
+            f"expected info[{name!r}], which every agentgym.core.TextEnv gives at every turn, got "
+            f"only {', '.join(sorted(info))}; make the environment one, or let it give the same"
+        ) from None
+
+
+def _state(observation: str, info: Info) -> State | None:
+    """Return what a record holds of a state; None if the environment does not tell all of it."""
+    if _required(info, "stop_reason") == StopReason.ERROR.value:
+        return State(observation, float(_required(info, "score")), 0.0, info["state_key"])
+    return state_of(observation, info, info[FACTS]["potential"]) if FACTS in info else None

@@ -7,35 +7,23 @@ rewritten (forked templates, sliding windows) a turn is ``fresh`` and starts a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agentgym.episodes import State
-from agentgym.errors import DataError
 from agentgym.outcome import StopReason, total
-from trainers.algorithms.batch import Batch, EndReason
+from trainers.algorithms.batch import Batch
 
 __all__ = [
-    "LENGTH",
     "Row",
     "Trajectory",
     "Turn",
-    "action_ids",
-    "check_rows",
+    "rollout_metrics",
     "to_batch",
     "to_rows",
     "without_terms",
 ]
-
-LENGTH = "length"
-"""Stop reason of an episode ended by its token budget, next to those of ``StopReason``."""
-
-_ENDS = {
-    StopReason.HORIZON.value: EndReason.HORIZON,
-    StopReason.ERROR.value: EndReason.ENV_ERROR,
-    LENGTH: EndReason.LENGTH,
-}
 
 
 @dataclass(slots=True)
@@ -108,7 +96,7 @@ class Trajectory:
     turns: list[Turn] = field(default_factory=list)
     """The turns taken; the last one has no answer if the environment failed in it."""
     stop_reason: str = ""
-    """Why it ended: a ``StopReason`` value or ``LENGTH``."""
+    """Why it ended: a ``StopReason`` value."""
     success: bool = False
     """Whether the task was solved."""
     score: float = 0.0
@@ -132,11 +120,6 @@ class Trajectory:
         """Number of sampled tokens."""
         return sum(len(turn.ids) for turn in self.turns)
 
-    @property
-    def end(self) -> EndReason:
-        """The reason in the terms of the algorithms."""
-        return _ENDS.get(self.stop_reason, EndReason.DONE)
-
 
 @dataclass(slots=True)
 class Row:
@@ -148,31 +131,14 @@ class Row:
     """1 on sampled tokens, 0 on context."""
     logprobs: list[float] = field(default_factory=list)
     """Sampling log-probability of sampled tokens, 0 on context."""
-    turn: list[int] = field(default_factory=list)
-    """Index of the turn in its trajectory for sampled tokens, -1 on context."""
-    rewards: list[float] = field(default_factory=list)
-    """Reward of a turn on its last sampled token, 0 elsewhere."""
     prompt_length: int = 0
     """Tokens before the first sampled one."""
-    trajectory: int = 0
-    """Index of the trajectory in the list the rows were made from."""
 
-    def append_context(self, ids: Sequence[int]) -> None:
-        """Add tokens the policy did not write."""
-        self.ids += ids
-        self.mask += [0] * len(ids)
-        self.logprobs += [0.0] * len(ids)
-        self.turn += [-1] * len(ids)
-        self.rewards += [0.0] * len(ids)
-
-    def append_action(self, turn: Turn, index: int) -> None:
-        """Add the sampled tokens of a turn, its reward on the last of them."""
-        count = len(turn.ids)
-        self.ids += turn.ids
-        self.mask += [1] * count
-        self.logprobs += turn.logprobs
-        self.turn += [index] * count
-        self.rewards += [0.0] * (count - 1) + [turn.reward]
+    def append(self, turn: Turn) -> None:
+        """Add the context of a turn and its sampled tokens."""
+        self.ids += [*turn.context, *turn.ids]
+        self.mask += [0] * len(turn.context) + [1] * len(turn.ids)
+        self.logprobs += [0.0] * len(turn.context) + turn.logprobs
 
 
 def without_terms(trajectory: Trajectory, names: Collection[str]) -> Trajectory:
@@ -205,12 +171,11 @@ def to_rows(trajectories: Sequence[Trajectory]) -> list[Row]:
         Rows in the order of the trajectories.
     """
     rows: list[Row] = []
-    for number, trajectory in enumerate(trajectories):
-        for index, turn in enumerate(trajectory.turns):
-            if index == 0 or turn.fresh:
-                rows.append(Row(prompt_length=len(turn.context), trajectory=number))
-            rows[-1].append_context(turn.context)
-            rows[-1].append_action(turn, index)
+    for trajectory, numbers in zip(trajectories, _rows_of_turns(trajectories), strict=True):
+        for turn, number in zip(trajectory.turns, numbers, strict=True):
+            if number == len(rows):
+                rows.append(Row(prompt_length=len(turn.context)))
+            rows[number].append(turn)
     return rows
 
 
@@ -224,76 +189,65 @@ def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
         The batch of K sampled tokens, M turns and N trajectories, with ``aux["invalid_action"]``.
 
     Raises:
-        ValueError: No trajectory has a turn.
+        DataError: No trajectory has a turn.
     """
     turns = [t.turns for t in trajectories]
-    sequences: list[list[int]] = []
-    row = -1
-    for episode in turns:
-        numbers = []
-        for index, turn in enumerate(episode):
-            row += index == 0 or turn.fresh
-            numbers.append(row)
-        sequences.append(numbers)
     return Batch.from_trajectories(
         turn_tokens=[[len(u.ids) for u in episode] for episode in turns],
         rewards=[[u.reward for u in episode] for episode in turns],
         groups=[t.group for t in trajectories],
-        tasks=[t.family for t in trajectories],
-        ends=[int(t.end) for t in trajectories],
+        families=[t.family for t in trajectories],
+        stop_reasons=[t.stop_reason for t in trajectories],
         states=[[u.state_key for u in episode] for episode in turns],
         versions=[[u.version for u in episode] for episode in turns],
         logp_behave=[[p for u in episode for p in u.logprobs] for episode in turns],
-        sequences=sequences,
+        sequences=_rows_of_turns(trajectories),
         aux={"invalid_action": [[float(not u.valid) for u in episode] for episode in turns]},
     )
 
 
-def action_ids(row: Row) -> list[list[int]]:
-    """Sampled ids of a row, one list for each turn in it."""
-    out: dict[int, list[int]] = {}
-    for token, turn in zip(row.ids, row.turn, strict=True):
-        if turn >= 0:
-            out.setdefault(turn, []).append(token)
-    return list(out.values())
+def _rows_of_turns(trajectories: Sequence[Trajectory]) -> list[list[int]]:
+    """Number the row of every turn: the first of an episode and a fresh one begin a new row."""
+    row = -1
+    numbers: list[list[int]] = []
+    for trajectory in trajectories:
+        numbers.append([])
+        for index, turn in enumerate(trajectory.turns):
+            row += index == 0 or turn.fresh
+            numbers[-1].append(row)
+    return numbers
 
 
-def check_rows(
-    trajectories: Sequence[Trajectory],
-    rows: Sequence[Row],
-    decode: Callable[[Sequence[int]], str] | None = None,
-) -> None:
-    """Check that rows say exactly what the trajectories say.
+def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
+    """Means over episodes (or turns) that were not lost to a failed environment.
 
     Args:
-        trajectories: N episodes.
-        rows: Their rows.
-        decode: Turns sampled ids into action text, as ``TurnTokenizer.action_text``.
+        trajectories: N episodes, N >= 1.
 
-    Raises:
-        DataError: The number of masked tokens differs from that of sampled tokens, a return from
-            the sum of the token rewards, or the masked tokens do not decode to the actions.
+    Returns:
+        Names under ``rollout/``: ``return, success, score, turns, action_tokens, valid`` (share of
+        turns), ``stopped`` (share of turns that ended with a stop token), ``repeat`` (share of
+        turns that repeat an earlier action in the same state), and the shares of episodes
+        ``ended_by_horizon``, ``ended_by_length`` and ``ended_by_error``.
     """
-    sampled = sum(t.action_tokens for t in trajectories)
-    masked = sum(sum(row.mask) for row in rows)
-    if sampled != masked:
-        raise DataError(f"expected {sampled} masked tokens (as many as sampled), got {masked}")
-    paid = [0.0] * len(trajectories)
-    said: list[list[str]] = [[] for _ in trajectories]
-    for row in rows:
-        paid[row.trajectory] += sum(row.rewards)
-        if decode is not None:
-            said[row.trajectory] += [decode(ids) for ids in action_ids(row)]
-    for number, trajectory in enumerate(trajectories):
-        want = trajectory.episode_return
-        if abs(paid[number] - want) > 1e-6 * max(1.0, abs(want)):
-            raise DataError(
-                f"expected the token rewards of {trajectory.task_id!r} to sum to its return "
-                f"{want}, got {paid[number]}"
-            )
-        texts = [turn.text for turn in trajectory.turns]
-        if decode is not None and said[number] != texts:
-            raise DataError(
-                f"expected the masked tokens of {trajectory.task_id!r} to decode to its actions "
-                f"{texts}, got {said[number]}: were sampled tokens encoded again?"
-            )
+    count = len(trajectories)
+    reasons = [t.stop_reason for t in trajectories]
+    shares = {
+        f"rollout/ended_by_{name}": reasons.count(name) / count
+        for name in (StopReason.HORIZON.value, StopReason.LENGTH.value, StopReason.ERROR.value)
+    }
+    sound = [t for t in trajectories if t.stop_reason != StopReason.ERROR.value]
+    turns = [turn for t in sound for turn in t.turns]
+    episodes, steps = max(1, len(sound)), max(1, len(turns))
+    repeats = sum(len(t.turns) - len({(u.state_key, u.text) for u in t.turns}) for t in sound)
+    return {
+        "rollout/return": sum(t.episode_return for t in sound) / episodes,
+        "rollout/success": sum(t.success for t in sound) / episodes,
+        "rollout/score": sum(t.score for t in sound) / episodes,
+        "rollout/turns": len(turns) / episodes,
+        "rollout/action_tokens": sum(t.action_tokens for t in sound) / episodes,
+        "rollout/valid": sum(turn.valid for turn in turns) / steps,
+        "rollout/stopped": sum(turn.stopped for turn in turns) / steps,
+        "rollout/repeat": repeats / steps,
+        **shares,
+    }

@@ -16,7 +16,7 @@ from agentgym.envs.alfworld.env import ALFWorldEnv
 from agentgym.envs.alfworld.experts.expert import EXPERTS
 from tests.envs.alfworld.data import shared_pack
 from tests.envs.alfworld.houses import PLACE, problem
-from trainers.rollouts.task_sampler import TaskFeed
+from trainers.rollouts.tasks import TrainingTasks
 
 LONG = 200
 """Turns that are enough for every expert."""
@@ -169,7 +169,7 @@ def test_a_feed_draws_only_tasks_that_their_demonstrator_solves_in_time() -> Non
     needed = [env.tasks.oracle_turns(env.tasks.task("train", index)) for index in range(300)]
     fitting = sum(turns is not None and turns <= 10 for turns in needed)
     assert fitting == 214  # of the shortest plans, all 300 would
-    feed = TaskFeed(env.tasks, "train", seed=0, fit=True)
+    feed = TrainingTasks(env.tasks, "train", seed=0, fit=True)
     for step in range(1, 4):
         for options in feed.draw(step, count=16, horizon=10):
             _, info = env.reset(options={**options, "horizon": 10})

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from trainers.algorithms import Batch
+from trainers.algorithms.batch import _COLUMNS, Batch
+from trainers.algorithms.segments import dense
 
 
 def pack(rewards: list[list[float]], groups: list[int], *, tokens: int = 1, **more: Any) -> Batch:
@@ -28,7 +29,7 @@ def batches(draw: st.DrawFn, min_turns: int = 1) -> Batch:
         tokens,
         [(scale * rng.integers(-2, 3, t)).tolist() for t in turns],
         rng.integers(0, 3, n).tolist(),
-        tasks=rng.integers(0, 2, n).tolist(),
+        families=rng.integers(0, 2, n).tolist(),
         states=[rng.integers(0, 3, t).tolist() for t in turns],
         versions=[rng.integers(0, 4, t).tolist() for t in turns],
         logp_behave=[(-rng.random(sum(t))).tolist() for t in tokens],
@@ -36,3 +37,30 @@ def batches(draw: st.DrawFn, min_turns: int = 1) -> Batch:
         values=[rng.normal(size=sum(t)).tolist() for t in tokens],
         aux={"logp_prm": [(-rng.random(sum(t))).tolist() for t in tokens]},
     )
+
+
+def take(batch: Batch, trajectories: Any) -> Batch:
+    """Select, reorder or repeat trajectories; repeated rows get ids of their own."""
+    picked = np.asarray(trajectories, dtype=np.int64)
+    turns = batch.turn_count[picked]
+    rows = _ranges((np.cumsum(batch.turn_count) - batch.turn_count)[picked], turns)
+    lengths = batch.turn_length[rows]
+    tokens = _ranges((np.cumsum(batch.turn_length) - batch.turn_length)[rows], lengths)
+    source = {"trajectory": picked, "turn": rows, "token": tokens}
+    columns = {
+        name: getattr(batch, name)[source[level]]
+        for name, (level, _) in _COLUMNS.items()
+        if getattr(batch, name) is not None
+    }
+    columns["turn"] = np.repeat(np.arange(len(rows)), lengths)
+    columns["traj"] = np.repeat(np.arange(len(picked)), turns)
+    if batch.sequence is not None:
+        columns["sequence"] = dense(columns["traj"], columns["sequence"])
+    aux = {k: x[rows if len(x) == batch.n_turns else tokens] for k, x in batch.aux.items()}
+    return Batch(**columns, aux=aux)
+
+
+def _ranges(starts: Any, counts: Any) -> Any:
+    """The ranges [start, start + count), one after the other."""
+    offsets = np.cumsum(counts) - counts
+    return np.repeat(starts - offsets, counts) + np.arange(int(counts.sum()))

@@ -9,31 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trainers.algorithms.helpers import batches, pack
-from trainers.algorithms import (
+from tests.trainers.algorithms.helpers import batches, pack, take
+from trainers.algorithms.advantage import Term, Whiten, advantage
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.presets import get_preset
+from trainers.algorithms.signals import (
     GAE,
-    Batch,
+    EpisodeReturn,
     Implicit,
     KLToGo,
-    Outcome,
     QMinusV,
     RewardToGo,
     StepReward,
-    Term,
-    Whiten,
-    advantage,
-    get_preset,
 )
 
-GRPO = Term(Outcome(), center="group", scale="group")
-DR_GRPO = Term(Outcome(), center="group")
-RLOO = Term(Outcome(), center="group", leave_one_out=True)
+GRPO = Term(EpisodeReturn(), center="group", scale="group")
+DR_GRPO = Term(EpisodeReturn(), center="group")
+RLOO = Term(EpisodeReturn(), center="group", leave_one_out=True)
 TURN_LOO = Term(RewardToGo(), center="turn_index_padded", leave_one_out=True)
 ALL_TERMS = [
     GRPO,
     RLOO,
     TURN_LOO,
-    Term(Outcome(), center="group", scale="task"),
+    Term(EpisodeReturn(), center="group", scale="family"),
     Term(RewardToGo(0.9), center="state", scale="state"),
     Term(StepReward(), center="turn_index", scale="turn_index", where="non_final"),
     Term(Implicit(), center="group", scale="group"),
@@ -75,12 +73,12 @@ def test_agentrl_gives_every_task_mean_zero_and_deviation_one() -> None:
     batch = pack(
         [[1.0, 0], [0.0, 0], [10.0] * 5, [0.0] * 5],
         [0, 0, 1, 1],
-        tasks=["a", "a", "b", "b"],
+        families=["a", "a", "b", "b"],
         tokens=3,
     )
-    a = advantage(batch, [DR_GRPO], Whiten("task", "task"))
+    a = advantage(batch, [DR_GRPO], Whiten("family", "family"))
     for task in (0, 1):
-        of_task = a[batch.task[batch.token_traj] == task]
+        of_task = a[batch.family[batch.token_traj] == task]
         np.testing.assert_allclose([of_task.mean(), of_task.std(ddof=1)], [0, 1], atol=1e-5)
 
 
@@ -142,7 +140,7 @@ def test_baseline_mask_keeps_or_drops_a_truncated_member() -> None:
 def test_whitening_counts_trained_tokens_only() -> None:
     batch = pack([[1.0], [2.0], [100.0]], [0, 1, 2])
     train = np.array([True, True, False])
-    a = advantage(batch, [Term(Outcome())], Whiten(eps=0.0), train=train)
+    a = advantage(batch, [Term(EpisodeReturn())], Whiten(eps=0.0), train=train)
     np.testing.assert_allclose(a[:2], [-(0.5**0.5), 0.5**0.5])
 
 
@@ -165,7 +163,7 @@ def test_q_minus_v_is_copied_to_tokens() -> None:
 
 
 def test_outcome_of_the_final_turn_only() -> None:
-    values, level = Outcome("final")(pack([[5.0, 1.0], [2.0]], [0, 0]))
+    values, level = EpisodeReturn("final")(pack([[5.0, 1.0], [2.0]], [0, 0]))
     assert (values.tolist(), level) == ([1.0, 2.0], "trajectory")
 
 
@@ -174,8 +172,8 @@ def test_shuffling_trajectories_moves_advantages_with_them(
     batch: Batch, term: Term, seed: int
 ) -> None:
     order = np.random.default_rng(seed).permutation(batch.n_trajectories)
-    a, shuffled = advantage(batch, [term]), batch.take(order)
-    tag = replace(batch, aux={**batch.aux, "a": a}).take(order).aux["a"]
+    a, shuffled = advantage(batch, [term]), take(batch, order)
+    tag = take(replace(batch, aux={**batch.aux, "a": a}), order).aux["a"]
     np.testing.assert_allclose(advantage(shuffled, [term]), tag, atol=1e-6, rtol=1e-9)
 
 
@@ -235,7 +233,10 @@ def test_padded_baseline_sums_to_zero_over_a_full_group(batch: Batch) -> None:
     ("build", "message"),
     [
         (lambda b: advantage(b, []), "at least one term"),
-        (lambda b: advantage(b, [Term(Outcome(), "state")]), "turn-level signal for key 'state'"),
+        (
+            lambda b: advantage(b, [Term(EpisodeReturn(), "state")]),
+            "turn-level signal for key 'state'",
+        ),
         (lambda b: advantage(b, [Term(GAE())]), "critic values"),
         (lambda b: advantage(b, [Term(Implicit())]), r"expected aux\['logp_prm'\]"),
         (lambda b: advantage(b, [RLOO], baseline=np.ones(9, bool)), "baseline to have one entry"),
@@ -244,8 +245,8 @@ def test_padded_baseline_sums_to_zero_over_a_full_group(batch: Batch) -> None:
             lambda b: advantage(b, [Term(StepReward(), where=lambda _: np.ones(9, bool))]),
             "one entry",
         ),
-        (lambda _: Term(Outcome(), "team"), "expected a key of"),  # type: ignore[arg-type]
-        (lambda _: Term(Outcome(), leave_one_out=True), "expected a center"),
+        (lambda _: Term(EpisodeReturn(), "team"), "expected a key of"),  # type: ignore[arg-type]
+        (lambda _: Term(EpisodeReturn(), leave_one_out=True), "expected a center"),
     ],
 )
 def test_errors_say_what_to_do(build, message: str) -> None:  # type: ignore[no-untyped-def]

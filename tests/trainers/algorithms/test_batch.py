@@ -1,4 +1,4 @@
-"""Packing, validation and selection."""
+"""Packing and validation."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 
-from tests.trainers.algorithms.helpers import batches, pack
-from trainers.algorithms import Batch, EndReason
+from agentgym.outcome import StopReason
+from tests.trainers.algorithms.helpers import pack
+from trainers.algorithms.batch import Batch
 
 
 def example() -> Batch:
@@ -19,7 +19,7 @@ def example() -> Batch:
         [[0.0, 1.0], [], [0.5]],
         ["b", "b", "a"],
         states=[["s0", "s1"], [], ["s0"]],
-        ends=[EndReason.DONE, EndReason.ENV_ERROR, EndReason.HORIZON],
+        stop_reasons=[StopReason.SUCCESS, StopReason.ERROR, StopReason.HORIZON],
         aux={"flag": [[0, 1], [], [0]], "entropy": [[0.1, 0.2, 0.3], [], [0.4, 0.5, 0.6]]},
     )
 
@@ -39,9 +39,11 @@ def test_packs_nested_lists() -> None:
     assert len(batch.aux["entropy"]) == 6
 
 
-@pytest.mark.parametrize("end", list(EndReason))
-def test_reward_sits_on_the_last_action_token_for_every_ending(end: EndReason) -> None:
-    batch = Batch.from_trajectories([[2, 3], [1]], [[0.25, 1.0], [2.0]], [0, 0], ends=[end, end])
+@pytest.mark.parametrize("end", list(StopReason))
+def test_reward_sits_on_the_last_action_token_for_every_ending(end: StopReason) -> None:
+    rewards = [[0.25, 1.0], [2.0]]
+    batch = Batch.from_trajectories([[2, 3], [1]], rewards, [0, 0], stop_reasons=[end, end])
+    assert batch.stop_reason.tolist() == [end.value] * 2
     assert batch.token_reward.tolist() == [0, 0.25, 0, 0, 1.0, 2.0]
     assert batch.token_reward.sum() == batch.returns.sum()
 
@@ -67,7 +69,7 @@ def test_arrays_are_read_only_and_the_callers_stay_writable() -> None:
         ("reward", [0.0, np.nan, 1.0], "reward to be finite, got nan at 1"),
         ("logp_old", [-np.inf] * 6, "logp_old to be finite"),
         ("values", [0.0] * 5, "values to have 6 entries"),
-        ("end", [0, 0, 5], r"end in \[0, 5\)"),
+        ("stop_reason", [0, 0, 5], "stop_reason to hold strings"),
         ("group", [0.5, 1.0, 2.0], "group to hold integers"),
         ("sequence", [0, 1, 1], "stay in one trajectory"),
         ("aux", {"x": np.zeros(4)}, "repeat trajectory values"),
@@ -94,26 +96,3 @@ def test_refuses_a_batch_without_action_tokens() -> None:
 def test_refuses_ragged_lists_that_disagree(more: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Batch.from_trajectories([[2, 1], [], [3]], [[0, 1], [], [1]], [0, 0, 0], **more)
-
-
-def test_take_selects_reorders_and_repeats() -> None:
-    taken = example().take([2, 0, 2, 1])
-    assert taken.turn.tolist() == [0, 0, 0, 1, 1, 2, 3, 3, 3]
-    assert taken.traj.tolist() == [0, 1, 1, 2]
-    assert taken.reward.tolist() == [0.5, 0.0, 1.0, 0.5]
-    assert taken.aux["flag"].tolist() == [0, 0, 1, 0]
-    assert taken.aux["entropy"].tolist() == [0.4, 0.5, 0.6, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
-    with pytest.raises(ValueError, match="trajectories in"):
-        example().take([3])
-
-
-def test_take_keeps_rows_apart() -> None:
-    batch = replace(example(), sequence=np.array([4, 5, 9]))
-    assert batch.take([2, 0, 2]).sequence.tolist() == [0, 1, 2, 3]  # type: ignore[union-attr]
-
-
-@given(batches(min_turns=0))
-def test_take_everything_is_the_identity(batch: Batch) -> None:
-    same = batch.take(np.arange(batch.n_trajectories))
-    for name in ("turn", "traj", "group", "reward", "values", "logp_old", "state"):
-        assert getattr(same, name).tolist() == getattr(batch, name).tolist()

@@ -8,21 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from agentgym.outcome import StopReason
 from tests.trainers.algorithms.helpers import batches, pack
-from trainers.algorithms import (
-    Batch,
-    EndReason,
+from trainers.algorithms.advantage import Term, advantage
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.filters import (
     FlaggedTurns,
     HarnessEndings,
-    RewardToGo,
     Stale,
-    Term,
     TopVariance,
     ZeroVariance,
-    advantage,
     apply_filters,
-    repair_groups,
 )
+from trainers.algorithms.signals import RewardToGo
 
 
 def test_without_filters_every_trajectory_with_a_turn_trains() -> None:
@@ -61,10 +59,11 @@ def test_top_variance_keeps_the_floor_of_the_share() -> None:
 
 
 def test_harness_endings_leave_the_loss_and_stay_in_the_baseline() -> None:
-    batch = pack([[1.0]] * 5, [0] * 5, ends=list(EndReason))
+    batch = pack([[1.0]] * 7, [0] * 7, stop_reasons=list(StopReason))
     masks = apply_filters(batch, [HarnessEndings()])
-    assert masks.train.tolist() == [True, False, False, True, False]
-    assert masks.baseline.tolist() == [True, True, True, True, False]
+    ended = np.array(list(StopReason), dtype=object)
+    assert ended[~masks.train].tolist() == [StopReason.HORIZON, StopReason.LENGTH, StopReason.ERROR]
+    assert ended[~masks.baseline].tolist() == [StopReason.ERROR]
 
 
 def test_void_turns_drop_their_trajectory() -> None:
@@ -87,8 +86,8 @@ def test_stale_trajectories_leave_both() -> None:
 
 def test_filters_compose_from_left_to_right() -> None:
     """The failed environment's reward must not make its group look informative."""
-    ends = [EndReason.DONE, EndReason.DONE, EndReason.ENV_ERROR]
-    batch = pack([[0.0], [0.0], [9.0]], [0, 0, 0], ends=ends)
+    ends = [StopReason.SUCCESS, StopReason.SUCCESS, StopReason.ERROR]
+    batch = pack([[0.0], [0.0], [9.0]], [0, 0, 0], stop_reasons=ends)
     masks = apply_filters(batch, [HarnessEndings(), ZeroVariance()])
     assert not masks.train.any()
 
@@ -102,14 +101,6 @@ def test_filters_only_narrow(batch: Batch) -> None:
         assert not (after.train & ~before.train).any()
         assert not (after.baseline & ~before.baseline).any()
         before = after
-
-
-def test_repair_refills_groups_that_more_than_half_survive() -> None:
-    batch = pack([[0.0]] * 8, [0] * 4 + [1] * 4)
-    train = np.array([True, False, True, True, True, False, True, False])
-    assert repair_groups(batch, train).tolist() == [0, 2, 3, 0]
-    assert repair_groups(batch, train, min_fraction=0.4).tolist() == [0, 2, 3, 0, 4, 6, 4, 6]
-    assert repair_groups(batch, np.zeros(8, dtype=bool)).tolist() == []
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1.5])

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from tests.trainers.algorithms.helpers import pack
-from trainers.algorithms import Batch, Loss, kl_coef, loss_coefficients, pg_coef, ratio_segments
+from tests.trainers.algorithms.loss_reference import kl_coef, loss_coefficients, pg_coef
+from trainers.algorithms.advantage import advantage
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.loss import Loss, ratio_segments
+from trainers.algorithms.presets import get_preset
 
 
 def derivative(loss: Callable[[np.ndarray], float], logp: np.ndarray) -> np.ndarray:
@@ -117,12 +121,17 @@ def test_masked_trajectories_and_the_dead_zone_get_nothing() -> None:
     assert u.tolist() == [0.5, 0.0, 0.0]
 
 
-def test_soft_arpo_on_a_shared_prefix_equals_hard_times_its_copies() -> None:
-    """Of d branches, soft sums the gradients and hard weighs the mean advantage by d."""
-    a = np.array([1.5, -0.5, 0.25])
-    soft = pg_coef(np.zeros(3), np.zeros(3), a).sum()
-    hard = 3 * pg_coef(np.zeros(1), np.zeros(1), a.mean(keepdims=True)).sum()
-    assert soft == pytest.approx(hard)
+def test_a_prefix_that_branches_share_learns_from_the_sum_of_their_advantages() -> None:
+    """ARPO's soft advantage: the prefix appears once in each branch, with that branch's advantage.
+
+    Two of three episodes share their first turn; returns 1, 0, 0 are 2, -1, -1 over sqrt(3).
+    """
+    batch = Batch.from_trajectories([[2, 1], [2, 1], [3]], [[0, 1], [0, 0], [0]], [0, 0, 0])
+    preset = get_preset("arpo")
+    a = advantage(batch, preset.terms, preset.post)
+    u = loss_coefficients(batch, batch.logp_old, a, preset.loss)
+    np.testing.assert_allclose(u[0:2] + u[3:5], [1 / 3**0.5 / 9] * 2, atol=1e-6)
+    np.testing.assert_allclose(u[[2, 5]], [2 / 3**0.5 / 9, -1 / 3**0.5 / 9], atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +148,3 @@ def test_soft_arpo_on_a_shared_prefix_equals_hard_times_its_copies() -> None:
 def test_bad_losses_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Loss(**fields)
-
-
-def test_missing_reference_is_refused() -> None:
-    with pytest.raises(ValueError, match="logp_ref"):
-        loss_coefficients(pack([[0.0]], [0]), np.zeros(1), np.zeros(1), Loss(kl_beta=0.1))

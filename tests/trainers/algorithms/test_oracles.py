@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from trainers.algorithms import Batch, Term, Whiten, advantage, get_preset
+from trainers.algorithms.advantage import Term, Whiten, advantage
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.presets import get_preset
 from trainers.algorithms.signals import GAE
 
 

@@ -8,23 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trainers.algorithms import (
+from agentgym.outcome import StopReason
+from tests.trainers.algorithms.loss_reference import loss_coefficients
+from trainers.algorithms.advantage import advantage
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.filters import apply_filters
+from trainers.algorithms.presets import (
     DEFAULT,
-    GAE,
     NEEDS,
     PRESETS,
-    Batch,
-    EndReason,
-    Implicit,
-    KLToGo,
+    SERVES,
     Preset,
-    advantage,
-    apply_filters,
     get_preset,
-    loss_coefficients,
-    shape_rewards,
+    runnable,
 )
-from trainers.algorithms.presets import SERVES, runnable
+from trainers.algorithms.shaping import shape_rewards
+from trainers.algorithms.signals import GAE, Implicit, KLToGo
 
 EXPECTED = {
     "turn-loo",
@@ -65,8 +64,8 @@ def full_batch() -> Batch:
         tokens,
         [rng.integers(0, 2, len(t)).astype(float).tolist() for t in tokens],
         [0] * 4 + [1] * 4,
-        tasks=[0] * 4 + [1] * 4,
-        ends=[EndReason.DONE] * 7 + [EndReason.HORIZON],
+        families=[0] * 4 + [1] * 4,
+        stop_reasons=[StopReason.SUCCESS] * 7 + [StopReason.HORIZON],
         logp_behave=per_token(),
         values=per_token(),
         aux={

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainers.algorithms import (
+from agentgym.errors import ConfigurationError
+from trainers.algorithms.sampling import (
     EntropyBrancher,
     InformativeSampler,
     InterleavedSampler,
@@ -17,7 +20,6 @@ from trainers.algorithms import (
     UniformSampler,
     ValueSampler,
     informative,
-    staleness_capacity,
     task_value,
 )
 
@@ -27,42 +29,61 @@ def seen(returns: list[list[float]]) -> TaskStats:
     return TaskStats.empty(len(returns)).update(tasks, np.concatenate(returns))
 
 
-SAMPLERS: list[TaskSampler] = [
-    UniformSampler(10, 4, seed=3),
-    InterleavedSampler((0, 0, 0, 1, 1, 2), 4, seed=3),
-    ValueSampler(6, 4, seed=3),
-    InformativeSampler(6, 4, seed=3),
-]
+def drawn(sampler: TaskSampler, step: int, n: int, stats: TaskStats | None = None) -> list[int]:
+    return list(islice(sampler(step, stats), n))
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
-def test_samplers_depend_on_seed_and_step_alone(sampler: TaskSampler) -> None:
-    first = [sampler(step).tolist() for step in range(1, 30)]
-    assert [sampler(step).tolist() for step in range(29, 0, -1)] == first[::-1]
+FAMILY = (0, 0, 0, 1, 1, 2)
+SAMPLERS = {
+    "uniform": lambda seed: UniformSampler(6, seed),
+    "interleaved": lambda seed: InterleavedSampler(FAMILY, seed),
+    "value": lambda seed: ValueSampler(6, seed),
+    "informative": lambda seed: InformativeSampler(6, seed),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_samplers_depend_on_seed_and_step_alone(name: str) -> None:
+    make = SAMPLERS[name]
+    first = [drawn(make(3), step, 12) for step in range(1, 30)]
+    assert [drawn(make(3), step, 12) for step in range(29, 0, -1)] == first[::-1]
+    assert [drawn(make(4), step, 12) for step in range(1, 30)] != first
     assert len({tuple(ids) for ids in first}) > 5
-    assert all(len(ids) == 4 for ids in first)
+    assert {task for ids in first for task in ids} == set(range(6))
 
 
-@given(st.integers(1, 12), st.integers(1, 7), st.integers(0, 99))
-def test_uniform_visits_every_task_once_in_an_epoch(n: int, size: int, seed: int) -> None:
-    stream = np.concatenate([UniformSampler(n, size, seed)(s) for s in range(1, n + 1)])
-    for epoch in range(size):
-        assert sorted(stream[epoch * n : (epoch + 1) * n]) == list(range(n))
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_steps_count_from_one(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="counted from 1"):
+        next(SAMPLERS[name](0)(0))
 
 
-def test_uniform_refuses_step_zero() -> None:
-    with pytest.raises(ValueError, match="counted from 1"):
-        UniformSampler(3, 1)(0)
+def chi_square(ids: list[int], share: np.ndarray) -> float:
+    expected = len(ids) * share
+    counts = np.bincount(ids, minlength=len(share))
+    live = expected > 0
+    assert not counts[~live].any()
+    return float(((counts - expected)[live] ** 2 / expected[live]).sum())
+
+
+def test_uniform_draws_every_task_as_often_as_any_other() -> None:
+    """With replacement: of 5 draws from 10 tasks 30 % are distinct, as chance has it."""
+    sampler = UniformSampler(10, seed=5)
+    assert chi_square(drawn(sampler, 1, 8000), np.full(10, 0.1)) < 27.9  # 9 degrees, p = 0.001
+    distinct = np.mean([len(set(drawn(sampler, step, 5))) == 5 for step in range(1, 2001)])
+    assert distinct == pytest.approx(0.3024, abs=0.03)
 
 
 def test_interleaving_equalises_families() -> None:
     family = (0,) * 12 + (1,) * 3 + (2,) * 1
-    sampler = InterleavedSampler(family, 6, seed=1)
-    ids = np.concatenate([sampler(step) for step in range(1, 7)])
+    sampler = InterleavedSampler(family, seed=1)
+    ids = np.array(drawn(sampler, 1, 36))
     families = np.array(family)[ids]
     assert families.tolist() == [0, 1, 2] * 12
     assert sorted(ids[families == 0]) == list(range(12))
-    assert np.bincount(ids[families == 1] - 12).tolist() == [4, 4, 4]
+    assert [sorted(ids[families == 1][k : k + 3]) for k in (0, 3, 6, 9)] == [[12, 13, 14]] * 4
+    begins = [family[drawn(sampler, step, 1)[0]] for step in range(1, 7)]
+    assert begins == [0, 1, 2, 0, 1, 2]
 
 
 def test_value_is_zero_when_all_returns_are_equal() -> None:
@@ -73,28 +94,27 @@ def test_value_is_zero_when_all_returns_are_equal() -> None:
 
 def test_value_sampler_draws_in_proportion_to_value() -> None:
     stats = seen([[0, 1.0], [1.0, 1.0], [0, 0, 0, 1.0]])
-    ids = ValueSampler(3, 4000, seed=5)(1, stats)
-    share = task_value(stats) / task_value(stats).sum()
-    counts, expected = np.bincount(ids, minlength=3), 4000 * share
-    assert counts[1] == 0
-    live = expected > 0
-    chi_square = ((counts - expected)[live] ** 2 / expected[live]).sum()
-    assert chi_square < 10.8  # one degree of freedom, p = 0.001
+    ids = drawn(ValueSampler(3, seed=5), 1, 4000, stats)
+    assert chi_square(ids, task_value(stats) / task_value(stats).sum()) < 10.8  # 1, p = 0.001
 
 
-def test_value_sampler_gives_new_tasks_a_chance() -> None:
-    stats = TaskStats.empty(3).update(np.array([0, 0]), np.array([0.0, 1.0]))
-    assert set(ValueSampler(3, 200)(1, stats)) == {0, 1, 2}
-    assert set(ValueSampler(3, 200)(1, TaskStats.empty(3))) == {0, 1, 2}
-    assert set(ValueSampler(2, 200)(1, seen([[1.0], [0.0]]))) == {0, 1}
+def test_value_sampler_gives_new_tasks_the_mean_value() -> None:
+    """Values 1/4 and 0 have mean 1/8: the new task gets 1/8 of 3/8, as the others 2/3 and 0."""
+    stats = TaskStats.empty(3).update(np.array([0, 0, 1, 1]), np.array([0, 1.0, 1.0, 1.0]))
+    ids = drawn(ValueSampler(3), 1, 4000, stats)
+    assert chi_square(ids, np.array([2 / 3, 0.0, 1 / 3])) < 10.8
+    even = np.full(3, 1 / 3)
+    assert chi_square(drawn(ValueSampler(3), 1, 4000, TaskStats.empty(3)), even) < 13.8
+    assert chi_square(drawn(ValueSampler(3), 1, 4000, seen([[1.0]] * 3)), even) < 13.8
 
 
 def test_informative_drops_pass_rates_of_zero_and_one() -> None:
     stats = seen([[1.0] * 8, [0.0] * 8, [0, 1.0] * 4, [1.0]])
     assert informative(stats).tolist() == [False, False, True, True]
-    ids = InformativeSampler(4, 2)(1, stats)
-    assert sorted(ids) == [2, 3]
-    assert sorted(InformativeSampler(1, 3)(1, seen([[1.0] * 8]))) == [0, 0, 0]
+    ids = drawn(InformativeSampler(4), 1, 6, stats)
+    assert [sorted(ids[k : k + 2]) for k in (0, 2, 4)] == [[2, 3]] * 3
+    assert sorted(drawn(InformativeSampler(4), 1, 4)) == [0, 1, 2, 3]
+    assert drawn(InformativeSampler(1), 1, 3, seen([[1.0] * 8])) == [0, 0, 0]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(-5, 5)), min_size=1, max_size=40))
@@ -135,24 +155,3 @@ def test_brancher_follows_the_rise_of_entropy() -> None:
     rng = np.random.default_rng(0)
     rates = [brancher.branch(np.full(4000, rise), 0, rng).mean() for rise in (-5, 0, 1, 5)]
     np.testing.assert_allclose(rates, [0, 0.5, 0.7, 1], atol=0.03)
-
-
-@given(st.integers(0, 4), st.integers(1, 8), st.integers(0, 99))
-def test_async_queue_never_exceeds_its_staleness_bound(eta: int, batch: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    version = accepted = running = trained = 0
-    for _ in range(60):
-        running += staleness_capacity(
-            version=version,
-            eta=eta,
-            batch_size=batch,
-            accepted=accepted,
-            running=running,
-            concurrency=5,
-        )
-        assert running <= 5
-        assert accepted + running <= (eta + version + 1) * batch
-        done = int(rng.integers(0, running + 1))
-        accepted, running = accepted + done, running - done
-        if accepted - trained >= batch:
-            trained, version = trained + batch, version + 1

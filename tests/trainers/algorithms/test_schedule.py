@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainers.algorithms import Constant, Gated, Linear, Schedule, Stages, parse_horizon
+from trainers.algorithms.schedule import Constant, Gated, Schedule, Stages, parse_rounds
 
 SCALINGINTER = Stages((5, 8, 10), 100)
 
@@ -20,9 +20,7 @@ def test_stages_at_the_switches(step: int, horizon: int) -> None:
     assert SCALINGINTER(step) == horizon
 
 
-def test_stages_report_their_switches() -> None:
-    assert SCALINGINTER.switches(300) == [101, 201]
-    assert SCALINGINTER.switches(200) == [101]
+def test_stages_are_numbered() -> None:
     assert [SCALINGINTER.stage(step) for step in (100, 101, 999)] == [0, 1, 2]
 
 
@@ -33,23 +31,14 @@ def test_resume_at_any_step_continues_the_same_horizons(resume: int) -> None:
     assert resumed == fresh[resume:]
 
 
-@pytest.mark.parametrize("schedule", [Constant(7), SCALINGINTER, Linear(0.0, 1.0, 5)])
-def test_switches_are_the_steps_at_which_the_value_changes(schedule: Schedule) -> None:
+@pytest.mark.parametrize("schedule", [Constant(7), SCALINGINTER])
+def test_a_stage_ends_where_the_value_changes(schedule: Schedule) -> None:
     total = 320
     changes = [s for s in range(2, total + 1) if schedule(s) != schedule(s - 1)]
-    assert schedule.switches(total) == changes
     assert [s for s in range(2, total + 1) if schedule.stage(s) != schedule.stage(s - 1)] == changes
 
 
-def test_linear_reaches_its_ends() -> None:
-    ramp = Linear(1.0, 0.2, 11)
-    assert ramp(1) == 1.0
-    assert ramp(6) == pytest.approx(0.6)
-    assert ramp(11) == ramp(99) == 0.2
-    assert Linear(1.0, 1.0, 3).switches(9) == []
-
-
-@pytest.mark.parametrize("schedule", [Constant(7), SCALINGINTER, Linear(0, 1, 5), Gated((1, 2))])
+@pytest.mark.parametrize("schedule", [Constant(7), SCALINGINTER, Gated((1, 2))])
 def test_steps_count_from_one(schedule: Schedule) -> None:
     with pytest.raises(ValueError, match="counted from 1, got 0"):
         schedule(0)
@@ -60,9 +49,8 @@ def test_gate_opens_after_a_full_window_of_success() -> None:
     horizons = []
     for step, success in enumerate([1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0], start=1):
         horizons.append(gate(step))
-        gate.observe(step, success)
+        gate.report_success(step, success)
     assert horizons == [4, 4, 4, 8, 8, 8, 8, 16, 16, 16]
-    assert gate.switches(99) == [4, 8]
     assert gate(2) == 4
 
 
@@ -71,30 +59,33 @@ def test_gate_resumes_from_its_state(successes: list[float], data: st.DataObject
     cut = data.draw(st.integers(0, len(successes)))
     whole, first = Gated((4, 8, 16), 0.5, 4), Gated((4, 8, 16), 0.5, 4)
     for step, success in enumerate(successes, start=1):
-        whole.observe(step, success)
+        whole.report_success(step, success)
         if step <= cut:
-            first.observe(step, success)
+            first.report_success(step, success)
     second = Gated((4, 8, 16), 0.5, 4)
     second.load_state_dict(json.loads(json.dumps(first.state_dict())))
     for step in range(cut + 1, len(successes) + 1):
-        second.observe(step, successes[step - 1])
+        second.report_success(step, successes[step - 1])
     assert second.state_dict() == whole.state_dict()
 
 
 def test_gate_refuses_a_success_outside_its_range() -> None:
     with pytest.raises(ValueError, match=r"in \[0, 1\], got 3"):
-        Gated((1, 2)).observe(1, 3.0)
+        Gated((1, 2)).report_success(1, 3.0)
 
 
-def test_parse_horizon() -> None:
-    assert parse_horizon("8") == Constant(8)
-    assert parse_horizon(" 5, 8,10 ", every=50) == Stages((5, 8, 10), 50)
+def test_rounds_are_one_number_a_list_or_a_range() -> None:
+    assert parse_rounds("8") == (8,)
+    assert parse_rounds(" 5, 8,10 ") == (5, 8, 10)
+    assert parse_rounds("5-8") == (5, 6, 7, 8)
 
 
-@pytest.mark.parametrize("text", ["", "5,", "five", "5;8", "0", "-3", "5.5", "\u00b2"])
-def test_parse_horizon_refuses_bad_text(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["", "5,", "five", "5;8", "0", "-3", "5.5", "\u00b2", "3-", "1-2-3"]
+)
+def test_bad_rounds_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected turn budgets such as"):
-        parse_horizon(text)
+        parse_rounds(text)
 
 
 def test_bad_fields_are_refused() -> None:
@@ -102,7 +93,5 @@ def test_bad_fields_are_refused() -> None:
         Stages((), 1)
     with pytest.raises(ValueError, match="every >= 1"):
         Stages((5, 8), 0)
-    with pytest.raises(ValueError, match="steps >= 2"):
-        Linear(0, 1, 1)
     with pytest.raises(ValueError, match="window >= 1"):
         Gated((1,), window=0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +10,6 @@ from trainers.algorithms.segments import (
     Segments,
     centred,
     dense,
-    ranges,
     reverse_scan,
     segments,
     spread,
@@ -73,14 +71,6 @@ def test_weight_zero_only_receives() -> None:
     np.testing.assert_allclose(centred(np.array([0.0, 2.0, 10.0]), seg), [-1, 1, 9])
     loo = centred(np.array([0.0, 2.0, 10.0]), seg, leave_one_out=True)
     np.testing.assert_allclose(loo, [-2, 2, 9])
-
-
-@pytest.mark.parametrize(
-    ("starts", "counts", "expected"),
-    [([5, 0], [2, 3], [5, 6, 0, 1, 2]), ([4], [0], []), ([1, 1], [1, 2], [1, 1, 2])],
-)
-def test_ranges(starts: list[int], counts: list[int], expected: list[int]) -> None:
-    assert ranges(np.array(starts), np.array(counts)).tolist() == expected
 
 
 def test_dense_numbers_combinations() -> None:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from agentgym.outcome import StopReason
 from tests.trainers.algorithms.helpers import pack
-from trainers.algorithms import (
-    Batch,
-    EndPenalty,
-    EndReason,
-    FlagPenalty,
-    Overlong,
-    Preset,
-    get_preset,
-    shape_rewards,
-)
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.presets import Preset, get_preset
+from trainers.algorithms.shaping import EndPenalty, FlagPenalty, Overlong, shape_rewards
 
 
 def test_end_penalty_sits_on_the_last_turn_of_its_endings() -> None:
-    batch = pack([[0, 1.0], [0, 0.5]], [0, 0], ends=[EndReason.DONE, EndReason.HORIZON])
+    batch = pack(
+        [[0, 1.0], [0, 0.5]], [0, 0], stop_reasons=[StopReason.SUCCESS, StopReason.HORIZON]
+    )
     assert shape_rewards(batch, [EndPenalty()]).reward.tolist() == [0, 1.0, 0, 0.3]
 
 
@@ -47,7 +43,9 @@ def test_overlong_refuses_what_makes_no_sense(wrong: dict[str, float]) -> None:
 
 
 def test_flags_are_punished_turn_by_turn_and_shapers_add_up() -> None:
-    batch = pack([[1.0, 0.0]], [0], aux={"invalid_action": [[1, 0]]}, ends=[EndReason.LENGTH])
+    batch = pack(
+        [[1.0, 0.0]], [0], aux={"invalid_action": [[1, 0]]}, stop_reasons=[StopReason.LENGTH]
+    )
     shaped = shape_rewards(batch, [FlagPenalty(), EndPenalty(-0.5)])
     assert shaped.reward.tolist() == [0.9, -0.5]
     assert shape_rewards(batch, []) is batch

@@ -11,19 +11,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trainers.algorithms import (
-    Batch,
-    EndReason,
-    HarnessEndings,
-    Outcome,
-    RewardToGo,
-    StepReward,
-    Term,
-    ZeroVariance,
-    advantage,
-    apply_filters,
-    get_preset,
-)
+from trainers.algorithms.advantage import Term, advantage
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.filters import HarnessEndings, ZeroVariance, apply_filters
+from trainers.algorithms.presets import get_preset
+from trainers.algorithms.signals import EpisodeReturn, RewardToGo, StepReward
 
 TURNS, SIZE, GROUPS = 6, 8, 5000
 PADDED = Term(RewardToGo(), center="turn_index_padded", leave_one_out=True)
@@ -50,8 +42,9 @@ def simulate(logit: float, reward: str) -> tuple[Batch, np.ndarray]:
     m, zeros = len(traj), np.zeros(len(traj))
     group = np.arange(n) // SIZE
     ints = np.zeros(m, dtype=int)
+    ends = np.full(n, "")
     batch = Batch(
-        np.arange(m), traj, group, 0 * group, pay, 0 * group, np.arange(m), ints, ints, zeros, zeros
+        np.arange(m), traj, group, 0 * group, pay, ends, np.arange(m), ints, ints, zeros, zeros
     )
     return batch, score[alive]
 
@@ -82,7 +75,7 @@ def test_the_mean_over_living_members_learns_nothing_about_another_turn() -> Non
 
 def test_turn_loo_has_less_variance_than_trajectory_credit() -> None:
     batch, score = simulate(0.3, "turn")
-    rloo = Term(Outcome(), center="group", leave_one_out=True)
+    rloo = Term(EpisodeReturn(), center="group", leave_one_out=True)
     padded_error = gradient(batch, score * advantage(batch, [PADDED]))[1]
     assert padded_error < 0.9 * gradient(batch, score * advantage(batch, [rloo]))[1]
 
@@ -107,8 +100,8 @@ def test_masking_episodes_that_ran_out_of_turns_biases_credit_and_the_default_do
     batch, score = simulate(-1.0, "success")
     p = 1 / (1 + np.exp(1.0))
     truth = TURNS * (1 - p) ** (TURNS - 1) * p * (1 - p)
-    ends = np.where(batch.returns > 0, int(EndReason.DONE), int(EndReason.HORIZON))
-    batch = replace(batch, end=ends)
+    ends = np.where(batch.returns > 0, "success", "horizon")
+    batch = replace(batch, stop_reason=ends)
 
     def estimate(filters: tuple) -> tuple[float, float]:
         masks = apply_filters(batch, filters)

@@ -10,14 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trainers.algorithms.helpers import batches, pack
-from trainers.algorithms import (
-    Batch,
-    Outcome,
-    Term,
-    advantage,
-    aggregation_weights,
-    behaviour_weights,
-)
+from trainers.algorithms.advantage import Term, advantage
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.loss import aggregation_weights, behaviour_weights
+from trainers.algorithms.signals import EpisodeReturn
 
 
 @pytest.mark.parametrize(
@@ -113,7 +109,7 @@ def tabular_rollouts(
         group,
         0 * group,
         reward,
-        0 * group,
+        np.full(n, ""),
         position,
         zero,
         zero,
@@ -126,7 +122,7 @@ def tabular_rollouts(
 def test_sequence_importance_sampling_restores_the_on_policy_gradient() -> None:
     """Stale turns inflate the gradient; token weights do less about it than sequence weights."""
     rng = np.random.default_rng(0)
-    rloo = Term(Outcome(), center="group", leave_one_out=True)
+    rloo = Term(EpisodeReturn(), center="group", leave_one_out=True)
 
     def gradient(stale: float, mode: str, level: str, cap: float) -> np.ndarray:
         batch, score = tabular_rollouts(rng, 2500, stale)

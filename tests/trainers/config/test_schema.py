@@ -1,65 +1,96 @@
 from __future__ import annotations
 
 import dataclasses
-import re
+import json
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from annotated_types import Ge, Gt, Le, Lt
 
 from agentgym.errors import ConfigurationError
+from agentgym.vector.backends import BACKENDS
 from trainers.cli import parse_config
-from trainers.config.ranges import Range, ranges_of
-from trainers.config.schema import TrainConfig, override, parse_env_args, to_dict, validate
+from trainers.config.schema import TrainConfig, checked, from_mapping, to_dict
+from trainers.rollouts.engines import ENGINES
 
 DEFAULT = TrainConfig(env="webshop")
 
 
-def nested(flag: str, value: float) -> dict:
-    """``--rl.group-size`` and 3 as ``{"rl": {"group_size": 3}}``."""
+def nested(flag: str, value: Any) -> dict[str, Any]:
+    """``--rl.group-size`` and 3 as ``{"env": "webshop", "rl": {"group_size": 3}}``."""
     *parents, name = flag.removeprefix("--").replace("-", "_").split(".")
-    values: dict = {name: value}
+    values: dict[str, Any] = {name: value}
     for parent in reversed(parents):
         values = {parent: values}
-    return values
+    return {"env": "webshop", **values}
 
 
-def numbers(part: Any = DEFAULT, prefix: str = "--") -> dict[str, str]:
-    """Type of every setting that is a number, by flag."""
-    found: dict[str, str] = {}
+def made(flag: str, value: Any) -> TrainConfig:
+    """The configuration with one setting, as Python makes it: unchecked."""
+    *parents, name = flag.removeprefix("--").replace("-", "_").split(".")
+    if not parents:
+        return dataclasses.replace(DEFAULT, **{name: value})
+    part = dataclasses.replace(getattr(DEFAULT, parents[0]), **{name: value})
+    return dataclasses.replace(DEFAULT, **{parents[0]: part})
+
+
+def settings(part: Any = DEFAULT, prefix: str = "--") -> Iterator[tuple[str, Any]]:
+    """Type of every setting, by flag."""
+    hints = typing.get_type_hints(type(part), include_extras=True)
     for item in dataclasses.fields(part):
         flag, value = prefix + item.name.replace("_", "-"), getattr(part, item.name)
         if dataclasses.is_dataclass(value):
-            found |= numbers(value, f"{flag}.")
-        elif re.search("int|float|Count|Whole|Positive|NotNegative|Share", str(item.type)):
-            found[flag] = str(item.type)
+            yield from settings(value, f"{flag}.")
+        else:
+            yield flag, hints[item.name]
+
+
+def kinds(hint: Any) -> set[Any]:
+    """Plain types in a type."""
+    if not typing.get_args(hint):
+        return {hint}
+    return set().union(*(kinds(part) for part in typing.get_args(hint)))
+
+
+def bounds(hint: Any) -> dict[str, float]:
+    """Bounds in a type, as written there."""
+    found: dict[str, float] = {}
+    for part in typing.get_args(hint):
+        for kind, name in ((Ge, "ge"), (Gt, "gt"), (Le, "le"), (Lt, "lt")):
+            if isinstance(part, kind):
+                found[name] = getattr(part, name)
+        found |= bounds(part)
     return found
 
 
-RANGES: dict[str, Range] = ranges_of(DEFAULT)
+NUMBERS = {flag: hint for flag, hint in settings() if kinds(hint) & {int, float}}
+WORDS = {flag: hint for flag, hint in settings() if flag not in NUMBERS}
 
 
-def outside(allowed: Range) -> Iterator[float]:
-    """Numbers that a range does not hold."""
-    yield allowed.least if allowed.open else allowed.least - 1
+def outside(hint: Any) -> Iterator[float]:
+    """Numbers that a type does not hold."""
+    limits = bounds(hint)
+    yield limits["ge"] - 1 if "ge" in limits else limits["gt"]
     yield float("nan")
-    yield allowed.below
+    yield limits.get("lt", limits.get("le", float("inf")) + 1)
 
 
 def test_the_defaults_are_valid():
-    validate(DEFAULT)
+    assert checked(DEFAULT) == DEFAULT
 
 
-def test_every_number_of_the_command_line_has_a_range():
-    assert set(RANGES) == set(numbers())
-    assert {"--lora.alpha", "--lora.dropout", "--tiny.init", "--tiny.rope-theta"} <= set(RANGES)
+def test_every_number_of_the_command_line_has_a_lower_bound():
+    assert [flag for flag, hint in NUMBERS.items() if not {"ge", "gt"} & set(bounds(hint))] == []
+    assert {"--lora.alpha", "--tiny.init", "--rollout.step-timeout", "--rl.top-p"} <= set(NUMBERS)
 
 
 @pytest.mark.parametrize(
     ("flag", "value"),
     [
-        *((flag, value) for flag, allowed in RANGES.items() for value in outside(allowed)),
+        *((flag, value) for flag, hint in NUMBERS.items() for value in outside(hint)),
         ("--tiny.head-dim", 5),
         ("--lora.dropout", 0.2),
         ("--lora.dropout", -1),
@@ -67,54 +98,59 @@ def test_every_number_of_the_command_line_has_a_range():
 )
 def test_a_number_out_of_range_is_named_with_its_flag(flag, value):
     with pytest.raises(ConfigurationError, match=flag) as caught:
-        validate(override(DEFAULT, nested(flag, value)))
+        checked(made(flag, value))
     assert "expected" in str(caught.value)
     assert f"got {value}" in str(caught.value)
 
 
-@pytest.mark.parametrize("flag", RANGES)
+@pytest.mark.parametrize("flag", [*NUMBERS, *WORDS])
+def test_every_setting_of_a_wrong_type_is_named_with_its_flag(flag):
+    with pytest.raises(ConfigurationError, match=f"expected {flag} to be"):
+        from_mapping(nested(flag, object()))
+
+
+@pytest.mark.parametrize("flag", NUMBERS)
 def test_every_number_can_be_given_on_the_command_line(flag):
-    value = 0.5 if RANGES[flag].below == 1 else 2
-    given = parse_config(["--env=webshop", f"{flag}={value}"])
-    assert given == override(DEFAULT, nested(flag, value))
+    value = 0.5 if {"lt", "le"} & set(bounds(NUMBERS[flag])) else 2
+    assert parse_config(["--env=webshop", f"{flag}={value}"]) == made(flag, value)
 
 
-def test_a_setting_that_is_left_open_is_in_every_range():
-    validate(override(DEFAULT, {"rl": {"lr": None}, "minutes": None}))
+def test_a_file_may_hold_what_yaml_makes_of_a_setting():
+    config = from_mapping(
+        {
+            "env": "webshop",
+            "env_args": {"difficulty": "medium", "size": 200, "expose_oracle": True},
+            "horizon": 9,
+            "out": "x/y",
+            "rl": {"lr": "6e-4", "hooks": ["repeat", "turn_cost=0.01"]},
+        }
+    )
+    assert config.env_args == ("difficulty=medium", "size=200", "expose_oracle=true")
+    assert (config.horizon, config.out, config.rl.lr) == ("9", Path("x/y"), 6e-4)
+    assert config.rl.hooks == ("repeat", "turn_cost=0.01")
+    assert from_mapping({"env": "webshop", "horizon": [5, 8, 10]}).horizon == "5,8,10"
 
 
-def test_env_args_are_json_where_they_can_be():
-    pairs = ["size=4000", "expose=true", "difficulty=medium", "weights=[1, 2]", "empty=", "a=b=c"]
-    assert parse_env_args(pairs) == {
-        "size": 4000,
-        "expose": True,
-        "difficulty": "medium",
-        "weights": [1, 2],
-        "empty": "",
-        "a": "b=c",
-    }
-
-
-@pytest.mark.parametrize("pair", ["size", "=4", "two words=1", ""])
-def test_env_args_without_a_name_are_refused(pair):
-    with pytest.raises(ConfigurationError, match="name=value"):
-        parse_env_args([pair])
+def test_a_setting_that_does_not_exist_is_named():
+    with pytest.raises(ConfigurationError, match=r"a setting of agentgym-train.*'rl.speed'"):
+        from_mapping({"env": "webshop", "rl": {"speed": 2}})
+    with pytest.raises(ConfigurationError, match="expected --env, got none"):
+        from_mapping({})
+    with pytest.raises(ConfigurationError, match=r"expected --engine to be 'hf' or 'vllm'.*magic"):
+        from_mapping({"env": "webshop", "engine": "magic"})
 
 
 def test_a_configuration_is_plain_types():
     config = TrainConfig(env="webshop", env_args=("a=1",), out=Path("x/y"))
     plain = to_dict(config)
-    assert plain["env_args"] == ["a=1"]
-    assert plain["out"] == "x/y"
+    assert json.loads(json.dumps(plain)) == plain
+    assert (plain["env_args"], plain["out"]) == (["a=1"], "x/y")
     assert plain["rl"]["group_size"] == config.rl.group_size
+    assert from_mapping(plain) == config
 
 
-def test_override_goes_into_nested_parts_and_leaves_the_original():
-    changed = override(DEFAULT, {"seed": 3, "rl": {"lr": 0.5}})
-    assert (changed.seed, changed.rl.lr, changed.rl.groups) == (3, 0.5, DEFAULT.rl.groups)
-    assert DEFAULT.seed == 0
-
-
-def test_override_names_what_is_no_field():
-    with pytest.raises(ConfigurationError, match=r"RlConfig.*\['speed'\]"):
-        override(DEFAULT, {"rl": {"speed": 2}})
+def test_the_choices_are_those_that_there_are():
+    hints = dict(settings())
+    assert set(typing.get_args(hints["--engine"])) == set(ENGINES)
+    choices = next(part for part in typing.get_args(hints["--rollout.backend"]) if part)
+    assert typing.get_args(choices) == BACKENDS

@@ -14,15 +14,15 @@ from accelerate.state import AcceleratorState, GradientState
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
-from trainers.algorithms import Preset, get_preset
+from trainers.algorithms.presets import Preset, get_preset
 from trainers.config.schema import TinyConfig
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.models.sft import Sft, SftSettings
-from trainers.rollouts.budget import Limits
+from trainers.rollouts.runner import TokenBudget
 from trainers.rollouts.trajectory import to_rows
 
-LIMITS = Limits(turn_tokens=4, episode_tokens=120, context=160)
+BUDGET = TokenBudget(turn_tokens=4, episode_tokens=120, context=160)
 WARM = TinyConfig(hidden=32, layers=2, heads=2, intermediate=64, context=256)
 
 
@@ -73,7 +73,7 @@ def trainer(folder: Any, model: Any = None, *, args: Any = None, **changes: Any)
         "group_size": 4,
         "steps": 3,
         "lr": 1e-3,
-        "limits": LIMITS,
+        "budget": BUDGET,
     }
     settings |= args or {}
     options = {
@@ -82,7 +82,7 @@ def trainer(folder: Any, model: Any = None, *, args: Any = None, **changes: Any)
         "tasks": Feed(),
         "horizon": 3,
         "preset": preset,
-        "limits": LIMITS,
+        "budget": BUDGET,
         "full_horizon": 4,
         **changes,
     }
@@ -145,24 +145,18 @@ def _rank(rank: int, port: int, folder: Path) -> None:
         preset="dapo",
         args={"steps": 2, "micro_batch": 4},
         envs=TextVectorEnv([Uneven] * 8),
-        limits=Limits(4, 120, 160, window=1),
+        budget=TokenBudget(4, 120, 160, window=1),
     )
     out: dict[str, Any] = {"start": weights(made.model)}
-    repack = made._repack
-
-    def note(output: dict[str, Any], rows: Any) -> dict[str, Any]:
-        rebuilt = repack(output, rows)
-        out["rows"] = len(rebuilt["prompt_ids"])
-        return rebuilt
-
     score = made._generate_and_score_completions
 
     def scored(inputs: Any) -> dict[str, Any]:
         output = score(inputs)
+        out["rows"] = len(output["prompt_ids"])
         out["trained"] = bool(output["tool_mask"][output["completion_mask"] > 0].any())
         return output
 
-    made._repack, made._generate_and_score_completions = note, scored
+    made._generate_and_score_completions = scored
     made.train()
     out |= {"steps": made.state.global_step, "weights": weights(made.model)}
     out["entropy"] = made._metrics["train"]["entropy"] or log(made, "entropy")

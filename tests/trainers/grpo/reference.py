@@ -10,20 +10,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.algorithms import (
-    Batch,
-    EndReason,
-    HarnessEndings,
-    Preset,
-    advantage,
-    aggregation_weights,
-    apply_filters,
-    loss_coefficients,
-    shape_rewards,
-)
+from agentgym.outcome import StopReason
+from tests.trainers.algorithms.loss_reference import loss_coefficients
+from trainers.algorithms.advantage import advantage
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.filters import HarnessEndings, apply_filters
+from trainers.algorithms.loss import aggregation_weights
+from trainers.algorithms.presets import Preset
+from trainers.algorithms.shaping import shape_rewards
 from trainers.rollouts.trajectory import Row, Trajectory, to_batch, to_rows
 
-FAILED = HarnessEndings(masked=(), excluded=(EndReason.ENV_ERROR,))
+FAILED = HarnessEndings(masked=(), excluded=(StopReason.ERROR,))
 
 
 @dataclass(frozen=True)

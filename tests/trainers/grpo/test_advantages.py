@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from agentgym.errors import ConfigurationError, DataError, NotSupported
-from trainers.algorithms import PRESETS, HarnessEndings, Loss, get_preset
-from trainers.grpo.advantages import assign, check_sampled
+from trainers.algorithms.filters import HarnessEndings
+from trainers.algorithms.loss import Loss
+from trainers.algorithms.presets import PRESETS, get_preset
+from trainers.grpo.advantages import check_sampled, folded_advantages
 from trainers.grpo.arguments import check_arguments, grpo_arguments, loss_arguments
-from trainers.rollouts.budget import Limits
-from trainers.rollouts.metrics import rollout_metrics
-from trainers.rollouts.trajectory import Trajectory, Turn
+from trainers.rollouts.runner import TokenBudget
+from trainers.rollouts.trajectory import Trajectory, Turn, rollout_metrics
 
 RLOO = get_preset("rloo")
 
@@ -27,14 +28,14 @@ def episode(reward, stop="success", group=0, lengths=(1, 2)):
 
 def test_failed_episodes_leave_loss_and_baseline():
     group = [episode(1.0), episode(0.0), episode(7.0, "error")]
-    credit = assign(group, RLOO)
+    credit = folded_advantages(group, RLOO)
     assert credit.train.tolist() == [True] * 6 + [False] * 3
     assert credit.advantage.tolist() == [1.0] * 3 + [-1.0] * 3 + [0.0] * 3
 
 
 def test_harness_endings_train_nothing_but_stay_in_the_baseline():
     group = [episode(1.0), episode(0.0, "horizon"), episode(0.0, "length")]
-    credit = assign(group, replace(RLOO, filters=(HarnessEndings(),)))
+    credit = folded_advantages(group, replace(RLOO, filters=(HarnessEndings(),)))
     assert credit.train.tolist() == [True] * 3 + [False] * 6
     assert credit.advantage.tolist() == [1.0] * 3 + [0.0] * 6
     assert credit.metrics["credit/trained_fraction"] == pytest.approx(1 / 3)
@@ -42,7 +43,7 @@ def test_harness_endings_train_nothing_but_stay_in_the_baseline():
 
 def test_zero_variance_groups_are_dropped():
     episodes = [episode(1.0), episode(1.0), episode(1.0, group=1), episode(0.0, group=1)]
-    credit = assign(episodes, get_preset("dapo").within(99))
+    credit = folded_advantages(episodes, get_preset("dapo").within(99))
     assert credit.train.tolist() == [False] * 6 + [True] * 6
     assert credit.metrics["credit/zero_variance_groups"] == 0.5
 
@@ -51,7 +52,7 @@ def test_groups_are_dropped_for_equal_outcomes_before_lengths_are_punished():
     """DAPO samples until a group has right and wrong answers; lengths are no answers."""
     equal = [episode(1.0, lengths=(4,)), episode(1.0, lengths=(8,))]
     mixed = [episode(1.0, group=1, lengths=(4,)), episode(0.0, group=1, lengths=(8,))]
-    credit = assign([*equal, *mixed], get_preset("dapo").within(8))
+    credit = folded_advantages([*equal, *mixed], get_preset("dapo").within(8))
     assert credit.train.tolist() == [False] * 12 + [True] * 12
     assert credit.batch.returns.tolist() == pytest.approx([1.0, 0.0, 1.0, -1.0])
 
@@ -59,19 +60,19 @@ def test_groups_are_dropped_for_equal_outcomes_before_lengths_are_punished():
 def test_aggregation_is_folded_into_the_advantage():
     episodes = [episode(1.0, lengths=(1,)), episode(0.0, lengths=(3,))]
     preset = replace(RLOO, loss=Loss(aggregation="seq-mean-token-mean"))
-    credit = assign(episodes, preset)
+    credit = folded_advantages(episodes, preset)
     # 4 tokens, 2 rows: weight * T is 4 / 2 / 1 for the short row and 4 / 2 / 3 for the long one.
     assert credit.advantage.tolist() == pytest.approx([2.0, -2 / 3, -2 / 3, -2 / 3])
-    const = assign(episodes, get_preset("dr_grpo").within(8))
+    const = folded_advantages(episodes, get_preset("dr_grpo").within(8))
     assert np.abs(const.advantage).tolist() == pytest.approx([4 / (2 * 8) / 2] * 4)
 
 
 def test_importance_weights_of_an_inexact_engine_are_folded_and_capped():
     episodes = [episode(1.0, lengths=(2,)), episode(0.0, lengths=(1,))]
     old = np.array([-1.0 + np.log(1.5), -1.0 + np.log(9.0), -1.0])
-    plain = assign(episodes, RLOO, logp_old=old)
+    plain = folded_advantages(episodes, RLOO, logp_old=old)
     assert plain.advantage.tolist() == pytest.approx([1.0, 1.0, -1.0])
-    credit = assign(episodes, RLOO, logp_old=old, correct=True)
+    credit = folded_advantages(episodes, RLOO, logp_old=old, correct=True)
     assert credit.advantage.tolist() == pytest.approx([1.5, 2.0, -1.0])
     assert credit.metrics["sampling/logp_gap_max"] == pytest.approx(np.log(9.0))
 
@@ -105,7 +106,13 @@ def test_every_preset_is_expressed_or_refused():
 
 
 def test_arguments(tmp_path):
-    settings = {"groups": 4, "group_size": 4, "steps": 5, "lr": 1e-3, "limits": Limits(8, 99, 128)}
+    settings = {
+        "groups": 4,
+        "group_size": 4,
+        "steps": 5,
+        "lr": 1e-3,
+        "budget": TokenBudget(8, 99, 128),
+    }
     args = grpo_arguments(tmp_path, RLOO, micro_batch=8, save_every=2, **settings)
     assert (args.gradient_accumulation_steps, args.steps_per_generation) == (2, 2)
     assert args.generation_batch_size == 16

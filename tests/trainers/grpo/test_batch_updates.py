@@ -81,7 +81,7 @@ def test_rows_stay_in_their_update(tmp_path, monkeypatch):
         assert theirs == ours
 
 
-@pytest.mark.parametrize("options", [{}, {"limits": WINDOWED}], ids=["rows", "windows"])
+@pytest.mark.parametrize("options", [{}, {"budget": WINDOWED}], ids=["rows", "windows"])
 def test_a_run_cut_between_two_updates_goes_on_as_if_it_had_not_been(tmp_path, options):
     whole = make(tmp_path / "a", preset="gspo", args={"save_every": 3}, **options)
     whole.train()

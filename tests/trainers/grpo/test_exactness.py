@@ -125,18 +125,26 @@ def test_the_first_step_of_the_warm_up_trains(tmp_path):
     assert rates == pytest.approx([0.1, 0.2, 0.3, 0.3])
 
 
-def test_a_mask_that_lost_tokens_is_noticed(tmp_path):
-    """TRL's own option is refused; whatever else shrinks its mask must not shift advantages."""
+def test_a_mask_that_lost_tokens_is_noticed(tmp_path, monkeypatch):
+    """Whatever shrinks the mask of sampled tokens must not shift advantages onto others."""
     made = trainer(tmp_path)
-    made.mask_truncated_completions = True
+    monkeypatch.setattr("trainers.grpo.trainer.sampled_mask", shrunken)
     with pytest.raises(DataError, match="sampled tokens"):
         made._generate_and_score_completions(INPUTS)
+
+
+def shrunken(batch: Any) -> Any:
+    """The mask without the tokens of the first row."""
+    mask = sampled_mask(batch)
+    mask[0] = False
+    return mask
 
 
 @pytest.mark.parametrize(
     ("option", "value"),
     [
         ("top_k", 5),
+        ("log_completions", True),
         ("min_p", 0.1),
         ("repetition_penalty", 1.2),
         ("generation_kwargs", {"do_sample": False}),

@@ -14,15 +14,17 @@ from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import EASY, log, trainer, weights
 from tests.trainers.grpo.reference import forward, gradients, target
-from trainers.algorithms import Loss, Overlong, get_preset
-from trainers.algorithms.presets import runnable
-from trainers.rollouts import Limits, to_rows
+from trainers.algorithms.loss import Loss
+from trainers.algorithms.presets import get_preset, runnable
+from trainers.algorithms.shaping import Overlong
 from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.runner import TokenBudget
+from trainers.rollouts.trajectory import to_rows
 
 UPDATES = 2
 SEQUENCE_DRIFT = 2e-4
 DRIFT = 0.05
-WINDOWED = Limits(4, 120, 160, window=1)
+WINDOWED = TokenBudget(4, 120, 160, window=1)
 
 
 class Mixed(ToyEnv):
@@ -90,7 +92,7 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
     sequence = preset.loss.ratio == "sequence" and preset.loss.high < 0.01
     disturb(made.model, SEQUENCE_DRIFT if sequence else DRIFT, 2)
 
-    rows, now = to_rows(made._played), exactly(made.model)
+    rows, now = to_rows(made.trajectories), exactly(made.model)
     with torch.no_grad():
         logp, old, reference = (
             forward(model, rows, 0.8)[0].numpy() for model in (now, played_with, before)
@@ -98,7 +100,7 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
     if not made.runner.engine.exact:
         preset = replace(preset, loss=replace(preset.loss, behave="clip"))
     goal = target(
-        made._played, preset, logp=logp, aux={"logp_ref": reference}, logp_old=old, const=16.0
+        made.trajectories, preset, logp=logp, aux={"logp_ref": reference}, logp_old=old, const=16.0
     )
     assert np.abs(goal.ratio - 1).max() > 1e-4
     if preset.loss.clip == "ppo":
@@ -128,7 +130,7 @@ def test_gradient_of_every_update_is_the_presets(tmp_path, name):
 def test_gradient_with_several_rows_and_an_inexact_engine(tmp_path, name):
     """A window makes several rows of an episode; importance weights are folded in."""
     errors = relative_errors(
-        tmp_path, name, limits=WINDOWED, engine=lambda model: Rough(model, seed=0)
+        tmp_path, name, budget=WINDOWED, engine=lambda model: Rough(model, seed=0)
     )
     assert max(errors) < 1e-5
 

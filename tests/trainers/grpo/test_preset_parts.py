@@ -18,31 +18,24 @@ from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import toy_runs
 from tests.trainers.grpo.helpers import EASY, reloaded_model, trainer
-from trainers.algorithms import (
-    EndPenalty,
-    EntropyBrancher,
-    Loss,
-    Outcome,
-    PolicyPool,
-    Preset,
-    Stages,
-    Term,
-    Whiten,
-    ZeroVariance,
-    get_preset,
-)
-from trainers.algorithms.presets import runnable
+from trainers.algorithms.advantage import Term, Whiten
+from trainers.algorithms.filters import ZeroVariance
+from trainers.algorithms.loss import Loss
+from trainers.algorithms.presets import Preset, get_preset, runnable
+from trainers.algorithms.sampling import EntropyBrancher, PolicyPool
+from trainers.algorithms.schedule import Stages
+from trainers.algorithms.shaping import EndPenalty
+from trainers.algorithms.signals import EpisodeReturn
 from trainers.config.families import FamilyDefaults
-from trainers.config.plan import make_plan
 from trainers.config.resolve import resolve
 from trainers.config.schema import TrainConfig
-from trainers.grpo.advantages import assign
+from trainers.grpo.advantages import folded_advantages
 from trainers.grpo.arguments import loss_arguments
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens
-from trainers.rollouts.budget import Limits
+from trainers.rollouts.runner import TokenBudget
 from trainers.rollouts.trajectory import Trajectory, to_rows
 
-LIMITS = Limits(turn_tokens=4, episode_tokens=42, context=160)
+BUDGET = TokenBudget(turn_tokens=4, episode_tokens=42, context=160)
 GROUPS, TURNS = 5, 4
 
 
@@ -78,7 +71,7 @@ def maker(**loss: Any) -> Any:
         preset="rloo",
         args={"groups": GROUPS, "group_size": 8, "minibatches": 2, **loss},
         envs=TextVectorEnv([Varied] * 40),
-        limits=LIMITS,
+        budget=BUDGET,
         full_horizon=TURNS,
         horizon=TURNS,
         probe_every=0,
@@ -101,7 +94,7 @@ def played() -> tuple[list[Trajectory], dict[str, Any]]:
     """Episodes of a policy, and their rows with its log-probabilities and a reference's."""
     made = maker()
     made.model.load_state_dict(disturbed(made, 0.0, 0))
-    episodes = made.collector.collect(1, 8 * GROUPS, 8)
+    episodes = made.play_groups(1, 8 * GROUPS)
     rows = row_tensors(to_rows(episodes), 0, torch.device("cpu"))
     start = disturbed(made, 0.0, 0)
     rows["old_per_token_logps"] = made._score(rows, made.model)
@@ -118,8 +111,8 @@ def gradient(preset: Preset) -> torch.Tensor:
     packed = {name: rows[f"{name}_per_token_logps"][mask] for name in ("old", "ref")}
     old, reference = (packed[name].double().numpy() for name in ("old", "ref"))
     made = maker(**loss_arguments(preset.loss))
-    made.preset = preset.within(made._most_tokens())
-    credit = assign(episodes, made.preset, aux={"logp_ref": reference}, logp_old=old)
+    made.preset = preset.within(made.runner.budget.action_tokens(made.full_horizon))
+    credit = folded_advantages(episodes, made.preset, aux={"logp_ref": reference}, logp_old=old)
     columns = made._columns(credit, several_updates=True)
     inputs = {
         **rows,
@@ -208,9 +201,9 @@ def test_a_dead_zone_and_a_clip_reach_the_gradient():
 
 # -- every field of a preset is carried out, or named as left out -------------------------------
 
-BARE = Preset("bare", "", None, (Term(Outcome(), center="group"),))
+BARE = Preset("bare", "", None, (Term(EpisodeReturn(), center="group"),))
 OTHER: dict[str, Any] = {
-    "terms": (Term(Outcome(), center="group", scale="group"),),
+    "terms": (Term(EpisodeReturn(), center="group", scale="group"),),
     "post": Whiten(),
     "loss": Loss(high=0.5),
     "filters": (ZeroVariance(),),
@@ -244,7 +237,7 @@ def test_every_field_is_carried_out_or_named_as_left_out(field):
 
 
 def test_left_out_parts_are_in_the_warning_and_in_the_summary(finished, tmp_path, caplog):
-    plan = make_plan(toy_runs.config(tmp_path, preset="vspo"))
+    plan = resolve(toy_runs.config(tmp_path, preset="vspo"))
     assert {"sampler", "refill", "value-smoothing clipping"} <= set(plan.preset.ignored)
     made = tmp_path / "trainer"
     trainer(made, reloaded_model(tmp_path / "start"), preset="vspo")

@@ -23,11 +23,14 @@ from tests.trainers.grpo.helpers import (
     warm_model,
     weights,
 )
-from trainers.algorithms import Gated, Stages, ZeroVariance, get_preset
+from trainers.algorithms.filters import ZeroVariance
+from trainers.algorithms.presets import get_preset
+from trainers.algorithms.schedule import Gated, Stages
+from trainers.grpo.checkpoint import STATE_FILE
 from trainers.grpo.tensors import sampled_mask
-from trainers.rollouts import Limits, TurnTokenizer
-from trainers.rollouts.collector import STATE_FILE
+from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.runner import TokenBudget
 
 
 def differs(before, model):
@@ -120,7 +123,7 @@ def test_resume_lands_on_the_same_step_horizon_and_weights(tmp_path):
     again.train(resume_from_checkpoint=str(tmp_path / "a" / "checkpoint-2"))
     assert again.state.global_step == 4
     assert feed.asked == [(1, 4, 2), (2, 4, 2), (3, 4, 3), (4, 4, 3)]
-    assert again.collector.stage_switches == [(3, 3)]
+    assert again.stage_switches == [(3, 3)]
     assert log(whole, "rollout/return")[2:] == log(again, "rollout/return")[2:]
     for a, b in zip(whole.model.parameters(), again.model.parameters(), strict=True):
         assert torch.allclose(a, b, atol=1e-6)
@@ -130,13 +133,13 @@ def test_gated_schedule_is_kept_in_the_checkpoint(tmp_path):
     gate = Gated((2, 3), threshold=0.0, window=2)
     made = trainer(tmp_path, horizon=gate, args={"steps": 3, "save_every": 3})
     made.train()
-    assert made.collector.stage_switches == [(1, 2), (3, 3)]
+    assert made.stage_switches == [(1, 2), (3, 3)]
     state = json.loads(Path(tmp_path / "checkpoint-3" / STATE_FILE).read_text())
     assert state["horizon"]["starts"] == [3]
     fresh = Gated((2, 3), threshold=0.0, window=2)
     again = trainer(tmp_path, horizon=fresh, args={"steps": 4})
     again.train(resume_from_checkpoint=str(tmp_path / "checkpoint-3"))
-    assert again.collector.horizon == 3
+    assert again.horizon == 3
 
 
 def test_a_checkpoint_has_the_state_before_it_counts_as_whole(tmp_path, monkeypatch):
@@ -189,13 +192,13 @@ def test_forked_histories_train_on_several_rows(tmp_path):
     scored = made._generate_and_score_completions([{"prompt": ""}] * 16)
     assert len(scored["prompt_ids"]) >= 16
     assert len(scored["prompt_ids"]) % 2 == 0
-    assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in made._played)
+    assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in made.trajectories)
     made.train()
-    windowed = Limits(4, 120, 160, window=1)
-    made = trainer(tmp_path, limits=windowed, args=args)
+    windowed = TokenBudget(4, 120, 160, window=1)
+    made = trainer(tmp_path, budget=windowed, args=args)
     scored = made._generate_and_score_completions([{"prompt": ""}] * 16)
     assert len(scored["prompt_ids"]) == 32  # turns 1 and 2 share a row, turn 3 has its own
-    assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in made._played)
+    assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in made.trajectories)
     start = weights(made.model)
     scored["advantages"] = torch.ones_like(scored["advantages"])
     made.current_gradient_accumulation_steps = 2
@@ -229,7 +232,7 @@ def test_batch_without_sampled_tokens_raises(tmp_path):
 def test_failed_environments_are_masked_and_the_run_goes_on(tmp_path):
     made = trainer(tmp_path, envs=TextVectorEnv([Fragile] * 16))
     scored = made._generate_and_score_completions([{"prompt": ""}] * 16)
-    failed = torch.tensor([t.stop_reason == "error" for t in made._played])
+    failed = torch.tensor([t.stop_reason == "error" for t in made.trajectories])
     assert failed.sum() == 8
     assert sampled_mask(scored)[failed].sum() == 0
     assert sampled_mask(scored)[~failed].any(1).all()

@@ -15,10 +15,11 @@ from agentgym.vector import TextVectorEnv
 from tests.trainers import toy_runs
 from tests.trainers.grpo.helpers import Feed, log, trainer, weights
 from tests.trainers.grpo.test_trainer import Picky
-from trainers.algorithms import Preset, Stages, get_preset
+from trainers.algorithms.presets import Preset, get_preset
+from trainers.algorithms.schedule import Stages
 from trainers.grpo.arguments import grpo_arguments
 from trainers.output.display import Display
-from trainers.rollouts.budget import Limits
+from trainers.rollouts.runner import TokenBudget
 from trainers.run import train
 
 SEVERAL = {"minibatches": 2, "iterations": 2, "lr": 3e-3, "steps": 2}
@@ -80,7 +81,7 @@ def test_a_step_is_a_batch_of_episodes(tmp_path):
     assert (made.updates, made.batches, made.state.global_step) == (4, 4, 16)
     assert feed.asked == [(1, 4, 2), (2, 4, 2), (3, 4, 3), (4, 4, 3)]
     assert [event.step for event in events] == [1, 2, 3, 4]
-    assert made.collector.stage_switches == [(1, 2), (3, 3)]
+    assert made.stage_switches == [(1, 2), (3, 3)]
     assert len(log(made, "loss")) == 4
     assert [entry["step"] for entry in made.state.log_history if "loss" in entry] == [4, 8, 12, 16]
     half, *full = log(made, "learning_rate")
@@ -146,7 +147,7 @@ def test_a_preset_without_groups_plays_every_task_once(tmp_path):
 
 
 def test_rows_that_cannot_be_divided_are_refused(tmp_path):
-    sizes = {"groups": 3, "group_size": 3, "steps": 1, "lr": 1.0, "limits": Limits()}
+    sizes = {"groups": 3, "group_size": 3, "steps": 1, "lr": 1.0, "budget": TokenBudget()}
     with pytest.raises(ConfigurationError, match="divide the 9 episodes of a process, got 2"):
         grpo_arguments(tmp_path, get_preset("rloo"), minibatches=2, **sizes)
     args = grpo_arguments(tmp_path, get_preset("rloo"), minibatches=3, micro_batch=2, **sizes)
@@ -163,7 +164,7 @@ class Killed(BaseException):
 
 
 def test_a_run_that_is_killed_within_a_step_ends_as_if_nothing_had_happened(tmp_path, monkeypatch):
-    from tests.trainers.test_resume import assert_same_run
+    from tests.trainers.phases.test_resume import assert_same_run
     from trainers.grpo.trainer import MultiTurnTrainer
 
     whole, folder = tmp_path / "whole", tmp_path / "run"

@@ -7,11 +7,13 @@ import torch
 from agentgym.errors import ConfigurationError
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
+from tests.trainers.row_checks import check_rows
 from trainers.config.schema import TinyConfig
 from trainers.models.sft import Sft, SftSettings
-from trainers.rollouts import Limits, RolloutRunner, Row, check_rows, to_rows
 from trainers.rollouts.demonstrations import demonstrate
 from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.runner import RolloutRunner, TokenBudget
+from trainers.rollouts.trajectory import Row, to_rows
 
 
 def rows():
@@ -29,14 +31,16 @@ def test_demonstrations_are_rows_of_the_rollout_format():
     chat = tiny_policy.chat()
     options = tiny_policy.tasks(4)
     expert = iter([t.text for e in episodes[:4] for t in e.turns])
-    runner = RolloutRunner(tiny_policy.envs(1), chat, _engine(chat, expert), Limits(8, 200, 250))
+    runner = RolloutRunner(
+        tiny_policy.envs(1), chat, _engine(chat, expert), TokenBudget(8, 200, 250)
+    )
     played = to_rows(runner.run(options, horizon=8))
     assert [r.ids for r in played] == [r.ids for r in rows()[:4]]
     assert [r.mask for r in played] == [r.mask for r in rows()[:4]]
 
 
 def _engine(chat, texts):
-    from trainers.rollouts.engines.scripted import ScriptedEngine
+    from tests.trainers.scripted_engine import ScriptedEngine
 
     return ScriptedEngine(chat, texts)
 
@@ -107,8 +111,7 @@ def test_every_row_comes_once_per_epoch():
 
 
 def test_rows_without_actions_are_refused():
-    empty = Row()
-    empty.append_context([1, 2, 3])
+    empty = Row([1, 2, 3], [0, 0, 0], [0.0, 0.0, 0.0])
     with pytest.raises(ConfigurationError, match="action tokens"):
         Sft(tiny_policy.model(), [empty])
     with pytest.raises(ConfigurationError, match="0 rows"):
@@ -119,7 +122,7 @@ def test_imitation_learns_the_toy():
     model = tiny_policy.model(size=TinyConfig(hidden=32, layers=2, heads=2, intermediate=64))
     chat = tiny_policy.chat()
     demos = to_rows(list(demonstrate(ToyEnv(), tiny_policy.tasks(200), chat)))
-    runner = RolloutRunner(tiny_policy.envs(50), chat, HFEngine(model), Limits(4, 120, 160))
+    runner = RolloutRunner(tiny_policy.envs(50), chat, HFEngine(model), TokenBudget(4, 120, 160))
 
     def success(step):
         episodes = runner.run(tiny_policy.tasks(50, "valid"), horizon=6)

@@ -15,7 +15,7 @@ from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import weights
 from trainers.models.sft import SftSettings
 from trainers.models.sft_pretrained import PretrainedSft
-from trainers.rollouts import Row, to_rows
+from trainers.rollouts.trajectory import Row, to_rows
 
 LORA = {"r": 4, "lora_alpha": 8, "target_modules": "all-linear", "task_type": "CAUSAL_LM"}
 
@@ -119,8 +119,7 @@ def test_the_gate_is_asked_after_the_progress_and_ends_it(tmp_path: Path) -> Non
 
 
 def test_rows_without_actions_are_refused(tmp_path: Path) -> None:
-    empty = Row()
-    empty.append_context([1, 2, 3])
+    empty = Row([1, 2, 3], [0, 0, 0], [0.0, 0.0, 0.0])
     with pytest.raises(ConfigurationError, match="action tokens"):
         PretrainedSft(
             tiny_policy.model(), [empty], tiny_policy.chat().tokenizer, SftSettings(), tmp_path

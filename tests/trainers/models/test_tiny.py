@@ -8,7 +8,7 @@ from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
 from trainers.config.schema import TinyConfig
 from trainers.models.tiny import build_model, build_tokenizer
-from trainers.rollouts import TurnTokenizer
+from trainers.rollouts.chat import TurnTokenizer
 
 
 def test_a_word_has_one_id_wherever_it_stands():

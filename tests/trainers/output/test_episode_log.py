@@ -11,32 +11,36 @@ import pytest
 
 from agentgym.episodes import read_episodes, replay, rescore
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.outcome import StopReason
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs
-from trainers.config.plan import Plan, make_plan
+from tests.trainers.scripted_engine import ScriptedEngine
+from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.episode_log import EpisodeLog
-from trainers.phases.reinforcement import reward_hooks
-from trainers.phases.rollout_parts import make_envs
-from trainers.rollouts.engines.scripted import ScriptedEngine
-from trainers.rollouts.runner import Limits, RolloutRunner
-from trainers.rollouts.trajectory import LENGTH, Trajectory, without_terms
+from trainers.phases.rollout_setup import make_envs
+from trainers.rollouts.runner import RolloutRunner, TokenBudget
+from trainers.rollouts.trajectory import Trajectory, without_terms
 
 ACTIONS = ["press red", "press blue", "jump", "press green", "press gold", "press red"]
-LIMITS = Limits(6, 200, 250)
+LIMITS = TokenBudget(6, 200, 250)
 
 
-def plan(**changes: Any) -> Plan:
-    return make_plan(toy_runs.config(Path("unused"), **changes))
+def plan(**changes: Any) -> ResolvedRun:
+    return resolve(toy_runs.config(Path("unused"), **changes))
 
 
 def played(
-    made: Plan, count: int = 6, limits: Limits = LIMITS, envs: Any = None, **options: Any
+    made: ResolvedRun,
+    count: int = 6,
+    limits: TokenBudget = LIMITS,
+    envs: Any = None,
+    **options: Any,
 ) -> list[Trajectory]:
     """Episodes as training plays them: with reward hooks, a horizon and a step."""
     chat = tiny_policy.chat()
     runner = RolloutRunner(
-        envs or make_envs(made, count, reward_hooks(made)),
+        envs or make_envs(made, count, made.make_hooks()),
         chat,
         ScriptedEngine(chat, iter(ACTIONS * 50)),
         limits,
@@ -45,8 +49,10 @@ def played(
     return runner.run(tiny_policy.tasks(count), **settings)
 
 
-def logged(made: Plan, trajectories: list[Trajectory], path: Path, **extra: Any) -> list[Any]:
-    EpisodeLog(made, tiny_policy.chat(), reward_hooks(made)).append(path, trajectories, **extra)
+def logged(
+    made: ResolvedRun, trajectories: list[Trajectory], path: Path, **extra: Any
+) -> list[Any]:
+    EpisodeLog(made, tiny_policy.chat(), made.make_hooks()).append(path, trajectories, **extra)
     return list(read_episodes(path)) if path.exists() else []
 
 
@@ -101,7 +107,7 @@ def test_nothing_is_played_again(tmp_path, monkeypatch):
 def test_records_replay_exactly(tmp_path, seeds):
     """Also where the seed of an episode is that of the episode before it."""
     made = plan()
-    env = gymnasium.make(made.env_id, **made.env_kwargs, reward_hooks=reward_hooks(made))
+    env = gymnasium.make(made.env_id, **made.env_kwargs, reward_hooks=made.make_hooks())
     trajectories = played(made, seeds=seeds)
     for record in logged(made, trajectories, tmp_path / "episodes.jsonl"):
         assert (record.seed is None) == (record.rng is not None) == (seeds is not None)
@@ -110,29 +116,29 @@ def test_records_replay_exactly(tmp_path, seeds):
 
 
 def test_the_episodes_of_a_run_replay_exactly_and_are_rescored_without_a_model(finished):
-    made = make_plan(toy_runs.config(finished))
+    made = resolve(toy_runs.config(finished))
     records = list(read_episodes(finished / "episodes.jsonl"))
     assert len(records) == 6 * 4
     for record in records:
         report = replay(record)
         assert report.equal, report.difference
-        again = rescore(record, reward_hooks(made))
+        again = rescore(record, made.make_hooks())
         assert again == [turn.reward_terms for turn in record.turns]
 
 
 def test_an_episode_that_the_token_budget_cut_is_written_as_it_stands(tmp_path):
-    cut = played(plan(), 3, Limits(6, 30, 250), horizon=50)
-    assert {trajectory.stop_reason for trajectory in cut} == {LENGTH}
+    cut = played(plan(), 3, TokenBudget(6, 30, 250), horizon=50)
+    assert {trajectory.stop_reason for trajectory in cut} == {StopReason.LENGTH.value}
     records = logged(plan(), cut, tmp_path / "e.jsonl")
     assert [len(record.turns) for record in records] == [len(t.turns) for t in cut]
-    assert {record.stop_reason for record in records} == {LENGTH}
+    assert {record.stop_reason for record in records} == {StopReason.LENGTH.value}
     assert not any(turn.terminated or turn.truncated for r in records for turn in r.turns)
     assert all(replay(record).equal for record in records)
 
 
 def test_an_episode_that_no_prompt_fitted_is_written_without_turns(tmp_path):
-    (record,) = logged(plan(), played(plan(), 1, Limits(6, 200, 8)), tmp_path / "e.jsonl")
-    assert (record.stop_reason, record.turns) == (LENGTH, ())
+    (record,) = logged(plan(), played(plan(), 1, TokenBudget(6, 200, 8)), tmp_path / "e.jsonl")
+    assert (record.stop_reason, record.turns) == (StopReason.LENGTH.value, ())
     assert record.start.observation.startswith("press")
     assert replay(record).equal
 
@@ -160,7 +166,7 @@ def test_an_episode_whose_environment_failed_is_written_with_what_failed(tmp_pat
 def test_rewards_of_training_can_be_taken_off(tmp_path):
     made = plan()
     trained = played(made)
-    names = {hook.name for hook in reward_hooks(made)}
+    names = {hook.name for hook in made.make_hooks()}
     path = tmp_path / "e.jsonl"
     own = [without_terms(trajectory, names) for trajectory in trained]
     EpisodeLog(made, tiny_policy.chat()).append(path, own)

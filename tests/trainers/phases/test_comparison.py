@@ -9,20 +9,20 @@ from agentgym.episodes import read_episodes, replay
 from agentgym.errors import EnvFailure
 from tests.toy import ToyTasks
 from tests.trainers import toy_runs
-from trainers.config.plan import make_plan
+from trainers.config.resolve import resolve
 from trainers.output.run_folder import RunFolder
-from trainers.phases.comparison import Arms, to_row
+from trainers.phases.comparison import PolicyComparison, to_row
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 
-def arms(path: Path, **changes: Any) -> Arms:
+def arms(path: Path, **changes: Any) -> PolicyComparison:
     config = toy_runs.config(path, **{"eval__tasks": 8, **changes})
     flags = ["--resume"] if (path / "config.yaml").exists() else []
     folder = RunFolder.open(path, toy_runs.config(path, *flags, **{"eval__tasks": 8, **changes}))
-    return Arms(make_plan(config), folder)
+    return PolicyComparison(resolve(config), folder)
 
 
-def episodes(made: Arms, scores: list[float], **changes: Any) -> list[Trajectory]:
+def episodes(made: PolicyComparison, scores: list[float], **changes: Any) -> list[Trajectory]:
     """One episode of two turns per task of the panel."""
     turns = [Turn([1], [2], [-0.5], reward=0.25), Turn([3], [4], [-0.5], reward=0.5)]
     return [

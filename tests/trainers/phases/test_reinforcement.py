@@ -14,9 +14,8 @@ from safetensors.torch import load_file
 
 from tests.trainers import tiny_policy, toy_runs
 from trainers.cli import main
-from trainers.config.plan import make_plan
+from trainers.config.resolve import resolve
 from trainers.models.tiny import build_model
-from trainers.phases.reinforcement import make_feed, reward_hooks
 
 QUICK = {
     "horizon": "3",
@@ -175,8 +174,8 @@ def test_a_pretrained_model_is_told_how_to_act(chat_model, tmp_path):
     from trainers.phases.warm_start import warm_start
 
     config = toy_runs.config(tmp_path / "run", model=chat_model, **QUICK)
-    plan = make_plan(config)
-    policy = warm_start(plan, RunFolder.open(plan.out, config), Display(quiet=True))
+    plan = resolve(config)
+    policy = warm_start(plan, RunFolder.open(plan.config.out, config), Display(quiet=True))
     system, user = policy.opening("press red", {})
     assert system["role"] == "system"
     assert "press" in system["content"]
@@ -186,7 +185,7 @@ def test_a_pretrained_model_is_told_how_to_act(chat_model, tmp_path):
 
 def test_training_rewards_are_the_bonus_and_the_penalty(tmp_path):
     def names(**changes: Any) -> list[str]:
-        hooks = reward_hooks(make_plan(toy_runs.config(tmp_path, **changes)))
+        hooks = resolve(toy_runs.config(tmp_path, **changes)).make_hooks()
         return [hook.name for hook in hooks]
 
     assert names() == ["success_bonus", "invalid_action"]
@@ -195,7 +194,7 @@ def test_training_rewards_are_the_bonus_and_the_penalty(tmp_path):
 
 
 def test_the_feed_draws_training_tasks_that_fit(tmp_path):
-    feed = make_feed(make_plan(toy_runs.config(tmp_path)))
+    feed = resolve(toy_runs.config(tmp_path)).make_training_tasks()
     assert all(task["task_id"].count("-") <= 1 for task in feed.draw(1, 8, 2))
-    loose = make_feed(make_plan(toy_runs.config(tmp_path, "--no-fit")))
+    loose = resolve(toy_runs.config(tmp_path, "--no-fit")).make_training_tasks()
     assert any(task["task_id"].count("-") > 1 for task in loose.draw(1, 8, 2))

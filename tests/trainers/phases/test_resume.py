@@ -71,11 +71,11 @@ class Killed(BaseException):
 LOG = "trainers.output.run_folder.RunFolder.log"
 MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "between the baselines": (LOG, {"arm": "random"}),
-    "after the baselines": ("trainers.phases.comparison.Arms.add_baselines", {}),
+    "after the baselines": ("trainers.phases.comparison.PolicyComparison.add_baselines", {}),
     "after copying was taught": ("trainers.phases.warm_start.pretrain_copying", {}),
     "while the gate is asked": (LOG, {"phase": "sft", "step": 20, "success": ...}),
     "before the warm start is marked as complete": ("trainers.models.policy.LoadedPolicy.save", {}),
-    "after the warm start": ("trainers.phases.reinforcement.make_trainer", {}),
+    "after the warm start": ("trainers.phases.reinforcement.Reinforcement.__init__", {}),
     "between the warm start's episodes and their result": (
         "trainers.output.episode_log.EpisodeLog.replace",
         {"arm": "sft"},
@@ -84,7 +84,7 @@ MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "after the first validation": (LOG, {"phase": "valid", "step": 0}),
     "before the first checkpoint": (LOG, {"phase": "rl", "step": 1}),
     "in the middle of the first checkpoint": ("transformers.Trainer._save_rng_state", {}),
-    "after the first checkpoint": ("trainers.phases.reinforcement.write_curve", {}),
+    "after the first checkpoint": ("trainers.phases.callbacks.write_curve", {}),
     "between validation and the step's record": (LOG, {"phase": "valid", "step": 4}),
     "between a validation's episodes and its record": (
         "trainers.output.episode_log.EpisodeLog.append",
@@ -156,7 +156,7 @@ def test_a_spent_turn_budget_stays_spent(tmp_path, monkeypatch):
         with pytest.raises(Killed):
             train(toy_runs.config(folder, **changes), Display(quiet=True))
     with monkeypatch.context() as patch:
-        die_after(patch, "trainers.phases.reinforcement.train", {})
+        die_after(patch, "trainers.phases.reinforcement.Reinforcement.train", {})
         with pytest.raises(Killed):
             train(toy_runs.config(folder, "--resume", **changes), Display(quiet=True))
     assert latest(folder / "checkpoints" / "rl") == folder / "checkpoints" / "rl" / "checkpoint-2"

@@ -10,12 +10,12 @@ import torch
 from agentgym.errors import DependencyNotInstalled
 from tests.toy import ToyEnv
 from tests.trainers import toy_runs
-from trainers.config.plan import GuardedEnv, Plan, make_plan
+from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.display import Display
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.phases.warm_start import (
     FINISHED,
-    Gate,
+    ValidationGate,
     demonstration_tasks,
     warm_start,
 )
@@ -23,9 +23,9 @@ from trainers.phases.warm_start import (
 QUICK = {"sft__max_steps": 20, "sft__gate_every": 10}
 
 
-def started(path: Path, *flags: str, **changes: Any) -> tuple[Plan, RunFolder]:
+def started(path: Path, *flags: str, **changes: Any) -> tuple[ResolvedRun, RunFolder]:
     config = toy_runs.config(path, *flags, **{**QUICK, **changes})
-    return make_plan(config), RunFolder.open(path, config)
+    return resolve(config), RunFolder.open(path, config)
 
 
 def warmed(path: Path, *flags: str, **changes: Any) -> Any:
@@ -43,15 +43,15 @@ def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bo
 
 def test_demonstrations_are_distinct_training_tasks_chosen_by_the_seed(tmp_path):
     plan, _ = started(tmp_path / "a")
-    env = GuardedEnv(plan.make_env())
-    chosen = demonstration_tasks(plan, env)
+    env = plan.make_env()
+    chosen = demonstration_tasks(plan)
     indices = [options["index"] for options in chosen]
     assert len(set(indices)) == len(indices) == 64
     assert {options["split"] for options in chosen} == {"train"}
-    assert demonstration_tasks(plan, env) == chosen
-    assert demonstration_tasks(started(tmp_path / "b", seed=1)[0], env) != chosen
-    everything = demonstration_tasks(started(tmp_path / "c", sft__demonstrations=5000)[0], env)
-    assert len(everything) == env.base.tasks.len("train")
+    assert demonstration_tasks(plan) == chosen
+    assert demonstration_tasks(started(tmp_path / "b", seed=1)[0]) != chosen
+    everything = demonstration_tasks(started(tmp_path / "c", sft__demonstrations=5000)[0])
+    assert len(everything) == env.tasks.len("train")
 
 
 def test_the_vocabulary_is_that_of_the_experts_episodes(tmp_path):
@@ -74,9 +74,9 @@ def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
 
     monkeypatch.setattr(ToyEnv, "_start", counting)
     warm_start(plan, folder, Display(quiet=True))
-    env = GuardedEnv(plan.make_env())
-    chosen = demonstration_tasks(plan, env)
-    assert begun == [env.base.tasks.task("train", task["index"]).id for task in chosen]
+    env = plan.make_env()
+    chosen = demonstration_tasks(plan)
+    assert begun == [env.tasks.task("train", task["index"]).id for task in chosen]
 
 
 def test_the_warm_start_imitates_and_is_kept_as_a_model(tmp_path):
@@ -117,15 +117,15 @@ def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeyp
     class Killed(BaseException):
         pass
 
-    ask = Gate.__call__
+    ask = ValidationGate.__call__
 
-    def dying(self: Gate, step: int) -> bool:
+    def dying(self: ValidationGate, step: int) -> bool:
         ask(self, step)
         raise Killed
 
     changes = {"sft__gate_success": 0.0, "sft__save_every": 10}
     with monkeypatch.context() as patch:
-        patch.setattr(Gate, "__call__", dying)
+        patch.setattr(ValidationGate, "__call__", dying)
         with pytest.raises(Killed):
             warmed(tmp_path / "run", **changes)
     resumed = warmed(tmp_path / "run", "--resume", **changes)
@@ -138,7 +138,7 @@ def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeyp
 def test_the_gate_leaves_failed_episodes_out(tmp_path):
     plan, folder = started(tmp_path / "run", env=toy_runs.FLAKY_ID)
     policy = warm_start(plan, folder, Display(quiet=True))
-    gate = Gate(plan, folder, policy)
+    gate = ValidationGate(plan, folder, policy)
     played: list[Any] = []
     run = gate._runner.run
 
@@ -159,6 +159,6 @@ def test_the_gate_leaves_failed_episodes_out(tmp_path):
 def test_the_gate_plays_on_the_engine_that_was_chosen(tmp_path):
     plan, folder = started(tmp_path / "run")
     policy = warm_start(plan, folder, Display(quiet=True))
-    chosen = make_plan(toy_runs.config(tmp_path / "run", engine="vllm", **QUICK))
+    chosen = resolve(toy_runs.config(tmp_path / "run", engine="vllm", **QUICK))
     with pytest.raises(DependencyNotInstalled, match="vllm"):
-        Gate(chosen, folder, policy)
+        ValidationGate(chosen, folder, policy)

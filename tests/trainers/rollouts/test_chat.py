@@ -8,8 +8,7 @@ import trl
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
 from trainers.models.tiny import CHAT_TEMPLATE
-from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.template import ChatTemplate
+from trainers.rollouts.chat import ChatTemplate, TurnTokenizer
 
 REWRITES = CHAT_TEMPLATE.replace("{{ m['content'] }}", "{{ messages|length }}{{ m['content'] }}")
 CHATML = (

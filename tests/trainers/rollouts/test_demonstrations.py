@@ -3,12 +3,15 @@ from __future__ import annotations
 import pytest
 
 from agentgym.errors import EnvFailure, NotSupported
-from agentgym.policies import OraclePolicy
+from agentgym.policies import CallablePolicy, OraclePolicy
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs
-from trainers.config.plan import GuardedEnv
-from trainers.rollouts import check_rows, system_opening, to_rows
+from tests.trainers.row_checks import check_rows
+from tests.trainers.scripted_engine import ScriptedEngine
+from trainers.phases.safe_env import GuardedEnv
 from trainers.rollouts.demonstrations import demonstrate, encode, play, watch
+from trainers.rollouts.runner import RolloutRunner, TokenBudget, initial_messages
+from trainers.rollouts.trajectory import to_rows
 
 TASKS = tiny_policy.tasks(12)
 
@@ -24,7 +27,7 @@ def test_texts_are_observations_and_actions_in_turn():
 def test_an_episode_in_tokens_says_what_it_says_as_text():
     env, chat = ToyEnv(), tiny_policy.chat()
     shown = [play(env, options, OraclePolicy(env)) for options in TASKS]
-    trajectories = list(encode(shown, chat, system_opening()))
+    trajectories = list(encode(shown, chat, initial_messages()))
     rows = to_rows(trajectories)
     check_rows(trajectories, rows, chat.action_text)
     for episode, trajectory in zip(shown, trajectories, strict=True):
@@ -35,6 +38,30 @@ def test_an_episode_in_tokens_says_what_it_says_as_text():
         assert trajectory.success
         assert trajectory.episode_return == 1.0
     assert trajectories == list(demonstrate(ToyEnv(), TASKS, chat))
+
+
+@pytest.mark.parametrize("window", [None, 1, 2])
+def test_a_window_hides_the_same_turns_as_in_a_rollout(window):
+    chat, answers = tiny_policy.chat(), ["press red", "press blue", "press green", "press gold"]
+    played = RolloutRunner(
+        tiny_policy.envs(1),
+        chat,
+        ScriptedEngine(chat, iter(answers)),
+        TokenBudget(6, 200, 250, window=window),
+    ).run(TASKS[:1], horizon=4)[0]
+    env = ToyEnv()
+    shown = play(env, {**TASKS[0], "horizon": 4}, saying(answers))
+    (encoded,) = encode([shown], chat, initial_messages(), window)
+    assert [(t.context, t.ids, t.fresh) for t in encoded.turns] == [
+        (t.context, t.ids, t.fresh) for t in played.turns
+    ]
+    assert len(to_rows([encoded])) == {None: 1, 1: 3, 2: 2}[window]
+
+
+def saying(answers):
+    """A policy that says one thing after the other."""
+    said = iter(answers)
+    return CallablePolicy(lambda observation, info: next(said))
 
 
 def test_episodes_that_fail_are_left_out():

@@ -4,22 +4,17 @@ import gymnasium
 import pytest
 
 from agentgym.errors import ConfigurationError
+from agentgym.outcome import StopReason
 from agentgym.vector import TextVectorEnv
 from tests.toy import COLOURS, ToyEnv
 from tests.trainers import tiny_policy
-from trainers.rollouts import (
-    Limits,
-    RolloutRunner,
-    TurnTokenizer,
-    check_rows,
-    system_opening,
-    to_batch,
-    to_rows,
-)
-from trainers.rollouts.engines.scripted import ScriptedEngine
-from trainers.rollouts.trajectory import LENGTH
+from tests.trainers.row_checks import check_rows
+from tests.trainers.scripted_engine import ScriptedEngine
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.runner import RolloutRunner, TokenBudget, initial_messages
+from trainers.rollouts.trajectory import to_batch, to_rows
 
-LIMITS = Limits(turn_tokens=6, episode_tokens=200, context=250)
+BUDGET = TokenBudget(turn_tokens=6, episode_tokens=200, context=250)
 
 
 def varied(prompt):
@@ -27,10 +22,10 @@ def varied(prompt):
     return f"press {COLOURS[len(prompt) % 4]}"
 
 
-def runner(script=varied, limits=LIMITS, count=8, chat=None, envs=None, **kwargs):
+def runner(script=varied, budget=BUDGET, count=8, chat=None, envs=None, **kwargs):
     chat = chat or tiny_policy.chat()
     engine = ScriptedEngine(chat, script)
-    return RolloutRunner(envs or tiny_policy.envs(count), chat, engine, limits, **kwargs)
+    return RolloutRunner(envs or tiny_policy.envs(count), chat, engine, budget, **kwargs)
 
 
 class Oracle:
@@ -83,23 +78,23 @@ def test_horizon_of_a_task_goes_before_that_of_the_run():
 
 
 def test_token_budget_is_checked_before_each_generation():
-    limits = Limits(turn_tokens=6, episode_tokens=30, context=250)
-    play = runner(lambda p: "press pink", limits)
+    budget = TokenBudget(turn_tokens=6, episode_tokens=30, context=250)
+    play = runner(lambda p: "press pink", budget)
     (episode,) = play.run(tiny_policy.tasks(1), horizon=50)
-    assert episode.stop_reason == LENGTH
+    assert episode.stop_reason == StopReason.LENGTH.value
     (row,) = to_rows([episode])
     assert len(row.ids) - row.prompt_length <= 30
     assert all(turn.stopped for turn in episode.turns)
-    (short,) = runner(limits=Limits(6, 200, context=8)).run(tiny_policy.tasks(1))
-    assert short.stop_reason == LENGTH
+    (short,) = runner(budget=TokenBudget(6, 200, context=8)).run(tiny_policy.tasks(1))
+    assert short.stop_reason == StopReason.LENGTH.value
     assert not short.turns
     with pytest.raises(ConfigurationError, match="turn_tokens"):
-        Limits(turn_tokens=64, episode_tokens=32)
+        TokenBudget(turn_tokens=64, episode_tokens=32)
 
 
 def test_action_cut_by_the_turn_limit_is_closed_and_masked():
-    limits = Limits(turn_tokens=2, episode_tokens=100, context=250)
-    play = runner(limits=limits)
+    budget = TokenBudget(turn_tokens=2, episode_tokens=100, context=250)
+    play = runner(budget=budget)
     (episode,) = play.run(tiny_policy.tasks(1), horizon=3)
     (row,) = to_rows([episode])
     assert not any(turn.stopped for turn in episode.turns)
@@ -160,7 +155,7 @@ def test_stripped_thinking_gives_several_rows():
     made.add_tokens(["<think>", "</think>"])
     chat = TurnTokenizer(made, history="fork")
     script = lambda p: "<think>go</think> press red"  # noqa: E731
-    play = runner(script, Limits(10, 300, 400), chat=chat)
+    play = runner(script, TokenBudget(10, 300, 400), chat=chat)
     (episode,) = play.run(tiny_policy.tasks(1), horizon=4)
     rows = to_rows([episode])
     check_rows([episode], rows, chat.action_text)
@@ -170,12 +165,12 @@ def test_stripped_thinking_gives_several_rows():
     assert all(row.mask[row.ids.index(thinking)] == 1 for row in rows)
     plain = runner(varied, chat=chat).run(tiny_policy.tasks(1), horizon=4)
     assert len(to_rows(plain)) == 1
-    kept = runner(script, Limits(10, 300, 400), chat=TurnTokenizer(made))
+    kept = runner(script, TokenBudget(10, 300, 400), chat=TurnTokenizer(made))
     assert len(to_rows(kept.run(tiny_policy.tasks(1), horizon=4))) == 1
 
 
 def test_window_trains_exactly_the_prompt_sampled_from():
-    play = runner(limits=Limits(6, 200, 250, window=1), count=1)
+    play = runner(budget=TokenBudget(6, 200, 250, window=1), count=1)
     (episode,) = play.run(tiny_policy.tasks(1), horizon=4)
     rows = to_rows([episode])
     check_rows([episode], rows, play.chat.action_text)
@@ -186,7 +181,7 @@ def test_window_trains_exactly_the_prompt_sampled_from():
 
 
 def test_system_message_and_mismatched_arguments():
-    play = runner(opening=system_opening("press red"))
+    play = runner(opening=initial_messages("press red"))
     (episode,) = play.run(tiny_policy.tasks(1), horizon=1)
     assert play.chat.tokenizer.decode(episode.turns[0].context).startswith("<|system|> press red")
     with pytest.raises(ConfigurationError, match="one group and one seed"):

@@ -34,8 +34,8 @@ def model() -> Any:
 @pytest.fixture(scope="module")
 def engine(model: Any) -> Iterator[Any]:
     from tests.trainers.vllm.policy import CONTEXT
+    from trainers.rollouts.engines.policy_weights import policy_weights
     from trainers.rollouts.engines.vllm_colocate import VLLMColocateEngine
-    from trainers.rollouts.engines.weights import policy_weights
 
     with VLLMColocateEngine(model, max_model_len=CONTEXT, kv_cache_gib=0.25) as opened:
         opened.sync(policy_weights(model), 0)

@@ -14,7 +14,7 @@ from agentgym.errors import NotSupported
 from tests.trainers.vllm.policy import CONTEXT, add_lora, disturb, make_model, prompts
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.parity import FP32_TOLERANCE, probe_parity
-from trainers.rollouts.engines.weights import policy_weights
+from trainers.rollouts.engines.policy_weights import policy_weights
 
 SAMPLING = Sampling(max_tokens=12, seed=3)
 
@@ -107,13 +107,13 @@ def test_the_trainers_process_group_survives() -> None:
 def test_rollouts_keep_the_sampled_tokens() -> None:
     from tests.trainers import tiny_policy
     from trainers.config.schema import TinyConfig
-    from trainers.rollouts.runner import Limits, RolloutRunner
+    from trainers.rollouts.runner import RolloutRunner, TokenBudget
 
     chat = tiny_policy.chat()
     model = tiny_policy.model(size=TinyConfig(hidden=64, heads=2, layers=2, context=CONTEXT))
     with start(model) as engine:
         engine.sync(policy_weights(model), 0)
-        runner = RolloutRunner(tiny_policy.envs(2), chat, engine, Limits(turn_tokens=6))
+        runner = RolloutRunner(tiny_policy.envs(2), chat, engine, TokenBudget(turn_tokens=6))
         episodes = runner.run(tiny_policy.tasks(2), group_size=2, horizon=3, seed=1)
     assert len(episodes) == 4
     for episode in episodes:

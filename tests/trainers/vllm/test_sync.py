@@ -19,7 +19,7 @@ from tests.trainers.vllm.policy import (
 )
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.parity import FP32_TOLERANCE, ParityError, probe_parity
-from trainers.rollouts.engines.weights import policy_weights
+from trainers.rollouts.engines.policy_weights import policy_weights
 
 SAMPLING = Sampling(max_tokens=16, seed=3)
 

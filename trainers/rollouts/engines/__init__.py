@@ -1,11 +1,63 @@
-"""Generation engines behind one protocol; import a concrete engine from its own module.
+"""Generation engines behind one protocol, ``base``, and the table of those that a run can choose.
 
-``base`` (protocol, no torch), ``scripted`` (fixed texts, no torch), ``hf`` (transformers),
-``vllm_colocate`` (vLLM in the training process).
+A new engine is a module with a class like ``hf.HFEngine``, and a row of the table.
 """
 
 from __future__ import annotations
 
-from trainers.rollouts.engines.base import Completion, GenerationEngine, Sampling, row_limits
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-__all__ = ["Completion", "GenerationEngine", "Sampling", "row_limits"]
+if TYPE_CHECKING:
+    from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
+
+__all__ = ["ENGINES", "Engine", "check_installed", "engine_maker"]
+
+
+class Engine(NamedTuple):
+    """Where an engine is found; both are ``MODULE:NAME`` within this package."""
+
+    made_by: str
+    """Class with a ``for_run(model, settings)``."""
+    checked_by: str | None = None
+    """Function that raises ``DependencyNotInstalled`` where the engine cannot run."""
+
+
+ENGINES: Mapping[str, Engine] = MappingProxyType(
+    {
+        "hf": Engine("hf:HFEngine"),
+        "vllm": Engine("vllm_colocate:VLLMColocateEngine", "vllm_process:check_vllm"),
+    }
+)
+"""Every engine that a run can choose, by name."""
+
+
+def check_installed(name: str) -> None:
+    """Notice a missing package before a run begins.
+
+    Raises:
+        DependencyNotInstalled: The engine needs one that is absent; names the install commands.
+    """
+    check = ENGINES[name].checked_by
+    if check is not None:
+        _load(check)()
+
+
+def engine_maker(name: str, settings: EngineSettings) -> Callable[[Any], GenerationEngine]:
+    """Return what makes an engine of the table from a model."""
+    return partial(_make, name, settings)
+
+
+def _make(name: str, settings: EngineSettings, model: Any) -> GenerationEngine:
+    """Import the engine, which may take seconds, and make it."""
+    made: GenerationEngine = _load(ENGINES[name].made_by).for_run(model, settings)
+    return made
+
+
+def _load(path: str) -> Any:
+    """Import a name of one of this package's modules."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(f"{__name__}.{module}"), name)

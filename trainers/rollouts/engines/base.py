@@ -16,7 +16,7 @@ from agentgym.errors import ConfigurationError
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Completion", "GenerationEngine", "Sampling", "row_limits"]
+__all__ = ["Completion", "EngineSettings", "GenerationEngine", "Sampling", "row_limits"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,22 @@ class Completion:
     """Natural-log probability of each id under the sampling distribution, same length."""
     stopped: bool = True
     """True when a stop id was drawn, False when the token limit cut the completion."""
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """What a run tells whichever engine was chosen."""
+
+    pad_id: int
+    """Id used for padding."""
+    context: int
+    """Most tokens of prompt and completion together."""
+    slots: int
+    """Most sequences at a time."""
+    seed: int = 0
+    """Seed of the engine's own generator."""
+    autocast: torch.dtype | None = None
+    """Low-precision dtype of the training forward, if it uses one."""
 
 
 @runtime_checkable

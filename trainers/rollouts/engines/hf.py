@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainers.rollouts.engines.base import Completion, Sampling, row_limits
+from trainers.rollouts.engines.base import Completion, EngineSettings, Sampling, row_limits
 from trainers.rollouts.engines.kv import KVStore
-from trainers.rollouts.engines.weights import check_whole
+from trainers.rollouts.engines.policy_weights import check_whole
 
 __all__ = ["HFEngine", "distribution"]
 
@@ -84,6 +84,11 @@ class HFEngine:
         self._stamp = -1
         base = model.get_base_model() if hasattr(model, "get_base_model") else model
         self._last_only = "logits_to_keep" in inspect.signature(base.forward).parameters
+
+    @classmethod
+    def for_run(cls, model: Any, settings: EngineSettings) -> HFEngine:
+        """Make the engine of a run; it has no limits of its own on length or number."""
+        return cls(model, settings.pad_id, settings.seed, settings.autocast)
 
     @property
     def exact(self) -> bool:

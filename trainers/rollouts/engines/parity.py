@@ -151,7 +151,7 @@ def _message(engine: GenerationEngine, report: ParityReport, tolerance: float) -
         f"expected the engine {engine.name!r} (weights version {report.version}) to sample from "
         f"the trainer's policy within {tolerance:g} nats, got max |dlogp| = {report.max_abs:.3g}, "
         f"mean {report.mean_abs:.3g} over {report.tokens} tokens. Check that sync received every "
-        "weight (tied lm_head and merged adapters included; use weights.policy_weights), that "
+        "weight (tied lm_head and merged adapters included; use policy_weights), that "
         "engine and trainer run in the same precision (float32), that both use the same "
         "temperature, and that neither padding nor dropout changes the training forward. A "
         "lower-precision engine needs a larger tolerance and importance weights."

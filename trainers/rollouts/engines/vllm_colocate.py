@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agentgym.errors import ConfigurationError, NotSupported
-from trainers.rollouts.engines.base import Completion, Sampling, row_limits
+from trainers.rollouts.engines.base import Completion, EngineSettings, Sampling, row_limits
+from trainers.rollouts.engines.policy_weights import base_model, with_tied_head
 from trainers.rollouts.engines.vllm_process import (
     generating,
     import_vllm,
@@ -29,7 +30,6 @@ from trainers.rollouts.engines.vllm_process import (
     starting,
     stopping,
 )
-from trainers.rollouts.engines.weights import base_model, with_tied_head
 
 if TYPE_CHECKING:
     import torch
@@ -137,6 +137,17 @@ class VLLMColocateEngine:
                 **{**_FIXED, **vllm_options},
             )
 
+    @classmethod
+    def for_run(cls, model: torch.nn.Module, settings: EngineSettings) -> VLLMColocateEngine:
+        """Make the engine of a run, in the precision of the policy's weights."""
+        return cls(
+            model,
+            dtype=str(base_model(model).dtype).removeprefix("torch."),
+            max_model_len=settings.context,
+            max_num_seqs=settings.slots,
+            seed=settings.seed,
+        )
+
     def generate(
         self,
         prompts: Sequence[Sequence[int]],
@@ -178,7 +189,7 @@ class VLLMColocateEngine:
         """Copy the policy's weights into the engine and drop its prefix cache.
 
         Args:
-            named_params: Pairs as from ``weights.policy_weights(model)``: merged, named like the
+            named_params: Pairs as from ``policy_weights(model)``: merged, named like the
                 base checkpoint. A tied ``lm_head.weight`` is added when it is missing.
             version: Version to report from now on.
 
@@ -291,7 +302,7 @@ def _checked(
         if name.startswith("base_model.") or ".base_layer." in name or ".lora_" in name:
             raise ConfigurationError(
                 f"expected merged weights named like the base checkpoint, got {name!r}: pass "
-                "trainers.rollouts.engines.weights.policy_weights(model), which merges adapters."
+                "trainers.rollouts.engines.policy_weights(model), which merges adapters."
             )
         yield name, tensor.detach()
 

@@ -7,9 +7,10 @@ import torch
 
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
-from trainers.rollouts import Limits, RolloutRunner, to_rows
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.hf import HFEngine, distribution
+from trainers.rollouts.runner import RolloutRunner, TokenBudget
+from trainers.rollouts.trajectory import to_rows
 
 SAMPLING = Sampling(max_tokens=6, stop_ids=(1,), seed=0)
 PROMPTS = [[4, 7, 8, 9], [4, 10], [4, 7, 7, 7, 7, 7, 12]]
@@ -30,8 +31,8 @@ def largest_gap(model, rows, temperature=1.0):
 def play(model, slots=6, keep_cache=True, sampling=None, horizon=5):
     chat = tiny_policy.chat()
     engine = HFEngine(model, chat.pad_id, keep_cache=keep_cache)
-    limits = Limits(turn_tokens=5, episode_tokens=150, context=200)
-    runner = RolloutRunner(tiny_policy.envs(slots), chat, engine, limits)
+    budget = TokenBudget(turn_tokens=5, episode_tokens=150, context=200)
+    runner = RolloutRunner(tiny_policy.envs(slots), chat, engine, budget)
     return runner.run(tiny_policy.tasks(5), horizon=horizon, group_size=3, sampling=sampling)
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.trainers.grpo.reference import target
-from trainers.algorithms import Loss, Overlong, aggregation_weights, get_preset
-from trainers.algorithms.presets import runnable
-from trainers.algorithms.shaping import FlagPenalty
-from trainers.grpo.advantages import assign
+from trainers.algorithms.loss import Loss, aggregation_weights
+from trainers.algorithms.presets import get_preset, runnable
+from trainers.algorithms.shaping import FlagPenalty, Overlong
+from trainers.grpo.advantages import folded_advantages
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 CONST = 40.0
@@ -56,7 +56,7 @@ def biting(name: str):
 
 def folded(played, preset, **options):
     """Credit of the trainer, and its coefficients of ``grad log pi``: advantage over tokens."""
-    credit = assign(played, preset, const=CONST, **options)
+    credit = folded_advantages(played, preset, const=CONST, **options)
     return credit, credit.advantage / max(1, int(credit.train.sum()))
 
 
@@ -112,7 +112,7 @@ PARTS = {
 
 @pytest.mark.parametrize("name", PARTS)
 def test_each_part_has_a_say_in_these_episodes(name):
-    """Otherwise the equality above would not notice that ``assign`` leaves the part out."""
+    """Otherwise the equality above would not notice that the part is left out."""
     played, preset = episodes(), biting(name)
     aux = {"logp_ref": np.zeros(sum(t.action_tokens for t in played))}
     whole, _ = folded(played, preset, aux=aux)

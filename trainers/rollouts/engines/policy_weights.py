@@ -7,7 +7,7 @@ fresh tensors, wrapper prefixes are dropped, and the training weights are never 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, NotSupported
@@ -22,7 +22,9 @@ EMBEDDING = "embed_tokens.weight"
 HEAD = "lm_head.weight"
 
 
-def policy_weights(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+def policy_weights(
+    model: torch.nn.Module,
+) -> Generator[tuple[str, torch.Tensor], None, None]:
     """Stream the weights the policy acts with, under their base-checkpoint names.
 
     Plain models yield their parameters. PEFT models yield each adapted layer's base weight plus

@@ -4,24 +4,25 @@ import numpy as np
 import pytest
 
 from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.making import make_env
 from agentgym.tasks import Task, TaskList
 from tests.toy import ToyTasks
-from trainers.config.plan import make_env
-from trainers.rollouts.task_sampler import TaskFeed, knows_oracle_lengths
+from trainers.algorithms.sampling import InformativeSampler, TaskStats
+from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
 
 TASKS = ToyTasks()
 
 
 def ids(step: int = 1, count: int = 8, horizon: int = 5, **changes) -> list[str]:
     options = {"tasks": TASKS, "split": "train", "seed": 0, "fit": True, **changes}
-    return [reset["task_id"] for reset in TaskFeed(**options).draw(step, count, horizon)]
+    return [reset["task_id"] for reset in TrainingTasks(**options).draw(step, count, horizon)]
 
 
 def test_tasks_depend_on_seed_and_step_and_nothing_else():
-    feed = TaskFeed(TASKS, "train", 0, True)
+    feed = TrainingTasks(TASKS, "train", 0, True)
     first = feed.draw(7, 8, 5)
     feed.draw(8, 3, 2)
-    assert feed.draw(7, 8, 5) == first == TaskFeed(ToyTasks(), "train", 0, True).draw(7, 8, 5)
+    assert feed.draw(7, 8, 5) == first == TrainingTasks(ToyTasks(), "train", 0, True).draw(7, 8, 5)
     assert ids(step=7) != ids(step=8)
     assert ids(step=7) != ids(step=7, seed=1)
 
@@ -50,8 +51,10 @@ def test_fit_draws_only_what_the_expert_solves_in_time(horizon):
 
 def test_fit_is_about_the_demonstrator_that_was_chosen():
     """Who has to search needs more turns than who knows where everything is."""
-    env = make_env("agentgym/ALFWorld-v0", {"difficulty": "easy", "expert": "searching"})
-    drawn = TaskFeed(env.tasks, "train", 0, True).draw(1, 12, 10)
+    env = make_env(
+        "agentgym/ALFWorld-v0", {"difficulty": "easy", "expert": "searching"}, "--env-args"
+    )
+    drawn = TrainingTasks(env.tasks, "train", 0, True).draw(1, 12, 10)
     for options in drawn:
         env.reset(seed=0, options={**options, "horizon": 50})
         done = False
@@ -75,7 +78,7 @@ def test_nothing_that_fits_is_a_clear_error():
 
 def test_an_unknown_split_is_an_error_at_once():
     with pytest.raises(TaskNotFound, match="'exam'"):
-        TaskFeed(TASKS, "exam", 0, True)
+        TrainingTasks(TASKS, "exam", 0, True)
 
 
 def test_too_few_tasks_are_repeated():
@@ -90,3 +93,25 @@ def test_tasks_of_unknown_length_fit_anywhere():
     assert not knows_oracle_lengths(unknown, "train")
     assert knows_oracle_lengths(TASKS, "train")
     assert ids(tasks=unknown, count=1, horizon=1) == ["unknown/0"]
+
+
+def test_the_tasks_of_a_seed_and_step_are_those_they_always_were():
+    """Runs of other versions are continued and compared."""
+    assert ids(step=3, count=3, horizon=3, seed=7) == [
+        "toy/green-gold-blue",
+        "toy/blue-red-blue",
+        "toy/gold-gold-gold",
+    ]
+
+
+def test_a_sampler_may_choose_by_the_returns_seen_so_far():
+    """Tasks that are always solved are left out; the rest still fits and is distinct."""
+    size = TASKS.len("valid")
+    feed = TrainingTasks(TASKS, "valid", 0, True, InformativeSampler(size, seed=3))
+    first = {options["task_id"] for options in feed.draw(1, 8, 4)}
+    solved = np.repeat([TASKS.find(task_id).index for task_id in first], 8)
+    feed.stats = TaskStats.empty(size).update(solved, np.ones(len(solved)))
+    again = {options["task_id"] for options in feed.draw(1, 8, 4)}
+    assert len(first) == len(again) == 8
+    assert not first & again
+    assert max(TASKS.oracle_turns(TASKS.find(task_id)) for task_id in again) <= 4

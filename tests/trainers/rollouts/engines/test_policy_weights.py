@@ -13,11 +13,7 @@ peft = pytest.importorskip("peft")
 pytest.importorskip("transformers")
 
 from tests.trainers.vllm.policy import add_lora, copied, make_model  # noqa: E402
-from trainers.rollouts.engines.weights import (  # noqa: E402
-    base_model,
-    policy_weights,
-    with_tied_head,
-)
+from trainers.rollouts.engines.policy_weights import base_model, policy_weights, with_tied_head  # noqa: E402
 
 
 def logits(model: Any) -> Any:

@@ -1,0 +1,418 @@
+"""What a person can ask of ``agentgym-train``, asked through the command."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+import yaml
+
+from agentgym.outcome import Outcome
+from tests.toy import TOY_ID, ToyEnv
+from tests.trainers import toy_runs
+from trainers.cli import main, parse_config
+from trainers.output.run_folder import RunFolder
+
+QUICK = {"steps": 2, "sft__max_steps": 10, "eval__every": 0, "eval__tasks": 8}
+SLOW_ID = "agentgym-test/Slow-v0"
+
+
+class SlowEnv(ToyEnv):
+    """Every fourth task hangs at its second action."""
+
+    def _act(self, action: str) -> Outcome:
+        if self.task.index % 4 == 0 and self.turn == 1:
+            time.sleep(30)
+        return super()._act(action)
+
+
+if SLOW_ID not in gymnasium.registry:
+    gymnasium.register(SLOW_ID, entry_point="tests.trainers.test_doors:SlowEnv")
+
+
+def trained(out: Path, *flags: str, **changes: Any) -> dict[str, list[dict[str, Any]]]:
+    """Train through the command line; the records by phase."""
+    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+    return toy_runs.by_phase(out)
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    return toy_runs.last_line(capsys.readouterr().err)
+
+
+def terms(folder: Path) -> set[str]:
+    """Names of the reward terms of the training episodes."""
+    lines = (folder / "episodes.jsonl").read_text().splitlines()
+    turns = [turn for line in lines for turn in json.loads(line)["turns"]]
+    return {name for turn in turns for name in turn["reward_terms"]}
+
+
+def killed_at(phase: str, step: int, patch: pytest.MonkeyPatch) -> type[BaseException]:
+    """Let the run end right after a record."""
+
+    class Killed(BaseException):
+        pass
+
+    log: Callable[..., None] = RunFolder.log
+
+    def dying(self: RunFolder, **record: Any) -> None:
+        log(self, **record)
+        if (record["phase"], record.get("step")) == (phase, step):
+            raise Killed
+
+    patch.setattr(RunFolder, "log", dying)
+    return Killed
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A quick run through none of the doors."""
+    out = tmp_path_factory.mktemp("plain") / "run"
+    trained(out)
+    return out
+
+
+# -- where environments run ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["thread", "process"])
+def test_a_run_is_the_same_on_every_back_end(plain, tmp_path, backend):
+    flags = ["--rollout.backend", backend, "--rollout.workers", "2"]
+    assert trained(tmp_path / "run", *flags) == toy_runs.by_phase(plain)
+
+
+def test_an_environment_that_hangs_costs_its_episode_and_not_the_run(tmp_path):
+    hangs = {"env": SLOW_ID, "sft__demonstrations": 4, "sft__max_steps": 2, "steps": 1}
+    hangs |= {"sft__gate_tasks": 2, "rl__groups": 6, "rl__group_size": 2, "eval__tasks": 4}
+    records = trained(tmp_path / "run", "--rollout.step-timeout=1.5", **hangs)
+    assert records["rl"][0]["ended_by_error"] > 0
+    reasons = {row["stop_reason"] for row in records["eval oracle"][0]["rows"]}
+    assert reasons == {"success", "error"}
+    stored = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+    assert stored["resolved"]["rollout"]["backend"] == "process"
+
+
+@pytest.mark.parametrize("flag", ["--rollout.workers=2", "--rollout.step-timeout=1"])
+def test_what_one_process_cannot_do_is_refused(tmp_path, capsys, flag):
+    assert main(toy_runs.arguments(tmp_path / "run", flag, "--rollout.backend=sync")) == 2
+    assert f"expected {flag.split('=')[0]} only with --rollout.backend thread" in said(capsys)
+    assert not (tmp_path / "run").exists()
+
+
+# -- what the policy samples and reads -------------------------------------------------------------
+
+
+def test_a_nucleus_is_sampled_from_and_corrected_for(plain, tmp_path):
+    whole, nucleus = toy_runs.by_phase(plain), trained(tmp_path / "run", "--rl.top-p=0.5")
+    assert all("importance_mean" in record for record in nucleus["rl"])
+    assert not any("importance_mean" in record for record in whole["rl"])
+    assert nucleus["rl"][0]["entropy"] != whole["rl"][0]["entropy"]
+
+
+def longest_prompt(folder: Path) -> int:
+    """Most tokens that the policy read for one turn."""
+    lines = (folder / "episodes.jsonl").read_text().splitlines()
+    return max(turn["prompt_tokens"] for line in lines for turn in json.loads(line)["turns"])
+
+
+def test_a_window_forgets_earlier_turns(plain, tmp_path):
+    trained(tmp_path / "run", "--rollout.window=1")
+    assert longest_prompt(tmp_path / "run") < longest_prompt(plain)
+
+
+@pytest.fixture
+def thinking_model(tmp_path: Path) -> Path:
+    """A small model whose template strips the thinking of earlier turns."""
+    from tests.trainers import tiny_policy
+    from trainers.models.tiny import build_model
+
+    tokenizer = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE, words=("think", "act"))
+    tokenizer.save_pretrained(tmp_path / "model")
+    build_model(tokenizer, tiny_policy.SIZE).save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_template_that_rewrites_history_is_kept_followed_or_refused(
+    thinking_model, tmp_path, capsys
+):
+    changes = {
+        "model": thinking_model, "sft__max_steps": None, "horizon": "3",
+        "rl__turn_tokens": 6, "rl__episode_tokens": 220,
+    }  # fmt: skip
+    fork = trained(tmp_path / "fork", "--rollout.history=fork", **changes)
+    assert [record["step"] for record in fork["rl"]] == [1, 2]
+    assert fork["rl"] != trained(tmp_path / "keep", "--rollout.history=keep", **changes)["rl"]
+    out = tmp_path / "error"
+    flags = ["--rollout.history=error"]
+    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 2
+    assert "history" in said(capsys)
+    assert not out.exists()
+
+
+# -- rewards ---------------------------------------------------------------------------------------
+
+
+def test_reward_hooks_are_paid_in_training_alone(tmp_path):
+    records = trained(tmp_path / "run", "--rl.hooks", "potential", "turn_cost=0.01")
+    added = {"success_bonus", "invalid_action", "potential", "turn_cost"}
+    assert added <= terms(tmp_path / "run")
+    for arm in ("sft", "rl"):
+        assert {row["reward"] for row in records[f"eval {arm}"][0]["rows"]} <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize("preset", ["turn-loo", "gigpo"])
+def test_a_hook_takes_the_place_of_the_flag_it_is_named_like(tmp_path, preset):
+    from trainers.config.resolve import resolve
+
+    flags = ["--rl.hooks", "invalid_action=0.3", "success_bonus=2"]
+    run = resolve(toy_runs.config(tmp_path, *flags, preset=preset))
+    hooks = {hook.name: hook for hook in run.make_hooks()}
+    assert len(run.make_hooks()) == len(hooks) == 2
+    assert (hooks["invalid_action"].penalty, hooks["success_bonus"].bonus) == (0.3, 2)
+    assert run.preset.invalid_penalty in (None, 0), "an invalid turn is charged once"
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (["--rl.hooks", "niceness"], "expected the name of a reward hook, got 'niceness'"),
+        (["--rl.hooks", "repeat", "--rl.hooks", "repeat"], "expected each reward hook once"),
+        (
+            ["--rl.hooks", "invalid_action=0.1", "--rl.invalid-penalty", "0.1"],
+            "expected invalid_action in --rl.hooks or --rl.invalid-penalty, got both",
+        ),
+        (["--rl.hooks", "success_bonus", "--rl.success-bonus", "1"], "--rl.success-bonus, got"),
+        (["--horizon", "5", "--horizon-gate", "0.5"], "expected --horizon with several stages"),
+        (["--horizon", "5-8-9"], "expected turn budgets such as '8', '5,8,10' or '5-15'"),
+        (["--horizon", "9-5"], "expected --horizon to grow"),
+        (["--rl.top-p", "1.5"], "expected --rl.top-p to be at most 1, got 1.5"),
+    ],
+)
+def test_contradictions_are_one_sentence(tmp_path, capsys, flags, expected):
+    assert main(toy_runs.arguments(tmp_path / "run", *flags)) == 2
+    assert expected in said(capsys)
+    assert not (tmp_path / "run").exists()
+
+
+# -- the horizon -----------------------------------------------------------------------------------
+
+
+def stages(records: dict[str, list[dict[str, Any]]]) -> list[tuple[int, int]]:
+    return [(record["horizon"], record["stage"]) for record in records["rl"]]
+
+
+def test_a_horizon_is_constant_or_grows_by_one_turn_at_a_time(tmp_path):
+    constant = trained(tmp_path / "a", horizon="3", steps=2)
+    assert stages(constant) == [(3, 0), (3, 0)]
+    linear = trained(tmp_path / "b", "--horizon-every=1", horizon="3-5", every=None, steps=4)
+    assert stages(linear) == [(3, 0), (4, 1), (5, 2), (5, 2)]
+
+
+def test_a_gated_stage_ends_when_enough_episodes_succeed(tmp_path):
+    gate = ["--horizon-gate=0.5", "--horizon-every=2"]
+    changes = {"horizon": "3,4,5", "every": None, "steps": 4, "sft__max_steps": 5}
+    shut = trained(tmp_path / "toy", *gate, **changes)
+    assert stages(shut) == [(3, 0)] * 4
+    opened = trained(tmp_path / "easy", *gate, env=toy_runs.EASY_ID, **changes)
+    assert stages(opened) == [(3, 0), (3, 0), (4, 1), (4, 1)]
+
+
+def test_a_gate_remembers_what_it_saw_before_a_kill(tmp_path, monkeypatch):
+    """The run dies after the checkpoint of step 1, in the middle of the gate's two steps."""
+    flags = ["--horizon-gate=0.5", "--horizon-every=2"]
+    changes = {
+        **QUICK, "env": toy_runs.EASY_ID, "horizon": "3,4", "every": None, "steps": 4,
+        "sft__max_steps": 5, "rl__save_every": 1,
+    }  # fmt: skip
+    whole, folder = tmp_path / "whole", tmp_path / "run"
+    assert main(toy_runs.arguments(whole, *flags, **changes)) == 0
+    with monkeypatch.context() as patch, pytest.raises(killed_at("rl", 2, patch)):
+        main(toy_runs.arguments(folder, *flags, **changes))
+    assert main(["--resume", "--out", str(folder)]) == 0
+    assert toy_runs.by_phase(folder) == toy_runs.by_phase(whole)
+
+
+def test_flags_have_their_former_names_too():
+    new = parse_config(["--env=webshop", "--horizon-every=3", "--no-fit-horizon"])
+    assert new == parse_config(["--env=webshop", "--every=3", "--no-fit"])
+    assert (new.horizon_every, new.fit_horizon) == (3, False)
+
+
+# -- settings from files ---------------------------------------------------------------------------
+
+
+def test_settings_are_read_from_a_file_and_flags_go_before_it(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "env: webshop\nenv_args: {difficulty: medium}\nhorizon: [5, 8]\nevery: 3\n"
+        "rl: {lr: 6e-4, hooks: [repeat]}\neval: {greedy: true}\n"
+    )
+    read = parse_config(["--config", str(file), "--rl.lr=1e-3", "--seed=4"])
+    asked = [
+        "--env=webshop", "--env-args", "difficulty=medium", "--horizon=5,8", "--every=3",
+        "--rl.lr=1e-3", "--rl.hooks", "repeat", "--eval.greedy", "--seed=4",
+    ]  # fmt: skip
+    assert read == parse_config(asked)
+    assert parse_config(["--config", str(file), "--eval.no-greedy"]).eval.greedy is False
+
+
+def test_the_settings_of_a_run_make_the_same_run(finished, tmp_path):
+    config = ["--config", str(finished / "config.yaml"), "--out", str(tmp_path / "again")]
+    assert parse_config(config) == toy_runs.config(tmp_path / "again")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rl: {speed: 2}", "expected a setting of agentgym-train (see --help), got 'rl.speed'"),
+        ("env: webshop\nrl: {groups: 0}", "expected --rl.groups to be at least 1, got 0 (in"),
+        ("steps: 3", "expected --env, because"),
+        ("just text", "to hold settings (YAML), but it does not"),
+        (None, "cannot be read: No such file"),
+    ],
+)
+def test_a_wrong_file_is_one_sentence(tmp_path, capsys, text, expected):
+    file = tmp_path / "mine.yaml"
+    if text is not None:
+        file.write_text(text)
+    assert main(["--config", str(file), "--out", str(tmp_path / "run")]) == 2
+    assert expected in said(capsys)
+
+
+def test_resuming_needs_the_folder_only(finished, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch, pytest.raises(killed_at("rl", 3, patch)):
+        main(toy_runs.arguments(out))
+    assert main(["--resume", "--out", str(out), "--rl.lr=0.5"]) == 2
+    assert "rl.lr was 0.01 and is 0.5; leave out what differs" in said(capsys)
+    # Where environments run is no part of what a run is.
+    assert main(["--resume", "--out", str(out), "--rollout.backend=thread"]) == 0
+    assert toy_runs.by_phase(out) == toy_runs.by_phase(finished)
+    assert main(["--resume", "--out", str(tmp_path / "none"), f"--env={TOY_ID}"]) == 2
+    assert "expected a run to resume" in said(capsys)
+
+
+# -- longer runs -----------------------------------------------------------------------------------
+
+
+def test_more_steps_extend_a_finished_run_as_if_it_had_been_that_long(finished, tmp_path):
+    whole, out = tmp_path / "whole", tmp_path / "run"
+    assert main(toy_runs.arguments(whole, steps=8)) == 0
+    shutil.copytree(finished, out)
+    assert main(["--resume", "--out", str(out), "--steps=8"]) == 0
+    assert toy_runs.by_phase(out) == toy_runs.by_phase(whole)
+    assert toy_runs.summary(out) == toy_runs.summary(whole)
+    for name in ("eval_episodes/rl.jsonl", "episodes.jsonl"):
+        assert (out / name).read_bytes() == (whole / name).read_bytes()
+    before = toy_runs.files(out)
+    assert main(["--resume", "--out", str(out)]) == 0
+    assert toy_runs.files(out) == before, "eight steps are the run's own by now"
+
+
+@pytest.mark.parametrize("moment", ["before its settings", "in its steps"])
+def test_an_extension_survives_a_kill(finished, tmp_path, monkeypatch, moment):
+    out = tmp_path / "run"
+    shutil.copytree(finished, out)
+    command = ["--resume", "--out", str(out), "--steps=8"]
+    with monkeypatch.context() as patch:
+        if moment == "in its steps":
+            killed = killed_at("rl", 7, patch)
+        else:
+            killed = KeyboardInterrupt
+            patch.setattr(RunFolder, "_write_settings", lambda *_: interrupt())
+        if killed is KeyboardInterrupt:
+            assert main(command) == 130
+        else:
+            with pytest.raises(killed):
+                main(command)
+    assert main(["--resume", "--out", str(out)]) == 0
+    steps = 8 if moment == "in its steps" else 6
+    assert toy_runs.summary(out)["steps"] == steps
+    if steps == 6:
+        assert toy_runs.by_phase(out) == toy_runs.by_phase(finished)
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_run_is_not_made_shorter(finished, tmp_path, capsys):
+    out = tmp_path / "run"
+    shutil.copytree(finished, out)
+    before = toy_runs.files(out)
+    assert main(["--resume", "--out", str(out), "--steps=3"]) == 2
+    assert "steps was 6 and is 3, and a run only grows" in said(capsys)
+    assert toy_runs.files(out) == before
+
+
+def test_more_minutes_extend_a_run_whose_time_was_up(tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    seconds = RunFolder.seconds
+    changes = {**QUICK, "steps": 3, "minutes": 30}
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "seconds", lambda self: seconds(self) + 1860)
+        assert main(toy_runs.arguments(out, **changes)) == 0
+    assert toy_runs.summary(out)["steps"] == 1
+    assert main(["--resume", "--out", str(out), "--minutes=90"]) == 0
+    assert toy_runs.summary(out)["steps"] == 3
+
+
+# -- before and beside a run -----------------------------------------------------------------------
+
+
+def test_a_dry_run_shows_every_setting_and_writes_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    out = tmp_path / "run"
+    assert main(["--env=webshop", "--dry-run", "--rl.lr=0.002", f"--out={out}"]) == 0
+    shown = capsys.readouterr().out
+    lines = {line.split("│")[1].strip(): line for line in shown.splitlines() if "│" in line}
+    assert "0.002" in lines["--rl.lr"] and "you" in lines["--rl.lr"]
+    assert "0.006" in lines["--sft.lr"] and "default" in lines["--sft.lr"]
+    assert "agentgym/WebShop-v0" in shown and str(out) in shown
+    assert not out.exists()
+    assert main(["--env=webshop", "--dry-run", "--horizon=x"]) == 2
+
+
+def test_figures_go_to_tensorboard(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    out = tmp_path / "run"
+    trained(out, "--report-to=tensorboard")
+    [events] = (out / "tensorboard").glob("events.out.tfevents.*")
+    read = EventAccumulator(str(events.parent))
+    read.Reload()
+    assert [event.step for event in read.Scalars("train/loss")] == [1, 2]
+    assert "train/rollout/return" in read.Tags()["scalars"]
+
+
+@pytest.mark.parametrize("package", ["wandb", "trackio", "tensorboard"])
+def test_a_missing_reporter_is_noticed_before_anything_is_written(
+    tmp_path, capsys, monkeypatch, package
+):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == package else found(name)
+    )
+    assert main(toy_runs.arguments(tmp_path / "run", f"--report-to={package}")) == 2
+    assert f"pip install {package}" in said(capsys)
+    assert not (tmp_path / "run").exists()
+
+
+def test_every_door_is_in_the_help(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    for flag in (
+        "--rollout.backend", "--rollout.workers", "--rollout.step-timeout", "--rollout.history",
+        "--rollout.window", "--rl.top-p", "--rl.hooks", "--horizon", "--horizon-every", "--every",
+        "--horizon-gate", "--fit-horizon", "--fit", "--config", "--resume", "--dry-run",
+        "--report-to", "--minutes", "--steps",
+    ):  # fmt: skip
+        assert flag in shown, flag

@@ -1,0 +1,87 @@
+"""A resolved run in words, for a person to read before it begins."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TINY, TrainConfig
+
+HIDDEN = ("resume", "out")
+
+
+def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
+    """Lay out every setting of a run and whether it was asked for or decided.
+
+    Args:
+        asked: The settings as they were asked for.
+        run: The run that they make.
+    """
+    config = run.config
+    arguments = ", ".join(f"{name}={value!r}" for name, value in run.env_kwargs.items())
+    hooks = ", ".join(hook.name for hook in run.make_hooks())
+    sentences = [
+        f"{run.env_id} ({arguments})",
+        f"warm start: {_warm_start(run)}",
+        f"reinforcement learning: {config.steps} steps of {config.rl.groups} tasks x "
+        f"{config.rl.group_size} episodes with {run.preset.name!r}, horizon {_horizon(run)}"
+        + (f", at most {config.minutes:g} minutes in all" if config.minutes else ""),
+        f"rewards that only training pays: {hooks or 'none'}",
+        f"evaluation: {config.eval.tasks} held-out tasks, {config.eval.horizon} turns",
+        f"folder: {config.out} (nothing was written)",
+    ]
+    if run.preset.ignored:
+        sentences.insert(3, f"left out of the preset: {', '.join(run.preset.ignored)}")
+    table = Table("setting", "value", "from", title="every setting")
+    for name, value, given in _rows(asked, config, ""):
+        table.add_row(name, value, "you" if given else "default")
+    return Group(*sentences, table)
+
+
+def _warm_start(run: ResolvedRun) -> str:
+    """Say how the policy begins."""
+    sft, model = run.config.sft, run.config.model
+    origin = "a policy from scratch" if model == TINY else model
+    if not sft.max_steps:
+        return f"none, from {origin}"
+    return (
+        f"{origin}, at most {sft.max_steps} steps on {sft.demonstrations} demonstrations, until "
+        f"{sft.gate_success:g} of the validation tasks are solved"
+    )
+
+
+def _horizon(run: ResolvedRun) -> str:
+    """Say how many turns an agent may take."""
+    config, rounds = run.config, ", ".join(map(str, run.rounds))
+    if len(run.rounds) == 1:
+        return rounds
+    if config.horizon_gate is None:
+        return f"{rounds}, each for {config.horizon_every} steps"
+    return (
+        f"{rounds}, the next when {config.horizon_gate:g} of the episodes of "
+        f"{config.horizon_every} steps succeed"
+    )
+
+
+def _rows(asked: Any, config: Any, prefix: str) -> list[tuple[str, str, bool]]:
+    """Return flag, value and whether it was asked for, of all settings."""
+    rows: list[tuple[str, str, bool]] = []
+    for item in dataclasses.fields(asked):
+        value, given = getattr(config, item.name), getattr(asked, item.name)
+        name = prefix + item.name.replace("_", "-")
+        if dataclasses.is_dataclass(value):
+            rows += _rows(given, value, f"{name}.")
+        elif name not in HIDDEN:
+            text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            text = "-" if value is None else text
+            rows.append((f"--{name}", text, given != _default(item)))
+    return rows
+
+
+def _default(item: dataclasses.Field[Any]) -> Any:
+    """Return what a setting is if nobody says anything."""
+    return None if item.default is dataclasses.MISSING else item.default

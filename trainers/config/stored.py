@@ -1,0 +1,159 @@
+"""``config.yaml``: settings as a file, written with every run and read back.
+
+The settings stand in it as they were asked for, so that the file can be given to ``--config``;
+under ``resolved`` stands what they leave open, as it was decided when the run began.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import ConfigurationError, require
+from trainers.config.schema import TrainConfig, from_mapping, to_dict
+
+CONFIG_FILE = "config.yaml"
+RESOLVED = "resolved"
+"""Key for what the settings leave open."""
+NOT_KEPT = ("resume", "out")
+"""Settings that say nothing about the run itself."""
+FREE = ("report_to", "rollout.backend", "rollout.workers", "rollout.step_timeout")
+"""Settings that may differ between a run and its continuation: they change no number."""
+GROWING = ("steps", "minutes")
+"""Settings of which a continuation may have more: it extends the run."""
+RENAMED = {"every": "horizon_every", "fit": "fit_horizon"}
+"""Former names of settings."""
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read a file of settings, complete or not.
+
+    Args:
+        path: A YAML file, such as the ``config.yaml`` of a run.
+
+    Returns:
+        The settings by name, nested as on the command line; ``resolved`` is among them if the file
+        has it.
+
+    Raises:
+        ConfigurationError: There is no such file, or it does not hold settings.
+    """
+    yaml = require("yaml", "train")
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(
+            f"expected a file of settings, but {path} cannot be read: {error.strerror}"
+        ) from error
+    except (yaml.YAMLError, UnicodeDecodeError):
+        values = None
+    if not isinstance(values, Mapping):
+        raise ConfigurationError(f"expected {path} to hold settings (YAML), but it does not")
+    named = _renamed(values)
+    if isinstance(named.get(RESOLVED), Mapping):
+        named[RESOLVED] = _renamed(named[RESOLVED])
+    return named
+
+
+def read_config(path: Path, env: str = "") -> TrainConfig:
+    """Read a configuration from a file, complete or not.
+
+    Args:
+        path: A YAML file.
+        env: The environment where the file names none.
+
+    Returns:
+        The settings of the file, and defaults for those that it lacks.
+
+    Raises:
+        ConfigurationError: It cannot be read, or holds a wrong setting.
+    """
+    values = {key: value for key, value in read_settings(path).items() if key != RESOLVED}
+    try:
+        return from_mapping({"env": env, **values})
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{error} (in {path})") from error
+
+
+def kept(config: TrainConfig, resolved: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what ``config.yaml`` keeps of a run.
+
+    Args:
+        config: The settings as they were asked for.
+        resolved: What they leave open, as it was decided.
+    """
+    values = {key: value for key, value in to_dict(config).items() if key not in NOT_KEPT}
+    return values if resolved is None else {**values, RESOLVED: dict(resolved)}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The settings of a run beside those of its continuation."""
+
+    changes: tuple[str, ...]
+    """What makes it another run, in words."""
+    extends: bool
+    """Whether it is to go on for longer."""
+
+
+def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> Comparison:
+    """Compare the settings of a run with those of its continuation.
+
+    Args:
+        before: What :func:`kept` returned then, read from the file; settings that did not exist
+            then have their default.
+        now: What it returns now.
+    """
+    old, new = _parts(before), _parts(now)
+    changes = [
+        f"{name} was {old[name]} and is {value}"
+        for name, value in new.items()
+        if name in old and old[name] != value and not _may_change(name)
+    ]
+    extends = False
+    for name in GROWING:
+        was, wanted = _length(old, name), _length(new, name)
+        extends |= wanted > was
+        if wanted < was:
+            changes.append(f"{name} was {was:g} and is {wanted:g}, and a run only grows")
+    return Comparison(tuple(changes), extends)
+
+
+def _may_change(name: str) -> bool:
+    """Return whether a setting is compared in another way, or not at all."""
+    setting = name.removeprefix(f"{RESOLVED}.")
+    return setting in FREE or setting in GROWING
+
+
+def _length(values: Mapping[str, Any], name: str) -> float:
+    """Return how far a run goes, in steps or minutes: as asked for, else as decided."""
+    asked = values.get(name)
+    length = values.get(f"{RESOLVED}.{name}") if asked is None else asked
+    # Of a file that does not say, nothing is known to be longer; no limit in time is the longest.
+    return math.inf if not length else float(length)
+
+
+def _parts(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings under names such as ``rl.lr``, and what was decided as ``resolved.rl.lr``."""
+    asked = {key: value for key, value in values.items() if key != RESOLVED}
+    parts = _flat(kept(from_mapping(asked)))
+    return parts | _flat(values.get(RESOLVED) or {}, f"{RESOLVED}.")
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested settings under names such as ``rl.lr``."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _renamed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings under their present names."""
+    return {RENAMED.get(key, key): value for key, value in values.items()}

@@ -1,0 +1,102 @@
+"""What plays the episodes of a run, put together in one place for both of its phases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from agentgym.episodes import RecordFacts
+from agentgym.tasks import Panel
+from agentgym.vector import TextVectorEnv
+from agentgym.vector.env_slots import Spec
+from trainers.config.resolve import ResolvedRun
+from trainers.models.policy import LoadedPolicy
+from trainers.rollouts.engines import engine_maker
+from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
+from trainers.rollouts.runner import RolloutRunner
+
+__all__ = ["make_envs", "make_runner", "panel_tasks", "rollout_setup"]
+
+
+@dataclass(frozen=True)
+class _Recordable:
+    """A picklable factory of environments whose episodes can be written down afterwards."""
+
+    make: Spec
+
+    def __call__(self) -> RecordFacts:
+        return RecordFacts(self.make())
+
+
+def panel_tasks(panel: Panel) -> list[dict[str, Any]]:
+    """Return the reset options of a panel's tasks."""
+    return [{"task_id": task_id} for task_id in panel.ids]
+
+
+def rollout_setup(
+    run: ResolvedRun, policy: LoadedPolicy, slots: int, hooks: Sequence[Any] = ()
+) -> dict[str, Any]:
+    """Return what ``RolloutRunner`` and ``MultiTurnTrainer`` are both made of.
+
+    Args:
+        run: The run.
+        policy: Who plays.
+        slots: Most episodes at a time.
+        hooks: Reward hooks.
+
+    Returns:
+        Keyword arguments: the environments, which the caller closes, the tokenizer, the budgets,
+        the opening, the family, and the engine as a function of the model.
+    """
+    return {
+        "engine": _engine(run, policy, slots),  # First: where it is missing nothing is started.
+        "envs": make_envs(run, slots, hooks),
+        "chat": policy.chat,
+        "budget": policy.limits,
+        "opening": policy.opening,
+        "family": run.family,
+    }
+
+
+def make_runner(run: ResolvedRun, policy: LoadedPolicy, slots: int) -> RolloutRunner:
+    """Make what plays episodes with a policy; the caller closes its engine and environments.
+
+    Args:
+        run: The run.
+        policy: Who plays.
+        slots: Most episodes at a time.
+    """
+    parts = rollout_setup(run, policy, slots)
+    return RolloutRunner(**{**parts, "engine": parts["engine"](policy.model)})
+
+
+def make_envs(run: ResolvedRun, slots: int, hooks: Sequence[Any] = ()) -> TextVectorEnv:
+    """Make the environments, where they are to run; their infos tell what a record holds.
+
+    Args:
+        run: The run.
+        slots: Most episodes at a time.
+        hooks: Reward hooks.
+    """
+    kwargs = {**run.env_kwargs, "reward_hooks": list(hooks)} if hooks else dict(run.env_kwargs)
+    settings = run.config.rollout
+    return TextVectorEnv.make(
+        _Recordable(Spec(gymnasium.spec(run.env_id), kwargs)),
+        slots,
+        backend=settings.backend,
+        workers=settings.workers,
+        step_timeout=settings.step_timeout,
+    )
+
+
+def _engine(
+    run: ResolvedRun, policy: LoadedPolicy, slots: int
+) -> Callable[[Any], GenerationEngine]:
+    """Return what makes the engine that was chosen from a model."""
+    settings = EngineSettings(
+        policy.chat.pad_id, policy.limits.context, slots, seed=run.config.seed
+    )
+    return engine_maker(run.config.engine, settings)

@@ -1,0 +1,99 @@
+"""Which tasks a training step plays: a pure function of seed, step and horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any, Protocol
+
+from agentgym.errors import ConfigurationError
+from agentgym.tasks import Task, TaskSet
+from trainers.algorithms.sampling import TaskSampler, TaskStats, UniformSampler
+
+__all__ = ["TaskSource", "TrainingTasks", "knows_oracle_lengths"]
+
+TRIES_PER_TASK = 400
+
+
+class TaskSource(Protocol):
+    """Chooses the tasks of training steps."""
+
+    def __call__(self, step: int, count: int, horizon: int) -> Sequence[Mapping[str, Any]]:
+        """Reset options of ``count`` tasks for a step (from 1), the same on every process."""
+        ...
+
+
+class TrainingTasks:
+    """The tasks of a split as a sampler orders them, without those that do not fit the horizon.
+
+    It has no state of its own, so that a resumed run needs none.
+
+    Attributes:
+        stats: Returns seen so far, for samplers that look at them; kept up to date by whoever
+            gave such a sampler.
+    """
+
+    def __init__(
+        self,
+        tasks: TaskSet,
+        split: str,
+        seed: int,
+        fit: bool,
+        sampler: TaskSampler | None = None,
+    ) -> None:
+        """Choose where tasks come from.
+
+        Args:
+            tasks: The environment's task set.
+            split: Split to draw from.
+            seed: Seed of the run.
+            fit: Draw only tasks whose expert needs no more turns than the step's horizon. A
+                horizon that is shorter than every solution of a task teaches to give up on it.
+            sampler: Orders the tasks, by their number in the split; default: uniformly at random.
+        """
+        split = tasks.check(split)
+        self.stats: TaskStats | None = None
+        self._tasks, self._split, self._fit = tasks, split, fit
+        self._sampler = sampler or UniformSampler(tasks.len(split), seed)
+
+    def draw(self, step: int, count: int, horizon: int) -> list[dict[str, Any]]:
+        """Choose distinct tasks (as long as there are enough) for one step.
+
+        Args:
+            step: Training step, from 1.
+            count: Number of tasks.
+            horizon: Turns that an episode may take at this step.
+
+        Returns:
+            ``count`` reset options ``{"task_id": ...}``.
+
+        Raises:
+            ConfigurationError: No task fits the horizon.
+        """
+        chosen: dict[str, Task] = {}
+        for index in islice(self._sampler(step, self.stats), TRIES_PER_TASK * count):
+            task = self._tasks.task(self._split, index)
+            if self._fits(task, horizon):
+                chosen.setdefault(task.id, task)
+            if len(chosen) == count:
+                break
+        if not chosen:
+            raise ConfigurationError(
+                f"expected tasks that the expert solves within {horizon} turns, but found none in "
+                f"split {self._split!r} of {self._tasks.name}; start --horizon higher, or pass "
+                "--no-fit"
+            )
+        ids = list(chosen)
+        return [{"task_id": ids[k % len(ids)]} for k in range(count)]
+
+    def _fits(self, task: Task, horizon: int) -> bool:
+        """Return whether the task may be played at this horizon."""
+        if not self._fit:
+            return True
+        needed = self._tasks.oracle_turns(task)
+        return needed is None or needed <= horizon
+
+
+def knows_oracle_lengths(tasks: TaskSet, split: str) -> bool:
+    """Return whether the task set can say how long the expert's plans are."""
+    return tasks.oracle_turns(tasks.task(split, 0)) is not None
