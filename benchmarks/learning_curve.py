@@ -27,7 +27,7 @@ from provenance import to_json
 from agentgym.evaluation import mean_ci95
 from agentgym.registration import family
 from trainers.config.families import defaults_for
-from trainers.output.run_folder import read_jsonl
+from trainers.output.jsonl import read_jsonl
 
 ARMS = ("scaling", "short", "long")
 COLOURS = {"scaling": "tab:blue", "short": "tab:orange", "long": "tab:green"}

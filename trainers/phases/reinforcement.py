@@ -29,7 +29,6 @@ from trainers.rollouts.trajectory import Trajectory, without_terms
 
 CHECKPOINTS = "rl"
 """Folder of TRL's checkpoints."""
-FINISHED = "trained"
 TRL_STATE = "trainer_state.json"
 CLIPPED = ("clip_ratio/region_mean", "cispo_clip_ratio")
 """TRL's names for the share of tokens whose ratio is clipped: of PPO's loss and of CISPO's."""
