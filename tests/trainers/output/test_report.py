@@ -147,7 +147,7 @@ def test_the_page_says_whether_the_gate_was_reached(folder):
     assert "gate of the warm start reached" in words(
         page(folder, warm_start=replace(missed, gated=True))
     )
-    assert "gate of the warm start no warm start" in words(page(folder))
+    assert "began from base model" in words(page(folder))
 
 
 def test_the_page_says_what_greedy_actions_reach(folder):
