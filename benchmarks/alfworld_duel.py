@@ -16,13 +16,12 @@ from typing import Any, TypeVar
 
 from stopwatch import Stopwatch
 
-from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
-from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game, Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.experts import oracle
 from agentgym.envs.alfworld.original.engine import Engine, LocalEngine
 from agentgym.envs.alfworld.original.process import WorkerEngine
-from agentgym.envs.alfworld.original.session import ReferenceSession
+from agentgym.envs.alfworld.original.session import OriginalSession
 from agentgym.errors import DataError, DependencyNotInstalled, NotSupported
 
 T = TypeVar("T")
@@ -123,7 +122,7 @@ class Duel:
     def __init__(self, game: Game, tally: Tally, engine: Engine) -> None:
         self.game, self.tally = game, tally
         self.played: list[str] = []
-        self.real = tally.timed("real_start", lambda: ReferenceSession(game, engine))
+        self.real = tally.timed("real_start", lambda: OriginalSession(game, engine))
         self.household = tally.timed("native_parse", lambda: Household.of(game))
         self._begin()
 

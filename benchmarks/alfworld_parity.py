@@ -43,8 +43,8 @@ from alfworld_duel import POLICIES, Arena
 from rich.console import Console
 from rich.progress import track
 
-from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
-from agentgym.envs.alfworld.generator import DIFFICULTIES, Knobs, generate
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game
+from agentgym.envs.alfworld.generator import DIFFICULTIES, GeneratorConfig, generate
 from agentgym.errors import AgentGymError
 
 Entry = tuple[Game, bool]
@@ -78,7 +78,7 @@ def spread(games: Iterable[Entry], limit: int | None, seed: int) -> list[Entry]:
 def generated(per_type: int, difficulty: str, seed: int) -> list[Entry]:
     """Generate games, ``per_type`` of each task type."""
     numbers = range(per_type * len(TASK_TYPES))
-    return [(generate(Knobs.of(difficulty), "train", n, seed), True) for n in numbers]
+    return [(generate(GeneratorConfig.of(difficulty), "train", n, seed), True) for n in numbers]
 
 
 def compare(args: argparse.Namespace) -> dict[str, Any]:

@@ -59,10 +59,10 @@ class Engines:
     def __init__(self) -> None:
         from agentgym.envs.alfworld.engine.household import Household
         from agentgym.envs.alfworld.engine.session import Session
-        from agentgym.envs.alfworld.original.package import package_texts, real_engine
+        from agentgym.envs.alfworld.original.package import original_engine, package_texts
 
         self.household, self.session = Household.of, Session
-        self.texts, self.original = package_texts(), real_engine()
+        self.texts, self.original = package_texts(), original_engine()
         names = ("generate", "parse", "open", "native", "load", "reset", "original")
         self.watch = {name: Stopwatch(time.process_time) for name in names}
 
@@ -99,14 +99,14 @@ class Engines:
 
 def measure_engines(options: dict[str, Any]) -> dict[str, float]:
     """Play generated games at random in both engines, each game once, by the same draws."""
-    from agentgym.envs.alfworld.generator import Knobs, generate
+    from agentgym.envs.alfworld.generator import GeneratorConfig, generate
 
-    knobs, engines, number = Knobs.of(DIFFICULTY), Engines(), 0
+    config, engines, number = GeneratorConfig.of(DIFFICULTY), Engines(), 0
     watch = engines.watch
-    generate(knobs, "train", 0)  # reads the tables
+    generate(config, "train", 0)  # reads the tables
     while watch["native"].seconds < options["seconds"] / 4:
         number += 1
-        game = watch["generate"](lambda: generate(knobs, "train", number))  # noqa: B023
+        game = watch["generate"](lambda: generate(config, "train", number))  # noqa: B023
         if number <= GAMES:
             engines.play_original(game, random.Random(number))
         engines.play_ours(game, random.Random(number))

@@ -31,10 +31,10 @@ import gymnasium
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agentgym.core import TextEnv
+from agentgym.making import parse_pairs
 from agentgym.registration import FAMILIES, family
 from agentgym.statistics import wilson_ci95
 from trainers.config.families import defaults_for
-from trainers.config.schema import parse_env_args
 
 SPLIT = "train"
 """Training tasks, unless others are asked for: what a policy could exploit while it learns."""
@@ -252,7 +252,7 @@ def main() -> None:
     parser.add_argument("--split", default=SPLIT)
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
     arguments = parser.parse_args()
-    given = parse_env_args(arguments.set, "--set")
+    given = parse_pairs(arguments.set, "--set")
     print(to_json(measure(arguments.families, arguments.n, arguments.split, given)))
 
 

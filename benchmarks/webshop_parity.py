@@ -27,8 +27,8 @@ from provenance import to_json
 
 import agentgym  # noqa: F401  (registers the ids)
 from agentgym.envs.webshop.engine import nouns
-from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.index import World, official_goals
+from agentgym.envs.webshop.engine.goals import Goal, official_goals
+from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.official import files as official
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
 from agentgym.retrieval import tokenize
@@ -107,7 +107,7 @@ def find_nouns(catalogue: Path, folder: Path, pack: Path, asins: set[str]) -> tu
             continue
         if asins & table.table.keys():
             return table, str(path)
-    return nouns.of_item(nouns.BUILTIN), nouns.BUILTIN
+    return nouns.nouns_of(nouns.BUILTIN), nouns.BUILTIN
 
 
 class Replay:
@@ -118,7 +118,7 @@ class Replay:
         goals: The recorded goals.
     """
 
-    def __init__(self, world: World, goals: list[Goal]) -> None:
+    def __init__(self, world: Shop, goals: list[Goal]) -> None:
         self.count = dict.fromkeys(COUNTS, 0)
         self.examples: list[dict[str, Any]] = []
         make = partial(gymnasium.make, "agentgym/WebShop-v0", world=world, tasks=GoalTasks(goals),
@@ -173,19 +173,19 @@ class Replay:
 
 def build(
     catalogue: Path, pack: Path, missing: list[str], folder: Path, prices: dict[str, float]
-) -> tuple[World, str]:
+) -> tuple[Shop, str]:
     """Build the shop of a recording in ``folder``; say where its nouns came from."""
     files = official.locate(catalogue)
     items = official.read_items(files)
     words, source = find_nouns(catalogue, folder, pack, {item["asin"] for item in items})
     if source == nouns.BUILTIN:
         missing.append("*nouns*.json of these products (the built-in extractor is used)")
-    return World.build(items, official.read_instructions(files), words, prices=prices), source
+    return Shop.build(items, official.read_instructions(files), words, prices=prices), source
 
 
 def replay(
     catalogue: Path, pack: Path, missing: list[str]
-) -> tuple[dict[str, Any], tuple[World, str] | None]:
+) -> tuple[dict[str, Any], tuple[Shop, str] | None]:
     """Replay every recording of a pack; return also the last shop and the source of its nouns."""
     results, shop = dict[str, Any](), None
     for path in found(pack, "*episodes*.jsonl"):
@@ -210,14 +210,14 @@ def replay(
     return results, shop
 
 
-def goals_differ(catalogue: Path, world: World, recorded: list[Goal]) -> int | None:
+def goals_differ(catalogue: Path, world: Shop, recorded: list[Goal]) -> int | None:
     """Count recorded goals that our official goals do not hold in the same place, bounds aside."""
     files = official.locate(catalogue)
     by_people = recorded and not isinstance(recorded[0].goal_options, dict)
     if by_people and files.human is None:
         return None
     human = official.read_human(files) if by_people else None
-    ours = official_goals(official.read_instructions(files), human)(world.products.items)
+    ours = official_goals(official.read_instructions(files), human)(world.products.values())
     if len(ours) != len(recorded):
         return max(len(ours), len(recorded))
     return sum(content(a) != content(b) for a, b in zip(ours, recorded, strict=True))
@@ -229,7 +229,7 @@ def content(goal: Goal) -> tuple[Any, ...]:
     return goal.asin, goal.attributes, goal.goal_options, goal.weight, text
 
 
-def rankings(world: World, pack: Path, missing: list[str]) -> dict[str, Any]:
+def rankings(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
     """Compare search results with the recorded rankings."""
     paths = found(pack, "*rankings*.jsonl")
     if not paths:
@@ -241,7 +241,7 @@ def rankings(world: World, pack: Path, missing: list[str]) -> dict[str, Any]:
         query = record.get("q", record.get("query", ""))
         hits = record.get("hits", record.get("ranking", []))
         theirs = [hit if isinstance(hit, str) else hit[0] for hit in hits][:50]
-        mine = world.index.search(query, 50)[0] if query else []
+        mine = world.search_engine.search(query, 50)[0] if query else []
         total += 1
         at_10 += mine[:10] == theirs[:10]
         overlap += len(set(mine) & set(theirs))
@@ -251,14 +251,14 @@ def rankings(world: World, pack: Path, missing: list[str]) -> dict[str, Any]:
             "overlap_at_50": overlap / max(size, 1), "examples": wrong[:SHOWN]}  # fmt: skip
 
 
-def tokens(world: World, pack: Path, missing: list[str]) -> dict[str, Any]:
+def tokens(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
     """Compare index terms with the recorded token streams."""
     paths = found(pack, "*tokens*.json")
     if not paths:
         missing.append("*tokens*.json")
         return {}
     streams, products = official.load_json(paths[0]), world.products
-    pairs = list(zip(products.items, streams, strict=False))
+    pairs = list(zip(products.values(), streams, strict=False))
     if isinstance(streams, dict):
         pairs = [(products[asin], stream) for asin, stream in streams.items() if asin in products]
     wrong = [item.asin for item, stream in pairs if tokenize(item.document()) != stream]

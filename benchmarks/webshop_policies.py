@@ -26,11 +26,11 @@ from provenance import to_json
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from agentgym.envs.webshop.engine import session as e
 from agentgym.envs.webshop.engine.compact import short
-from agentgym.envs.webshop.engine.index import plain_query
+from agentgym.envs.webshop.engine.session import BACK, BUY, INDEX, RESULTS
+from agentgym.envs.webshop.engine.shop import plain_query
 from agentgym.envs.webshop.env import WebShopEnv
-from agentgym.envs.webshop.shop import OBSERVATION_MODES
+from agentgym.envs.webshop.shared_shop import OBSERVATION_MODES
 
 BARS = {
     "easy": {"oracle": (0.99, 1.0)},
@@ -57,10 +57,10 @@ def first_hit(options: bool) -> Policy:
 
     def act(env: WebShopEnv, info: Mapping[str, Any], rng: random.Random) -> str:
         session = env.session
-        if session.state.page == e.INDEX:
+        if session.state.page == INDEX:
             return f"search[{plain_query(session.goal.instruction_text)}]"
-        if session.state.page == e.RESULTS:
-            name = session.hits()[0].lower() if session.hits() else e.BACK
+        if session.state.page == RESULTS:
+            name = session.hits()[0].lower() if session.hits() else BACK
             return f"click[{short(session, name) if env.observation_mode == 'compact' else name}]"
         asked = session.goal.goal_options
         values = asked.values() if isinstance(asked, Mapping) else asked
@@ -68,7 +68,7 @@ def first_hit(options: bool) -> Policy:
             group = session.product.group_of.get(value)
             if group and session.options.get(group) != value:
                 return f"click[{value}]"
-        return f"click[{e.BUY}]"
+        return f"click[{BUY}]"
 
     return act
 
@@ -120,7 +120,7 @@ def measure(env: WebShopEnv, places: Sequence[tuple[str, int]]) -> dict[str, Any
         result[name] = summary(played)
     result["blind"] = max((result[name] for name in BLIND), key=itemgetter("success"))
     goals = [env.tasks.task(*place).content for place in places]
-    found = (env.world.search(plain_query(goal["instruction_text"])) for goal in goals)
+    found = (env.shop.search(plain_query(goal["instruction_text"])) for goal in goals)
     missed = sum(goal["asin"] not in hits for goal, hits in zip(goals, found, strict=True))
     result["target_not_in_50_hits"] = round(missed / len(goals), 4)
     return result
@@ -187,7 +187,11 @@ def report(settings: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]
     result = measure(env, sample(env, args))
     result["make_seconds"] = round(made, 3)
     result["sizes"] = {split: env.tasks.len(split) for split in env.tasks.splits}
-    if settings.get("size") == BARRED_SIZE and args.reward == "official" and env.page_size == 10:
+    if (
+        settings.get("size") == BARRED_SIZE
+        and args.reward == "official"
+        and env.visit.page_size == 10
+    ):
         result["bars_met"] = {
             name: low <= result[name]["success"] <= high
             for name, (low, high) in BARS[settings["difficulty"]].items()

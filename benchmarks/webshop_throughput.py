@@ -86,16 +86,14 @@ def measure_many(options: Options) -> dict[str, float]:
 
 def queries(kwargs: dict[str, Any]) -> dict[str, float]:
     """Time instructions as queries that were never asked before."""
-    import agentgym  # noqa: F401
-
     opened = wall(lambda: make(ENV_ID, **kwargs))
     env: Any = make(ENV_ID, **kwargs).unwrapped
-    index, tasks = env.world.index, env.tasks
+    engine, tasks = env.shop.search_engine, env.tasks
     asked = [tasks.task("train", i).goal for i in range(min(200, tasks.len("train")))]
-    index.search(asked[0], 50)
+    engine.search(asked[0], 50)
     started = time.thread_time()
     for query in asked:
-        index.search(query, 50)
+        engine.search(query, 50)
     seconds = time.thread_time() - started
     return {
         "open_seconds": opened,

@@ -14,20 +14,39 @@ from __future__ import annotations
 
 import json
 import math
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.retrieval import postings
-from agentgym.retrieval.analysis import tokenize
-from agentgym.retrieval.postings import Floats, Ints
+from agentgym.retrieval.analysis import term, tokenize, words
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[Any]
 
 FORMAT = "agentgym.bm25/1"
-_ARRAYS = ("pointers", "documents", "frequencies", "impacts", "inverse_norms", "ranks")
+CHUNK = 16384
+"""Documents counted at a time while building: bounds the memory for their tokens."""
+EXACT_LENGTHS = 24
+"""Lengths below this are stored exactly; 255 minus the 231 codes that Lucene's byte needs above."""
+LARGEST_TF = 65535
+ARRAYS = {
+    "pointers": (np.int64, "terms"),
+    "documents": (np.int32, "postings"),
+    "frequencies": (np.uint16, "postings"),
+    "impacts": (np.float32, "postings"),
+    "inverse_norms": (np.float32, "documents"),
+    "ranks": (np.int32, "documents"),
+}
+"""Type and size of each array of an index."""
 
 
 class BM25Index:
@@ -94,22 +113,22 @@ class BM25Index:
         """
         if not (math.isfinite(k1) and k1 > 0 and 0 <= b <= 1):
             raise ConfigurationError(f"expected k1 > 0 and 0 <= b <= 1, got k1={k1}, b={b}")
-        vocabulary = postings.Vocabulary()
-        lengths, columns = postings.count(documents, vocabulary)
+        vocabulary = _Vocabulary()
+        lengths, columns = _count(documents, vocabulary)
         names = [str(i) for i in range(len(lengths))] if ids is None else list(ids)
-        postings.check_ids(names, len(lengths))
+        _check_ids(names, len(lengths))
         term_ids, rows, frequencies = columns
         pointers = np.zeros(len(vocabulary.terms) + 1, np.int64)
         np.cumsum(np.bincount(term_ids, minlength=len(vocabulary.terms)), out=pointers[1:])
-        norms = postings.inverse_norms(lengths, k1, b)
-        weights = postings.idf(np.diff(pointers), int(np.count_nonzero(lengths)))
+        norms = _inverse_norms(lengths, k1, b)
+        weights = _idf(np.diff(pointers), int(np.count_nonzero(lengths)))
         ranks = np.empty(len(names), np.int32)
         ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
         arrays = {
             "pointers": pointers,
             "documents": rows,
             "frequencies": frequencies,
-            "impacts": postings.score(weights[term_ids], frequencies, norms[rows]),
+            "impacts": _score(weights[term_ids], frequencies, norms[rows]),
             "inverse_norms": norms,
             "ranks": ranks,
         }
@@ -123,7 +142,7 @@ class BM25Index:
         """
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
-        for name in _ARRAYS:
+        for name in ARRAYS:
             np.save(folder / f"{name}.npy", self._arrays[name], allow_pickle=False)
         for name, texts in (("ids", self.ids), ("terms", self._terms)):
             (folder / f"{name}.txt").write_bytes("\0".join(texts).encode("utf-8", "surrogatepass"))
@@ -152,15 +171,13 @@ class BM25Index:
             if meta["format"] != FORMAT:
                 raise ValueError(f"its format is {meta['format']!r}")
             k1, b, documents = float(meta["k1"]), float(meta["b"]), meta["documents"]
-            arrays = {
-                name: postings.read_array(folder / f"{name}.npy", mmap=mmap) for name in _ARRAYS
-            }
+            arrays = {name: read_array(folder / f"{name}.npy", mmap=mmap) for name in ARRAYS}
             ids, terms = (
                 (folder / f"{name}.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
                 for name in ("ids", "terms")
             )
             ids, terms = ids if documents else [], terms if len(arrays["pointers"]) > 1 else []
-            postings.check_arrays(arrays, documents, len(terms))
+            _check_arrays(arrays, documents, len(terms))
             if len(ids) != documents or len(set(terms)) < len(terms):
                 raise ValueError(f"it has {documents} documents, {len(ids)} ids, or terms twice")
         except (
@@ -228,7 +245,8 @@ class BM25Index:
         """Pickle an opened index as its path, another one by content."""
         if self._path is not None:
             return BM25Index.open, (self._path,)
-        return _restore, (list(self.ids), list(self._terms), self._arrays, self.k1, self.b)
+        made = partial(BM25Index, k1=self.k1, b=self.b)
+        return made, (list(self.ids), list(self._terms), self._arrays)
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -245,13 +263,132 @@ class BM25Index:
             return impacts
         if count & (count - 1) == 0:  # multiplying by a power of two is exact
             return impacts * np.float32(count)
-        idf = postings.idf(np.array([span.stop - span.start]), self._documents_with_text)
+        idf = _idf(np.array([span.stop - span.start]), self._documents_with_text)
         norms = self._arrays["inverse_norms"][self._arrays["documents"][span]]
-        return postings.score(idf * np.float32(count), self._arrays["frequencies"][span], norms)
+        return _score(idf * np.float32(count), self._arrays["frequencies"][span], norms)
 
 
-def _restore(
-    ids: list[str], terms: list[str], arrays: dict[str, Ints], k1: float, b: float
-) -> BM25Index:
-    """Rebuild an unpickled index."""
-    return BM25Index(ids, terms, arrays, k1=k1, b=b)
+class _Vocabulary(dict[str, int]):
+    """Maps tokens to term numbers, -1 for what is not indexed; terms are numbered as they come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.terms: dict[str, int] = {}
+
+    def __missing__(self, word: str) -> int:
+        """Number a token on first sight."""
+        text = term(word)
+        number = -1 if text is None else self.terms.setdefault(text, len(self.terms))
+        self[word] = number
+        return number
+
+
+def _count(documents: Iterable[str], vocabulary: _Vocabulary) -> tuple[Ints, tuple[Ints, ...]]:
+    """Count tokens: lengths [documents], and term numbers, documents and frequencies [postings].
+
+    Postings are ordered by term, then by document.
+    """
+    lengths: list[Ints] = [np.zeros(0, np.int64)]
+    columns: list[tuple[Ints, Ints, Ints]] = []
+    first = 0
+    stream = iter(documents)
+    while chunk := list(islice(stream, CHUNK)):
+        numbers, sizes = array("i"), []
+        for text in chunk:
+            found = words(text.lower())
+            numbers.extend([vocabulary[word] for word in found])
+            sizes.append(len(found))
+        term_ids = np.frombuffer(numbers, np.int32).astype(np.int64)
+        rows = np.repeat(np.arange(len(chunk)), sizes)[term_ids >= 0]
+        term_ids = term_ids[term_ids >= 0]
+        keys, frequencies = np.unique(term_ids * len(chunk) + rows, return_counts=True)
+        found_terms, found_rows = np.divmod(keys, len(chunk))
+        columns.append((found_terms, found_rows + first, frequencies))
+        lengths.append(np.bincount(rows, minlength=len(chunk)))
+        first += len(chunk)
+    if not columns:
+        columns.append((np.zeros(0, np.int64),) * 3)
+    term_ids, rows, frequencies = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.argsort(term_ids, kind="stable")
+    return np.concatenate(lengths), (
+        term_ids[order],
+        rows[order].astype(np.int32),
+        np.minimum(frequencies[order], LARGEST_TF).astype(np.uint16),
+    )
+
+
+def _check_ids(ids: Sequence[str], documents: int) -> None:
+    """Refuse ids that do not name the documents one by one."""
+    if len(ids) != documents or len(set(ids)) != documents:
+        raise ConfigurationError(
+            f"expected one distinct id for each of the {documents} documents, got {len(ids)} ids, "
+            f"{len(set(ids))} of them distinct"
+        )
+    wrong = next((i for i in ids if not isinstance(i, str) or "\0" in i), None)
+    if wrong is not None:
+        raise ConfigurationError(f"expected ids to be str without NUL characters, got {wrong!r}")
+
+
+def read_array(path: Path, *, mmap: bool = True) -> Ints:
+    """Read a ``.npy`` file, or map it read-only.
+
+    Raises:
+        DataError: The file is missing or damaged.
+    """
+    try:
+        found: Ints = np.load(path, mmap_mode="r" if mmap else None, allow_pickle=False)
+        return found
+    # numpy reads the header as a Python literal, so a damaged one fails as damaged Python does.
+    except (OSError, ValueError, EOFError, SyntaxError, TypeError, TokenError) as error:
+        raise DataError(
+            f"expected an array in {path}, but it cannot be read ({type(error).__name__}: "
+            f"{error}); make its folder again"
+        ) from error
+
+
+def _check_arrays(arrays: dict[str, Ints], documents: int, terms: int) -> None:
+    """Raise ValueError for arrays that do not belong to one index of this size."""
+    pointers, rows = arrays["pointers"], arrays["documents"]
+    size = int(pointers[-1]) if pointers.shape == (terms + 1,) else 0
+    for name, (dtype, sizes) in ARRAYS.items():
+        wanted = {"terms": terms + 1, "postings": size, "documents": documents}[sizes]
+        found = arrays[name]
+        if found.dtype != dtype or found.shape != (wanted,):
+            raise ValueError(
+                f"{name}.npy should hold {wanted} of {np.dtype(dtype)}, not {found.shape} of "
+                f"{found.dtype}"
+            )
+    if pointers[0] or np.any(pointers[1:] < pointers[:-1]):
+        raise ValueError("pointers.npy does not rise from 0")
+    if size and not 0 <= rows.min() <= rows.max() < documents:
+        raise ValueError(f"documents.npy names others than the {documents} documents")
+
+
+def _quantised(lengths: Ints) -> Ints:
+    """Cut document lengths to what Lucene's one-byte norm keeps."""
+    above = np.maximum(lengths - EXACT_LENGTHS, 0)
+    shift = np.maximum(np.frexp(above.astype(np.float64))[1] - 4, 0)
+    return np.where(lengths < EXACT_LENGTHS, lengths, EXACT_LENGTHS + ((above >> shift) << shift))
+
+
+def _inverse_norms(lengths: Ints, k1: float, b: float) -> Floats:
+    """Return 1 / norm for each document; infinity for one without text."""
+    average = np.float32(lengths.sum() / max(np.count_nonzero(lengths), 1))
+    one, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = b_ * _quantised(lengths).astype(np.float32) / average
+        inverse = one / (k1_ * ((one - b_) + relative))
+    inverse[lengths == 0] = np.inf
+    return inverse.astype(np.float32)
+
+
+def _idf(document_frequencies: Ints, documents: int) -> Floats:
+    """Return Lucene's inverse document frequency."""
+    ratio = (documents - document_frequencies + 0.5) / (document_frequencies + 0.5)
+    return np.log(1 + ratio).astype(np.float32)
+
+
+def _score(weights: Floats, frequencies: Ints, inverse_norms: Floats) -> Floats:
+    """Return ``w - w / (1 + tf / norm)`` in float32."""
+    saturation = np.float32(1) + frequencies.astype(np.float32) * inverse_norms
+    return weights - weights / saturation

@@ -17,14 +17,14 @@ import gymnasium
 import pytest
 
 from agentgym.core import TextEnv
-from agentgym.envs.alfworld import active_game as play
+from agentgym.envs.alfworld import active_game
 from agentgym.envs.alfworld import env as alfworld
-from agentgym.envs.alfworld.experts.lines import EXPERTS
+from agentgym.envs.alfworld.experts.expert import EXPERTS
 from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
 from agentgym.envs.textworld import env as textworld
 from agentgym.envs.textworld.generator.settings import CHALLENGES, DEFAULT, NAMED
 from agentgym.envs.textworld.rewards import REWARDS
-from agentgym.envs.webshop import shop
+from agentgym.envs.webshop import shared_shop
 from agentgym.envs.webshop.engine import reward as webshop_reward
 from agentgym.envs.webshop.generator import DIFFICULTIES as SHOPS
 from agentgym.registration import family
@@ -75,8 +75,8 @@ class Configuration:
 
 CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "alfworld": {
-        "engine": play.ENGINES,
-        "expert": EXPERTS,
+        "engine": active_game.ENGINES,
+        "expert": tuple(EXPERTS),
         "reward": (*alfworld.REWARDS, "sparse"),
         "difficulty": tuple(HOUSEHOLDS),
         "show_admissible": SWITCH,
@@ -91,8 +91,8 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "show_admissible": SWITCH,
     },
     "webshop": {
-        "expert": shop.EXPERTS,
-        "observation_mode": shop.OBSERVATION_MODES,
+        "expert": shared_shop.EXPERTS,
+        "observation_mode": shared_shop.OBSERVATION_MODES,
         "reward": (*webshop_reward.MODES, "sparse"),
         "difficulty": tuple(SHOPS),
         "highlights": SWITCH,

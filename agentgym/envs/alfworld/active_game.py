@@ -1,44 +1,38 @@
-"""A game in one of the engines, with the experts beside it."""
+"""A game that is being played in one of the engines, with the experts beside it."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from agentgym.envs.alfworld.engine.game import Game
-from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.household import Game, Household, shared_household
 from agentgym.envs.alfworld.engine.refusals import refusal
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.engine.state import State
-from agentgym.envs.alfworld.experts.lines import LINES, Line, ShortestLine
-from agentgym.envs.alfworld.original.session import ReferenceSession, open_reference
+from agentgym.envs.alfworld.experts.expert import EXPERTS, Expert, ShortestExpert
+from agentgym.envs.alfworld.original.session import OriginalSession, open_original
 from agentgym.errors import ConfigurationError
 
 ENGINES = ("native", "alfworld")
-HOUSEHOLDS = 256
-"""Parsed games that a process keeps."""
-
-household = lru_cache(HOUSEHOLDS)(Household.of)
 
 
-class Fork(NamedTuple):
-    """A game at one point, as :meth:`Play.snapshot` returns it."""
+class GameSnapshot(NamedTuple):
+    """A game at one point, as :meth:`ActiveGame.snapshot` returns it."""
 
     engine: str
     """Where it was played."""
     expert: str
-    """Whose line of play was followed."""
+    """Whose plan was followed."""
     state: State
     """State of the native engine."""
     whole: int | None
     """Length of the shortest plan from the start."""
-    lines: tuple[dict[str, Any], ...]
+    experts: tuple[dict[str, Any], ...]
     """What the experts knew."""
     original: Any
     """What the original engine needs; None without it."""
 
 
-class Play:
+class ActiveGame:
     """A game that is being played.
 
     The native engine always runs: it knows the state and the experts' plans. With the engine
@@ -46,35 +40,32 @@ class Play:
 
     Args:
         engine: One of :data:`ENGINES`.
-        expert: One of :data:`~agentgym.envs.alfworld.experts.lines.EXPERTS`.
+        expert: One of :data:`~agentgym.envs.alfworld.experts.expert.EXPERTS`.
     """
 
     def __init__(self, engine: str = "native", expert: str = "shortest") -> None:
         self.engine, self.expert = engine, expert
         self._session: Session | None = None
-        self._original: ReferenceSession | None = None
+        self._original: OriginalSession | None = None
         self._whole: int | None = None
         self._begin()
 
     def start(self, game: Game) -> str:
-        """Begin a game.
-
-        Returns:
-            The engine's first text.
+        """Begin a game and return the engine's first text.
 
         Raises:
             DataError: The game is malformed.
             EnvFailure: The original engine failed.
         """
-        self._session = Session(household(game))
+        self._session = Session(shared_household(game))
         text = self._session.intro()
         self._begin()
-        plan = self._shortest.commands(self._session)
+        plan = self._shortest.plan(self._session)
         self._whole = None if plan is None else len(plan)
         if self.engine == "native":
             return text
         if self._original is None:
-            self._original = open_reference(game)
+            self._original = open_original(game)
             return self._original.intro()
         return self._original.start(game)
 
@@ -101,9 +92,9 @@ class Play:
         action = session.find(command)
         answer, _, won = session.act(action)
         if action is not None:
-            moved = session.state is not before
-            for line in self._lines:
-                line.after(session, action, command.strip(), moved)
+            changed = session.state is not before
+            for expert in self._experts:
+                expert.observe(session, action, command.strip(), changed)
         if self._original is not None:
             answer, _, won = self._original.step(command)
         return answer, action is not None, won
@@ -113,9 +104,14 @@ class Play:
         return refusal(self.session, command)
 
     def turns_left(self) -> int | None:
-        """Return how many turns the chosen expert needs from here, or None if it is at a loss."""
-        commands = self._expert.commands(self.session)
-        return None if commands is None else len(commands)
+        """Return how many turns the chosen expert needs from here; None if it cannot win."""
+        plan = self._chosen.plan(self.session)
+        return None if plan is None else len(plan)
+
+    def expert_command(self) -> str | None:
+        """Return what the chosen expert does now; None if the game is won or it cannot win."""
+        plan = self._chosen.plan(self.session)
+        return plan[0] if plan else None
 
     @property
     def progress(self) -> float:
@@ -124,28 +120,23 @@ class Play:
         It is 0 at the start, 1 when the task is solved, and below 0 after a step in the wrong
         direction; the differences of successive values sum to 1 over a solved task.
         """
-        plan = self._shortest.commands(self.session)
+        plan = self._shortest.plan(self.session)
         if not plan:
             return 0.0 if plan is None else 1.0
         return 1.0 - len(plan) / self._whole if self._whole else 0.0
-
-    def expert_command(self) -> str | None:
-        """Return what the chosen expert does now, or None if it is at a loss."""
-        commands = self._expert.commands(self.session)
-        return commands[0] if commands else None
 
     def state_text(self) -> str:
         """Return a text that is equal for equal states of a game."""
         return self.session.state_text()
 
-    def snapshot(self) -> Fork:
+    def snapshot(self) -> GameSnapshot:
         """Fork the game: return what :meth:`restore` needs, which can be pickled."""
         original = None if self._original is None else self._original.snapshot()
-        lines = tuple(line.snapshot() for line in self._lines)
+        experts = tuple(expert.snapshot() for expert in self._experts)
         state = self.session.snapshot()
-        return Fork(self.engine, self.expert, state, self._whole, lines, original)
+        return GameSnapshot(self.engine, self.expert, state, self._whole, experts, original)
 
-    def restore(self, game: Game, fork: Fork) -> None:
+    def restore(self, game: Game, snapshot: GameSnapshot) -> None:
         """Go to the state of a snapshot of the same game.
 
         Raises:
@@ -153,18 +144,19 @@ class Play:
                 changed then.
             EnvFailure: The original engine failed.
         """
-        house = household(game)
-        self._check(house, fork)
+        household = shared_household(game)
+        self._check(household, snapshot)
+        # First what can fail, so that a failure leaves the game as it was.
         if self.engine != "native":
             if self._original is None:
-                self._original = open_reference(game)
-            self._original.restore(fork.original)
-        self._session = Session(house)
-        self._session.restore(fork.state)
-        self._whole = fork.whole
+                self._original = open_original(game)
+            self._original.restore(snapshot.original)
+        self._session = Session(household)
+        self._session.restore(snapshot.state)
+        self._whole = snapshot.whole
         self._begin()
-        for line, known in zip(self._lines, fork.lines, strict=True):
-            line.restore(known)
+        for expert, known in zip(self._experts, snapshot.experts, strict=True):
+            expert.restore(known)
 
     def close(self) -> None:
         """Give the original engine back, if there is one; may be called twice."""
@@ -173,26 +165,27 @@ class Play:
             self._original = None
 
     def _begin(self) -> None:
-        """Let the experts know nothing."""
-        self._shortest = ShortestLine()
-        self._expert: Line = self._shortest
-        self._lines: tuple[Line, ...] = (self._shortest,)
+        """Make experts that know nothing yet; the shortest plan is always needed, for progress."""
+        self._shortest = ShortestExpert()
+        self._chosen: Expert = self._shortest
+        self._experts: tuple[Expert, ...] = (self._shortest,)
         if self.expert != "shortest":
-            self._expert = LINES[self.expert]()
-            self._lines = (self._shortest, self._expert)
+            self._chosen = EXPERTS[self.expert]()
+            self._experts = (self._shortest, self._chosen)
 
-    def _check(self, house: Household, fork: Any) -> None:
-        """Refuse what :meth:`snapshot` has not returned for this kind of play and this game."""
+    def _check(self, household: Household, snapshot: Any) -> None:
+        """Refuse what :meth:`snapshot` has not returned for this engine, expert and game."""
         wanted = f"a snapshot of engine={self.engine!r} with expert={self.expert!r}"
-        if not isinstance(fork, Fork):
-            raise ConfigurationError(f"expected {wanted}, got {type(fork).__name__}")
-        if (fork.engine, fork.expert) != (self.engine, self.expert):
+        if not isinstance(snapshot, GameSnapshot):
+            raise ConfigurationError(f"expected {wanted}, got {type(snapshot).__name__}")
+        if (snapshot.engine, snapshot.expert) != (self.engine, self.expert):
             raise ConfigurationError(
-                f"expected {wanted}, got one of engine={fork.engine!r} with expert="
-                f"{fork.expert!r}; restore it in an environment made like the one it was taken from"
+                f"expected {wanted}, got one of engine={snapshot.engine!r} with "
+                f"expert={snapshot.expert!r}; restore it in an environment made like the one it "
+                "was taken from"
             )
-        if len(fork.state.contents) != len(house.places):
+        if len(snapshot.state.contents) != len(household.places):
             raise ConfigurationError(
-                f"expected a snapshot of the game {house.game.id}, got one of a room with "
-                f"{len(fork.state.contents)} receptacles instead of {len(house.places)}"
+                f"expected a snapshot of the game {household.game.id}, got one of a room with "
+                f"{len(snapshot.state.contents)} receptacles instead of {len(household.places)}"
             )

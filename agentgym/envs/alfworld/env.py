@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
-from agentgym.envs.alfworld.active_game import ENGINES, Play
+from agentgym.envs.alfworld.active_game import ENGINES, ActiveGame
 from agentgym.envs.alfworld.engine.text import BANNER
-from agentgym.envs.alfworld.game_tasks import one_of
-from agentgym.envs.alfworld.tasks import open_tasks
+from agentgym.envs.alfworld.generator.config import GeneratorConfig
+from agentgym.envs.alfworld.tasks import one_of, open_tasks
 from agentgym.errors import ConfigurationError
 from agentgym.hooks import finite
 from agentgym.outcome import Outcome
@@ -21,7 +23,7 @@ from agentgym.tasks import Task
 REWARDS = ("sparse", "dense")
 
 
-def _on(name: str, description: str, native: str, *examples: str, **params: str) -> ActionSpec:
+def _command(name: str, description: str, native: str, *examples: str, **params: str) -> ActionSpec:
     """Declare a command; ``params`` are its arguments with their descriptions."""
     listed = tuple(Param(key, description=text) for key, text in params.items())
     return ActionSpec(name, description, listed, examples=examples, native=native)
@@ -33,12 +35,12 @@ class ALFWorldEnv(TextEnv):
     Args:
         difficulty: Size of the generated households: ``easy``, ``medium``, ``hard`` (whole rooms,
             about as large as the official games), or a mapping of
-            :class:`~agentgym.envs.alfworld.generator.Knobs`.
+            :class:`~agentgym.envs.alfworld.generator.config.GeneratorConfig`.
         task_types: Which of the six types of task, such as ``["place", "heat"]``.
         receptacles: How many receptacles a room keeps: a number or a range with both ends.
         distractors: How many other objects there are: a number or a range.
         hidden: Whether what is to be taken starts inside closed receptacles; None leaves it to
-            the difficulty, as for every knob above.
+            the difficulty, as for every setting above.
         households_seed: Seed of the generated households.
         order: ``random``, or ``oracle``: within a split, tasks stand by the length of the expert's
             plan.
@@ -76,45 +78,45 @@ class ALFWorldEnv(TextEnv):
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = (
-        _on("go", "Go to a receptacle.", "go to {receptacle}", "go to desk 1",
+        _command("go", "Go to a receptacle.", "go to {receptacle}", "go to desk 1",
             receptacle="Where to go, such as desk 1."),
-        _on("open", "Open a receptacle that is here.", "open {receptacle}", "open drawer 2",
+        _command("open", "Open a receptacle that is here.", "open {receptacle}", "open drawer 2",
             receptacle="What to open."),
-        _on("close", "Close a receptacle that is here.", "close {receptacle}",
+        _command("close", "Close a receptacle that is here.", "close {receptacle}",
             receptacle="What to close."),
-        _on("take", "Take an object; one can be carried at a time.",
+        _command("take", "Take an object; one can be carried at a time.",
             "take {object} from {receptacle}", "take mug 1 from desk 1",
             object="What to take.", receptacle="Where it is."),
-        _on("move", "Put the object in hand in or on a receptacle that is here.",
+        _command("move", "Put the object in hand in or on a receptacle that is here.",
             "move {object} to {receptacle}", "move mug 1 to shelf 3",
             object="What is carried.", receptacle="Where it goes."),
-        _on("clean", "Clean the object in hand.", "clean {object} with {receptacle}",
+        _command("clean", "Clean the object in hand.", "clean {object} with {receptacle}",
             object="What is carried.", receptacle="The sink basin."),
-        _on("heat", "Heat the object in hand.", "heat {object} with {receptacle}",
+        _command("heat", "Heat the object in hand.", "heat {object} with {receptacle}",
             object="What is carried.", receptacle="The microwave."),
-        _on("cool", "Cool the object in hand.", "cool {object} with {receptacle}",
+        _command("cool", "Cool the object in hand.", "cool {object} with {receptacle}",
             object="What is carried.", receptacle="The fridge."),
-        _on("slice", "Slice an object that is here.", "slice {object} with {knife}",
+        _command("slice", "Slice an object that is here.", "slice {object} with {knife}",
             object="What to slice.", knife="The knife that is carried."),
-        _on("use", "Switch a lamp on.", "use {object}", "use desklamp 1", object="The lamp."),
-        _on("examine", "Look at a receptacle, or the object in hand.", "examine {thing}",
+        _command("use", "Switch a lamp on.", "use {object}", "use desklamp 1", object="The lamp."),
+        _command("examine", "Look at a receptacle, or the object in hand.", "examine {thing}",
             thing="What to look at."),
-        _on("look", "Look around.", "look"),
-        _on("inventory", "Say what is carried.", "inventory"),
-        _on("help", "List the commands.", "help"),
+        _command("look", "Look around.", "look"),
+        _command("inventory", "Say what is carried.", "inventory"),
+        _command("help", "List the commands.", "help"),
     )  # fmt: skip
 
     def __init__(
         self,
         *,
-        difficulty: Any = "medium",
+        difficulty: GeneratorConfig | str | Mapping[str, Any] = "medium",
         task_types: Sequence[str] | None = None,
         receptacles: int | tuple[int, int] | None = None,
         distractors: int | tuple[int, int] | None = None,
         hidden: bool | None = None,
         households_seed: int = 0,
         order: str = "random",
-        data_dir: str | None = None,
+        data_dir: str | Path | None = None,
         human_goals: bool = False,
         engine: str = "native",
         reward: str = "sparse",
@@ -133,14 +135,14 @@ class ALFWorldEnv(TextEnv):
             )
         self.reward_scale = float(reward_scale)
         self.show_admissible = _switch("show_admissible", show_admissible)
-        knobs = {
+        changes = {
             "task_types": task_types, "receptacles": receptacles, "distractors": distractors,
             "hidden": hidden,
         }  # fmt: skip
-        self._play: Play | None = None
+        self._game: ActiveGame | None = None
         self._tasks = open_tasks(
             difficulty,
-            {name: value for name, value in knobs.items() if value is not None},
+            {name: value for name, value in changes.items() if value is not None},
             seed=households_seed,
             order=order,
             expert=expert,
@@ -154,31 +156,35 @@ class ALFWorldEnv(TextEnv):
         self._tasks.len(self.split)  # damaged data is told here, not in the middle of a run
 
     @property
-    def play(self) -> Play:
-        """The running game, for tools that look behind the text."""
-        assert self._play is not None, "call env.reset() first"
-        return self._play
+    def game(self) -> ActiveGame:
+        """The running game, for tools that look behind the text.
+
+        Raises:
+            ResetNeeded: No episode has begun.
+        """
+        if self._game is None:
+            raise ResetNeeded("expected a running game: call env.reset() first")
+        return self._game
 
     def close(self) -> None:
-        """Give the real engine back, if there is one."""
-        if self._play is not None:
-            self._play.close()
+        """Give the original engine back, if there is one."""
+        if self._game is not None:
+            self._game.close()
         super().close()
 
     # -- the contract of a family ---------------------------------------------------------------
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        game = self._tasks.game(task)
-        if self._play is None:
-            self._play = Play(self.engine, self.expert)
-        text = self._play.start(game)
+        if self._game is None:
+            self._game = ActiveGame(self.engine, self.expert)
+        text = self._game.start(self._tasks.problem(task))
         return self._shown(text.removeprefix(BANNER).lstrip("\n"))
 
     def _act(self, action: str) -> Outcome:
-        play = self.play
-        before = play.progress
-        text, valid, won = play.step(action)
-        progress = play.progress
+        game = self.game
+        before = game.progress
+        text, valid, won = game.step(action)
+        progress = game.progress
         gain = progress - before if self.reward == "dense" else float(won)
         return Outcome(
             self._shown(text, over=won),
@@ -187,31 +193,31 @@ class ALFWorldEnv(TextEnv):
             valid=valid,
             success=won,
             score=max(0.0, progress),
-            details=None if valid else {"reason": play.refusal(action)},
+            details=None if valid else {"reason": game.refusal(action)},
         )
 
     def _admissible(self) -> Sequence[str]:
-        return self.play.admissible()
+        return self.game.admissible()
 
     def _state(self) -> str:
-        return f"{self.task.id}\n{self.play.state_text()}"
+        return f"{self.task.id}\n{self.game.state_text()}"
 
     def _oracle_turns(self) -> int | None:
-        return self.play.turns_left()
+        return self.game.turns_left()
 
     def _oracle_action(self) -> str | None:
-        return self.play.expert_command()
+        return self.game.expert_command()
 
     def _potential(self) -> float:
-        return self.play.progress
+        return self.game.progress
 
     def _snapshot(self) -> Any:
-        return self.play.snapshot()
+        return self.game.snapshot()
 
     def _restore(self, state: Any) -> None:
-        play = self._play or Play(self.engine, self.expert)
-        play.restore(self._tasks.game(self.task), state)
-        self._play = play
+        game = self._game or ActiveGame(self.engine, self.expert)
+        game.restore(self._tasks.problem(self.task), state)
+        self._game = game
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -219,7 +225,7 @@ class ALFWorldEnv(TextEnv):
         """Return an observation as the policy sees it."""
         if not self.show_admissible or over:
             return text
-        listed = map(self.language.write, self._shuffled(self.play.admissible()))
+        listed = map(self.language.write, self._shuffled(self.game.admissible()))
         return f"{text}\n\nAdmissible actions: {', '.join(listed)}"
 
 

@@ -2,80 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game, digest
-from agentgym.envs.alfworld.experts.lines import EXPERTS
-from agentgym.envs.alfworld.game_tasks import ALIASES, ORDERS, GameTasks, one_of
-from agentgym.envs.alfworld.generator import (
-    GENERATOR_VERSION,
-    SPLIT_ROOMS,
-    Knobs,
-    full_names,
-    generate,
-    set_name,
+from agentgym import caching
+from agentgym.envs.alfworld.engine.household import (
+    TASK_TYPES,
+    Game,
+    Household,
+    digest,
+    shared_household,
 )
+from agentgym.envs.alfworld.experts.expert import EXPERTS, PLANS_VERSION, plan_length
+from agentgym.envs.alfworld.generator.config import GeneratorConfig, full_names
+from agentgym.envs.alfworld.generator.households import GENERATOR_VERSION, generate, set_name
+from agentgym.envs.alfworld.generator.rooms import SPLIT_ROOMS
+from agentgym.envs.alfworld.official.gamefile import GameEntry
 from agentgym.envs.alfworld.official.games import DATA_VARIABLE, OfficialGames
-from agentgym.envs.alfworld.official.index import Entry
+from agentgym.envs.alfworld.progress_bar import tracked
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.outcome import well_formed
+from agentgym.tasks import NumberedTasks
 
+ALIASES: dict[str, str] = {"valid": "valid_seen", "test": "valid_unseen"}
+ORDERS = ("random", "oracle")
 SIZES: dict[str, int] = {"train": 4000, "valid_seen": 500, "valid_unseen": 500}
 """Numbers of generated tasks."""
+
+
+def one_of(name: str, value: Any, known: Collection[str]) -> str:
+    """Return an argument that is one of a few words.
+
+    Raises:
+        ConfigurationError: It is none of them.
+    """
+    if not isinstance(value, str) or value not in known:
+        raise ConfigurationError(f"expected {name} to be one of {', '.join(known)}; got {value!r}")
+    return value
+
+
+class GameTasks(NumberedTasks[Game]):
+    """Tasks over numbered games.
+
+    Args:
+        name: Name of the set, which begins every id.
+        order: ``random``: the index is the number; ``oracle``: games are ordered by the length of
+            the expert's plan, so that a curriculum may take the first ones. Lengths are measured
+            once, one or two milliseconds a game, and kept in the cache folder.
+        expert: Whose plans are measured, here and by :meth:`oracle_turns`: one of
+            :data:`~agentgym.envs.alfworld.experts.expert.EXPERTS`.
+
+    Raises:
+        ConfigurationError: There is no such order or expert.
+    """
+
+    aliases: Mapping[str, str] = ALIASES
+    remedy = "make the environment with the settings, seed or data that the id names"
+
+    def __init__(self, name: str, order: str = "random", expert: str = "shortest") -> None:
+        self.order = one_of("order", order, ORDERS)
+        self.expert = one_of("expert", expert, EXPERTS)
+        super().__init__(name, plan_length=partial(_turns, expert=self.expert))
+
+    @abstractmethod
+    def _key(self, split: str) -> str:
+        """Return a text that decides the games of a split and their order."""
+
+    def _origin(self, split: str, number: int) -> Mapping[str, str]:
+        """Return what else a task's content tells of where its game comes from."""
+        return {}
+
+    def _describe(self, split: str, number: int, problem: Game) -> tuple[str, Mapping[str, Any]]:
+        content = {
+            "task_type": problem.task_type,
+            "scene": problem.scene,
+            "problem_sha256": digest(problem.problem),
+            **self._origin(split, number),
+        }
+        return problem.goal, content
+
+    def _order(self, split: str) -> Sequence[int] | None:
+        if self.order == "random":
+            return None
+        return by_length(self._plan_lengths(split))
+
+    def _plan_lengths(self, split: str) -> list[int | None]:
+        """Return the length of the expert's plan for each game, from the cache if it is there."""
+        size = self.len(split)
+        key = f"{PLANS_VERSION} {self.expert} {size} {self._key(split)}"
+        path = caching.entry_path("alfworld", "plans", key)
+        lengths: list[int | None] | None = caching.load_json(path, key)
+        if lengths is None:
+            games = (self._problem(split, number) for number in range(size))
+            watched = tracked(games, size, "Measuring the expert's plans")
+            # Not shared_household: a split in a row would drop the households in play.
+            lengths = [plan_length(Household.of(game), self.expert) for game in watched]
+            caching.save_json(path, key, lengths)
+        return lengths
+
+
+def by_length(lengths: Sequence[int | None]) -> list[int]:
+    """Return the positions of ``lengths``, shortest first and unknown last, else in order."""
+    return sorted(range(len(lengths)), key=lambda at: (lengths[at] is None, lengths[at] or 0))
+
+
+def _turns(game: Game, expert: str) -> int | None:
+    return plan_length(shared_household(game), expert)
 
 
 class HouseholdTasks(GameTasks):
     """Generated households: 4,000 for training and 500 for each validation split.
 
     ``train`` and ``valid_seen`` have the same rooms and different games; ``valid_unseen`` has rooms
-    of its own. Ids read ``alfworld/<knobs>/<split>/<number>`` and say nothing of the order.
+    of its own. Ids read ``alfworld/<config>/<split>/<number>`` and say nothing of the order.
 
     Args:
-        knobs: A difficulty's name, a mapping of knobs, or :class:`~agentgym.envs.alfworld.generator
-            .Knobs`.
+        config: A difficulty's name, a mapping of generator settings, or a
+            :class:`~agentgym.envs.alfworld.generator.config.GeneratorConfig`.
         seed: Names a set of games.
         order: ``random`` or ``oracle``.
         expert: Whose plans are measured: ``shortest`` or ``searching``.
 
     Raises:
-        ConfigurationError: A knob, the seed, the order or the expert is not one.
+        ConfigurationError: A setting, the seed, the order or the expert is not one.
     """
 
     splits = tuple(SPLIT_ROOMS)
 
     def __init__(
         self,
-        knobs: Knobs | str | Mapping[str, Any] = "medium",
+        config: GeneratorConfig | str | Mapping[str, Any] = "medium",
         *,
         seed: int = 0,
         order: str = "random",
         expert: str = "shortest",
     ) -> None:
-        self.knobs = Knobs.of(knobs)
+        self.config = GeneratorConfig.of(config)
         self.seed = _checked_seed(seed)
-        super().__init__(set_name(self.knobs, seed), order, expert)
+        super().__init__(set_name(self.config, seed), order, expert)
 
     def len(self, split: str) -> int:
         """Return the number of tasks in ``split``."""
         return SIZES[self.check(split)]
 
-    def _load(self, split: str, number: int) -> Game:
-        return generate(self.knobs, split, number, self.seed)
+    def _problem(self, split: str, number: int) -> Game:
+        return generate(self.config, split, number, self.seed)
 
     def _key(self, split: str) -> str:
-        return f"generated {GENERATOR_VERSION} {self.knobs.text()} {self.seed} {split}"
-
-    def _place(self, task_id: str) -> tuple[str, int] | None:
-        head, _, tail = task_id.rpartition("/")
-        name, _, split = head.rpartition("/")
-        if name != self.name or split not in self.splits:
-            return None
-        if not (tail.isdecimal() and tail.isascii() and len(tail) <= 6 and str(int(tail)) == tail):
-            return None
-        return (split, int(tail)) if int(tail) < SIZES[split] else None
+        return f"generated {GENERATOR_VERSION} {self.config.text()} {self.seed} {split}"
 
 
 class OfficialTasks(GameTasks):
@@ -121,7 +198,7 @@ class OfficialTasks(GameTasks):
         self.human_goals = human_goals
         self.task_types = TASK_TYPES if task_types is None else full_names(task_types)
         self._rows: dict[str, list[int]] = {}
-        self._by_id: dict[str, dict[str, int]] = {}
+        self._by_name: dict[str, dict[str, int]] = {}
 
     @property
     def notes(self) -> Mapping[str, str]:
@@ -145,47 +222,49 @@ class OfficialTasks(GameTasks):
             self._rows[split] = rows
         return self._rows[split]
 
-    def _load(self, split: str, number: int) -> Game:
-        row = self._chosen(split)[number]
-        entry = self.official.entries(split)[row]
+    def _entry(self, split: str, number: int) -> GameEntry:
+        return self.official.entries(split)[self._chosen(split)[number]]
+
+    def _problem(self, split: str, number: int) -> Game:
+        entry = self._entry(split, number)
         goal = entry.human_goal if self.human_goals and entry.human_goal else entry.goal
-        problem = self.official.problem(split, row)
-        game_id = f"{self.name}/{split}/{_opaque(entry)}"
-        return Game(game_id, entry.task_type, entry.scene, goal, problem)
+        problem = self.official.problem(split, self._chosen(split)[number])
+        return Game(self._id(split, number), entry.task_type, entry.scene, goal, problem)
 
     def _origin(self, split: str, number: int) -> Mapping[str, str]:
-        entry = self.official.entries(split)[self._chosen(split)[number]]
-        return {"official_name": well_formed(entry.id)}
+        return {"official_name": well_formed(self._entry(split, number).id)}
 
     def _key(self, split: str) -> str:
         entries = self.official.entries(split)
         return f"official {digest(''.join(entries[row].sha256 for row in self._chosen(split)))}"
 
+    def _id(self, split: str, number: int) -> str:
+        return f"{self.name}/{split}/{_opaque(self._entry(split, number))}"
+
     def _place(self, task_id: str) -> tuple[str, int] | None:
         for split in self.splits:
             head = f"{self.name}/{split}/"
             if task_id.startswith(head):
-                if split not in self._by_id:
-                    entries = self.official.entries(split)
-                    rows = enumerate(self._chosen(split))
-                    self._by_id[split] = {
+                if split not in self._by_name:
+                    self._by_name[split] = {
                         name: number
-                        for number, row in rows
-                        for name in (_opaque(entries[row]), entries[row].id)
+                        for number in range(self.len(split))
+                        for entry in [self._entry(split, number)]
+                        for name in (_opaque(entry), entry.id)
                     }
-                number = self._by_id[split].get(task_id[len(head) :])
+                number = self._by_name[split].get(task_id[len(head) :])
                 return None if number is None else (split, number)
         return None
 
 
-def _opaque(entry: Entry) -> str:
+def _opaque(entry: GameEntry) -> str:
     """Return a name for an official game that tells nothing to those who do not have the data."""
     return digest(f"{entry.id}\n{entry.sha256}")[:16]
 
 
 def open_tasks(
-    difficulty: Knobs | str | Mapping[str, Any] = "medium",
-    knobs: Mapping[str, Any] | None = None,
+    difficulty: GeneratorConfig | str | Mapping[str, Any] = "medium",
+    changes: Mapping[str, Any] | None = None,
     *,
     seed: int = 0,
     order: str = "random",
@@ -199,33 +278,32 @@ def open_tasks(
     what is parsed.
 
     Args:
-        difficulty: A difficulty's name, or knobs; not used with official games.
-        knobs: Knobs that differ from the difficulty's; of these, ``task_types`` also chooses among
-            official games.
+        difficulty: A difficulty's name, or generator settings; not used with official games.
+        changes: Settings that differ from the difficulty's; of these, ``task_types`` also chooses
+            among official games.
         seed: Names a set of generated games.
         order: ``random`` or ``oracle``.
         expert: Whose plans are measured: ``shortest`` or ``searching``.
         data_dir: Official games; ``"ALFWORLD_DATA"`` stands for what that variable names.
         human_goals: Whether to use sentences that people wrote, where official games have them.
 
-    Returns:
-        The task set.
-
     Raises:
         ConfigurationError: A value is out of range or is not for this kind of games.
         DataError: There are no official games there, or a file is damaged.
     """
-    changes = dict(knobs or {})
+    changes = dict(changes or {})
     if data_dir is None:
         if human_goals:
             raise ConfigurationError(
                 "expected human_goals=False for generated households, which nobody wrote sentences "
                 "for; give data_dir for the official games"
             )
-        chosen = Knobs.of(difficulty)
-        merged = Knobs.of({**vars(chosen), **changes}) if changes else chosen
+        config = GeneratorConfig.of(difficulty)
+        if changes:
+            config = GeneratorConfig.of({**vars(config), **changes})
+        # Checked here, because what cannot be hashed would fail in the cache.
         order, expert = one_of("order", order, ORDERS), one_of("expert", expert, EXPERTS)
-        return _generated(merged, _checked_seed(seed), order, expert)
+        return _generated(config, _checked_seed(seed), order, expert)
     types = changes.pop("task_types", None)
     if changes:
         raise ConfigurationError(
@@ -248,5 +326,5 @@ def _checked_seed(seed: int) -> int:
 
 
 @lru_cache(maxsize=16)
-def _generated(knobs: Knobs, seed: int, order: str, expert: str) -> HouseholdTasks:
-    return HouseholdTasks(knobs, seed=seed, order=order, expert=expert)
+def _generated(config: GeneratorConfig, seed: int, order: str, expert: str) -> HouseholdTasks:
+    return HouseholdTasks(config, seed=seed, order=order, expert=expert)

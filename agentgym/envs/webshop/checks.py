@@ -11,16 +11,7 @@ from agentgym.errors import ConfigurationError
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Validate a whole number.
-
-    Args:
-        name: The argument.
-        value: What it was given.
-        least: Smallest number allowed.
-        most: Largest number allowed; None is no limit.
-
-    Returns:
-        The number as an ``int``.
+    """Validate a whole number; ``most`` None is no limit.
 
     Raises:
         ConfigurationError: It is none, or out of range.

@@ -7,23 +7,22 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
 from agentgym.envs.webshop.checks import choice, flag
 from agentgym.envs.webshop.engine import commands, compact, pages
-from agentgym.envs.webshop.engine import session as engine
-from agentgym.envs.webshop.engine.commands import Command, line
-from agentgym.envs.webshop.engine.index import World, plain_query
+from agentgym.envs.webshop.engine.commands import Command, one_line
 from agentgym.envs.webshop.engine.nouns import NounSource
-from agentgym.envs.webshop.engine.session import Session
-from agentgym.envs.webshop.experts.careful import CarefulExpert
-from agentgym.envs.webshop.generator import Difficulty
-from agentgym.envs.webshop.shop import (
+from agentgym.envs.webshop.engine.session import DONE, INDEX, ITEM, NEXT, RESULTS, Session
+from agentgym.envs.webshop.engine.shop import Shop, plain_query
+from agentgym.envs.webshop.generator import GeneratorConfig
+from agentgym.envs.webshop.shared_shop import (
     OBSERVATION_MODES,
-    Shop,
+    SharedShop,
     ShopConfig,
-    View,
+    VisitConfig,
     open_shop,
     page_size,
 )
@@ -32,17 +31,19 @@ from agentgym.errors import ConfigurationError
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task, TaskSet
 
-THINKING = (("compact", None), ("compact", "native"))
+WORDY = (("compact", None), ("compact", "native"))
+"""Observation modes and grammars that allow words before an action."""
 
 
 class WebShopEnv(TextEnv):
     """Find and buy the product that an instruction describes.
 
     Args:
-        size: Products of the generated catalogue.
-        difficulty: Difficulty of the generated catalogue.
-        catalogue_seed: Seed of the generated catalogue.
-        data_dir: Folder with the official files, to be used instead of a generated catalogue.
+        size: Products of the generated shop.
+        difficulty: Difficulty of the generated shop: ``easy``, ``medium``, ``hard``, or a
+            :class:`~agentgym.envs.webshop.generator.GeneratorConfig`.
+        catalogue_seed: Seed of the generated shop.
+        data_dir: Folder with the official files, to be used instead of a generated shop.
         num_products: Read only this many products of the official files.
         goal_mode: ``generated`` (a few solvable goals per product) or ``official``.
         human_goals: Use the goals that people wrote; official files and goal mode only.
@@ -60,7 +61,7 @@ class WebShopEnv(TextEnv):
             ``thinking`` also writes what it compares before the action (compact, native grammar).
         highlights: Whether results lines show short features that the title leaves out (compact).
         show_score: Whether the last page tells the reward, as the original's does.
-        world: A shop made with :meth:`World.build`, in place of all of the above.
+        world: A :class:`Shop` to be used instead of all that decides one (``size`` to ``nouns``).
         tasks: Its task set; needed with ``world``.
         max_turns: Turn budget.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
@@ -102,7 +103,7 @@ class WebShopEnv(TextEnv):
         self,
         *,
         size: int = 1000,
-        difficulty: str | Difficulty = "medium",
+        difficulty: str | GeneratorConfig = "medium",
         catalogue_seed: int = 0,
         data_dir: str | os.PathLike[str] | None = None,
         num_products: int | None = None,
@@ -117,57 +118,55 @@ class WebShopEnv(TextEnv):
         expert: str = "target",
         highlights: bool = False,
         show_score: bool = False,
-        world: World | None = None,
+        world: Shop | None = None,
         tasks: TaskSet | None = None,
         max_turns: int = 15,
         **kwargs: Any,
     ) -> None:
         self.observation_mode = choice("observation_mode", observation_mode, OBSERVATION_MODES)
-        self.page_size = page_size(observation_mode, results_per_page)
-        self.reward_mode = reward
+        # One value instead of four attributes: with more than 30 of them Python would no longer
+        # share the keys of the environments' dictionaries, at 1.3 kB each.
+        shown = page_size(observation_mode, results_per_page)
+        self.visit = VisitConfig(shown, expert, highlights, reward)
         self.show_score = flag("show_score", show_score)
-        self.view = View(self.page_size, expert, highlights, reward)
-        if expert == "thinking" and (observation_mode, kwargs.get("grammar")) not in THINKING:
+        if expert == "thinking" and (observation_mode, kwargs.get("grammar")) not in WORDY:
             raise ConfigurationError(
                 "expected expert='thinking' only with observation_mode='compact' and the native "
                 f"grammar, which allow words before an action; got {observation_mode!r} and "
                 f"{kwargs.get('grammar')!r}"
             )
-        if (world is None) != (tasks is None):
-            raise ConfigurationError(
-                "expected world and tasks together, or neither of them; got "
-                f"world={world!r:.40}, tasks={tasks!r:.40}"
-            )
-        if world is not None and tasks is not None:
-            _given("world", world, World)
-            _given("tasks", tasks, TaskSet)
-            self._shop = Shop.of(world, tasks, self.view)
-        else:
+        if world is None and tasks is None:
             config = ShopConfig(
                 size, difficulty, catalogue_seed, data_dir, num_products, goal_mode,
                 human_goals, goals_per_product, split_mode, nouns,
             )  # fmt: skip
-            self._shop = open_shop(config, self.view)
+            self._shared = open_shop(config, self.visit)
+        else:
+            self._shared = SharedShop.of(world, tasks, self.visit)
         self._session: Session | None = None
-        super().__init__(self._shop.tasks, max_turns=max_turns, **kwargs)
+        super().__init__(self._shared.tasks, max_turns=max_turns, **kwargs)
         self._original = observation_mode != "compact" and self.language.native
 
     @property
     def session(self) -> Session:
-        """The running session, for pages and tools that show the shop."""
-        assert self._session is not None, "call env.reset() first"
+        """The running session, for pages and tools that show the shop.
+
+        Raises:
+            ResetNeeded: No episode has begun.
+        """
+        if self._session is None:
+            raise ResetNeeded("expected a running session: call env.reset() first")
         return self._session
 
     @property
-    def world(self) -> World:
+    def shop(self) -> Shop:
         """The shop that this environment shares with others of its configuration."""
-        return self._shop.world
+        return self._shared.shop
 
     # -- the contract of a family ---------------------------------------------------------------
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        goal = self._shop.goal(task)
-        self._session = Session(self._shop.world, goal, self.page_size, self.reward_mode)
+        self._session = self._new_session(task)
         return self._page()
 
     def _act(self, action: str) -> Outcome:
@@ -178,22 +177,23 @@ class WebShopEnv(TextEnv):
             self.session.search(command.argument)
             return self._outcome(self._page())
         if self.observation_mode == "compact":
-            return self._click_short(command.argument)
+            return self._click_compact(command.argument)
         name = command.argument
         if not self.language.native:
-            name = commands.spelled(self.session, name)
+            # Other grammars carry names as text in which white space may have been changed.
+            name = commands.clickable_like(self.session, name)
         if not self.session.click(name):
             return self._refused(commands.refusal(self.session, name))
         return self._outcome(self._page())
 
     def _admissible(self) -> Sequence[str]:
         session = self.session
-        if session.state.page == engine.INDEX:
+        if session.state.page == INDEX:
             query = plain_query(session.goal.instruction_text)
             return [f"search[{query}]"] if query else []
         if self.observation_mode == "compact":
             names: Sequence[str] = compact.clickables(session)
-        elif session.state.page == engine.ITEM:
+        elif session.state.page == ITEM:
             names = session.product.admissible
         else:
             names = session.clickables()
@@ -210,27 +210,20 @@ class WebShopEnv(TextEnv):
 
     def _oracle_turns(self) -> int | None:
         session = self.session
-        if session.state.page == engine.DONE:
+        if session.state.page == DONE:
             return 0
-        step = self._shop.expert.step(session)
+        step = self._shared.expert.step(session)
         return None if step is None else step.turns
 
     def _oracle_action(self) -> str | None:
-        step = self._shop.expert.step(self.session)
+        step = self._shared.expert.step(self.session)
         if step is None:
             return None
         argument = step.argument
         if step.name == "click" and self.observation_mode == "compact":
             argument = compact.short(self.session, argument)
-        return f"{self._thought()}{step.name}[{argument}]"
-
-    def _thought(self) -> str:
-        """Return what the thinking expert says before its action."""
-        expert = self._shop.expert
-        if self.view.expert != "thinking" or not isinstance(expert, CarefulExpert):
-            return ""
-        thought = plain_query(expert.thought(self.session))
-        return thought and f"{thought} "
+        thought = plain_query(self._shared.expert.thought(self.session))
+        return f"{thought} {step.name}[{argument}]".lstrip()
 
     def _potential(self) -> float:
         details = self.session.value()
@@ -240,13 +233,14 @@ class WebShopEnv(TextEnv):
         return self.session.snapshot()
 
     def _restore(self, state: Any) -> None:
-        session = Session(
-            self._shop.world, self._shop.goal(self.task), self.page_size, self.reward_mode
-        )
-        session.restore(state)
-        self._session = session
+        self._session = self._new_session(self.task)
+        self._session.restore(state)
 
     # -- parts ----------------------------------------------------------------------------------
+
+    def _new_session(self, task: Task) -> Session:
+        shared, visit = self._shared, self.visit
+        return Session(shared.shop, shared.goal(task), visit.page_size, visit.reward)
 
     def _read(self, action: str) -> Command | None:
         """Read an action as the original does, or forgivingly where its words need not be kept."""
@@ -257,19 +251,20 @@ class WebShopEnv(TextEnv):
             found = commands.forgiving(action)
         else:
             found = commands.declared(action, self.action_specs)
-        if found is None or not commands.line(found.argument):
+        if found is None or not one_line(found.argument):
             return None
-        return found if found.name == "click" else found._replace(argument=line(found.argument))
+        return found if found.name == "click" else found._replace(argument=one_line(found.argument))
 
-    def _click_short(self, name: str) -> Outcome:
+    def _click_compact(self, name: str) -> Outcome:
         """Click what a short name of the compact mode stands for."""
         session = self.session
         before = session.state.page
         full = compact.resolve(session, name)
-        past_end = before == engine.RESULTS and full == engine.NEXT and not compact.more(session)
+        past_end = before == RESULTS and full == NEXT and not compact.more(session)
         if full is None or past_end or not session.click(full):
-            return self._refused(commands.refusal(session, line(name) if full is None else full))
-        return self._outcome(compact.answer(session, before, full, self.view.highlights))
+            meant = one_line(name) if full is None else full
+            return self._refused(commands.refusal(session, meant))
+        return self._outcome(compact.answer(session, before, full, self.visit.highlights))
 
     def _refused(self, reason: str) -> Outcome:
         """Answer an action that changes nothing, with the page where the original shows it."""
@@ -288,7 +283,7 @@ class WebShopEnv(TextEnv):
         success = details.reward == 1.0
         return Outcome(
             observation,
-            reward=float(success) if self.reward_mode == "sparse" else details.reward,
+            reward=float(success) if self.visit.reward == "sparse" else details.reward,
             terminated=True,
             success=success,
             score=details.reward,
@@ -298,7 +293,7 @@ class WebShopEnv(TextEnv):
     def _page(self) -> str:
         session = self.session
         if self.observation_mode == "compact":
-            return compact.page(session, self.view.highlights)
+            return compact.page(session, self.visit.highlights)
         shown = pages.parts(session, show_score=self.show_score)
         if self.observation_mode == "text":
             return pages.text(shown)
@@ -309,26 +304,18 @@ class WebShopEnv(TextEnv):
         state = dict(self.__dict__)
         session = state.pop("_session")
         state["session_state"] = None if session is None else session.snapshot()
-        if self._shop.config is not None:
+        if self._shared.config is not None:
             del state["tasks"]
-            state["_shop"] = self._shop.config
+            state["_shared"] = self._shared.config
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Find the shop again and continue the session."""
         session_state = state.pop("session_state")
         self.__dict__.update(state)
-        if isinstance(self._shop, ShopConfig):
-            self._shop = open_shop(self._shop, self.view)
-            self.tasks = self._shop.tasks
+        if isinstance(self._shared, ShopConfig):
+            self._shared = open_shop(self._shared, self.visit)
+            self.tasks = self._shared.tasks
         self._session = None
         if session_state is not None:
             self._restore(session_state)
-
-
-def _given(name: str, value: object, kind: type) -> None:
-    """Refuse a shop or task set that is none."""
-    if not isinstance(value, kind):
-        raise ConfigurationError(
-            f"expected {name} to be a {kind.__name__}, got {type(value).__name__}: {value!r:.80}"
-        )

@@ -1,82 +1,256 @@
 """The tasks of WebShop: goals in disjoint splits, the same on every machine.
 
-Generated shops are split by family and official ones by product, so that no product of the test
-split is ever a training target. Sizes are fixed by name: of ``G`` goals, ``test`` holds
-``min(500, G // 8)``, ``valid`` ``min(1000, G // 4)`` and ``train`` the goals of all other
-products; with the usual four goals, 1,000 products give 500, 1,000 and about 2,500.
+Goals come in units that a split must not tear apart: clusters of near-duplicates in a generated
+shop, single products otherwise. So no product of the test split is ever a training target. Sizes
+are fixed by name: of ``G`` goals, ``test`` holds ``min(500, G // 8)``, ``valid``
+``min(1000, G // 4)`` and ``train`` the goals of all other units; with the usual four goals, 1,000
+products give 500, 1,000 and about 2,500.
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
+from typing import Any
 
+from agentgym.envs.webshop.checks import choice, whole
 from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.generator import Catalogue
-from agentgym.envs.webshop.pools import GOALS_PER_PRODUCT, GeneratedPool, GoalPool, ListedPool
-from agentgym.envs.webshop.splits import Split, official_splits, product_splits
-from agentgym.errors import ConfigurationError, TaskNotFound
-from agentgym.tasks import SPLITS, Task, TaskSet
+from agentgym.envs.webshop.generator import GeneratedShop
+from agentgym.errors import ConfigurationError
+from agentgym.tasks import SPLITS, NumberedTasks, whole_number
 
+GOALS_PER_PRODUCT = 4
+"""Goals of each generated product, unless told otherwise."""
 SPLIT_MODES = ("product", "official-index")
-CACHED_TASKS = 1 << 14
+TEST_GOALS, VALID_GOALS = 500, 1000
+TEST_SHARE, VALID_SHARE = 8, 4
+OFFICIAL_TEST, OFFICIAL_VALID = 500, 1500
 
 PlanLength = Callable[[Goal], "int | None"]
 
 
-class ShopTasks(TaskSet):
+class GeneratedPool:
+    """The goals of a generated shop by cluster, made when they are asked for.
+
+    Every goal is solvable by construction: targets have what is asked of them, and no word of the
+    vocabulary trips over the colour rule of the official reward (a test proves both).
+
+    Args:
+        shop: The shop.
+        per_product: Goals of each product.
+    """
+
+    def __init__(self, shop: GeneratedShop, per_product: int = GOALS_PER_PRODUCT) -> None:
+        self._shop = shop
+        self._per_product = whole("goals_per_product", per_product, 1)
+
+    def units(self) -> Sequence[str]:
+        """Return the names of the units; a name alone decides where its unit goes."""
+        return [f"family {number}" for number in range(self._shop.clusters)]
+
+    def count(self, unit: int) -> int:
+        """Return the number of goals of a unit."""
+        return len(self._shop.members(unit)) * self._per_product
+
+    def goal(self, unit: int, number: int) -> Goal:
+        """Return a goal of a unit; consecutive numbers go round its products."""
+        members = self._shop.members(unit)
+        k, place = divmod(number, len(members))
+        return self._shop.goal(members[place], k)
+
+    def locate(self, asin: str, k: int) -> tuple[int, int]:
+        """Return unit and number of goal ``k`` of a product; raises KeyError if there is none."""
+        index = self._shop.index(asin)
+        if not 0 <= k < self._per_product:
+            raise KeyError(k)
+        cluster = self._shop.cluster_of(index)
+        members = self._shop.members(cluster)
+        return cluster, k * len(members) + index - members[0]
+
+
+class ListedPool:
+    """Goals given as a sequence, one unit per product.
+
+    Args:
+        goals: The goals, those of one product in a fixed order.
+    """
+
+    def __init__(self, goals: Sequence[Goal]) -> None:
+        self._goals = goals
+        self._positions: dict[str, list[int]] = {}
+        for position, goal in enumerate(goals):
+            self._positions.setdefault(goal.asin, []).append(position)
+        self._asins = list(self._positions)
+        self._places = {asin: place for place, asin in enumerate(self._asins)}
+
+    def units(self) -> Sequence[str]:
+        """Return the names of the units; a name alone decides where its unit goes."""
+        return self._asins
+
+    def count(self, unit: int) -> int:
+        """Return the number of goals of a unit."""
+        return len(self._positions[self._asins[unit]])
+
+    def goal(self, unit: int, number: int) -> Goal:
+        """Return a goal of a unit."""
+        return self._goals[self._positions[self._asins[unit]][number]]
+
+    def locate(self, asin: str, k: int) -> tuple[int, int]:
+        """Return unit and number of goal ``k`` of a product; raises KeyError if there is none."""
+        if not 0 <= k < len(self._positions[asin]):
+            raise KeyError(k)
+        return self._places[asin], k
+
+    def order(self) -> list[tuple[int, int]]:
+        """Return the goals in their given order, as pairs of unit and number."""
+        pairs = [(0, 0)] * len(self._goals)
+        for unit, positions in enumerate(self._positions.values()):
+            for number, position in enumerate(positions):
+                pairs[position] = unit, number
+        return pairs
+
+
+class UnitSplit:
+    """The goals of some units, in an order that scatters the goals of a unit.
+
+    Args:
+        units: The units.
+        counts: Number of goals of each.
+        limit: Most goals to use; those of the last unit that exceed it are left out.
+    """
+
+    def __init__(
+        self, units: Sequence[int], counts: Sequence[int], limit: int | None = None
+    ) -> None:
+        self._units = units
+        self._ends = list(accumulate(counts, initial=0))
+        self._size = self._ends[-1] if limit is None else min(limit, self._ends[-1])
+        self._ranks = {unit: rank for rank, unit in enumerate(units)}
+        # Steps near the golden section, without a common divisor, visit each goal once and keep
+        # neighbours apart.
+        self._step = max(1, self._size * 618 // 1000)
+        while self._size and math.gcd(self._step, self._size) != 1:
+            self._step += 1
+
+    def __len__(self) -> int:
+        """Number of goals."""
+        return self._size
+
+    def place(self, index: int) -> tuple[int, int]:
+        """Return unit and number of the goal at an index."""
+        position = index * self._step % self._size
+        rank = bisect_right(self._ends, position) - 1
+        return self._units[rank], position - self._ends[rank]
+
+    def index(self, unit: int, number: int) -> int | None:
+        """Return the index of a goal, or None if it is not in this split."""
+        rank = self._ranks.get(unit)
+        if rank is None or self._ends[rank] + number >= self._size:
+            return None
+        return (self._ends[rank] + number) * pow(self._step, -1, self._size) % self._size
+
+
+class ListSplit:
+    """Goals in a given order.
+
+    Args:
+        pairs: Unit and number of each goal.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[int, int]]) -> None:
+        self._pairs = pairs
+        self._indices = {pair: index for index, pair in enumerate(pairs)}
+
+    def __len__(self) -> int:
+        """Number of goals."""
+        return len(self._pairs)
+
+    def place(self, index: int) -> tuple[int, int]:
+        """Return unit and number of the goal at an index."""
+        return self._pairs[index]
+
+    def index(self, unit: int, number: int) -> int | None:
+        """Return the index of a goal, or None if it is not in this split."""
+        return self._indices.get((unit, number))
+
+
+def product_splits(pool: GeneratedPool | ListedPool) -> dict[str, UnitSplit | ListSplit]:
+    """Fill test, then valid, then train with whole units in the order of their hashes."""
+    names = pool.units()
+    order = sorted(range(len(names)), key=lambda unit: _split_hash(names[unit]))
+    counts = [pool.count(unit) for unit in order]
+    ends = list(accumulate(counts))
+    total = ends[-1] if ends else 0
+    test = min(TEST_GOALS, total // TEST_SHARE)
+    valid = min(VALID_GOALS, total // VALID_SHARE)
+    first = bisect_left(ends, test) + 1 if test else 0
+    used = ends[first - 1] if first else 0
+    second = bisect_left(ends, used + valid) + 1 if valid else first
+    return {
+        "train": UnitSplit(order[second:], counts[second:]),
+        "valid": UnitSplit(order[first:second], counts[first:second], valid),
+        "test": UnitSplit(order[:first], counts[:first], test),
+    }
+
+
+def official_splits(pool: ListedPool) -> dict[str, UnitSplit | ListSplit]:
+    """Cut the given order at 500 and 1,500, as the literature does.
+
+    Most test products own train goals too, so use it for comparison with published numbers only.
+    On small data some splits may be empty.
+    """
+    order = pool.order()
+    return {
+        "train": ListSplit(order[OFFICIAL_VALID:]),
+        "valid": ListSplit(order[OFFICIAL_TEST:OFFICIAL_VALID]),
+        "test": ListSplit(order[:OFFICIAL_TEST]),
+    }
+
+
+def _split_hash(name: str) -> bytes:
+    """Return the key by which units are ordered."""
+    return hashlib.blake2b(name.encode(), key=b"agentgym/webshop/split", digest_size=16).digest()
+
+
+class ShopTasks(NumberedTasks[Goal]):
     """The goals of one shop as tasks.
 
     Ids read ``webshop/<key>/<split>/<index>``: a policy sees them, so they must not name the
     product that is looked for. Ids of older records, ``webshop/<key>/<asin>/<k>``, are still found.
     A task's content is the goal, so that panels notice a changed text, option or bound.
 
-    In ``product`` mode the units of the pool are ordered by a hash of their names; the first fill
-    ``test``, the next ``valid``, and all others are ``train``. In ``official-index`` mode the goals
-    keep their given order and 0-499 are ``test``, 500-1499 ``valid``, the rest ``train``, as in the
-    literature: there most test products also own train goals, so use it for comparison with
-    published numbers only.
-
     Args:
         key: Name of the shop in task ids.
         pool: The goals.
-        split_mode: ``product`` or ``official-index``.
-        order: The goals as ``(unit, number)`` pairs in official order; for ``official-index``.
+        splits: The goals of each split, see :func:`product_splits` and :func:`official_splits`.
         plan_length: Gives the length of the expert's plan for a goal.
         old_key: Name of the shop in ids of older records; None if it was the same.
 
     Raises:
-        ConfigurationError: The mode is unknown or there are too few goals.
+        ConfigurationError: A split is empty.
     """
+
+    remedy = "make the environment with the catalogue that the id names"
 
     def __init__(
         self,
         key: str,
-        pool: GoalPool,
+        pool: GeneratedPool | ListedPool,
+        splits: Mapping[str, UnitSplit | ListSplit],
         *,
-        split_mode: str = "product",
-        order: Sequence[tuple[int, int]] = (),
         plan_length: PlanLength | None = None,
         old_key: str | None = None,
     ) -> None:
-        if split_mode not in SPLIT_MODES:
-            raise ConfigurationError(
-                f"expected split_mode to be one of {', '.join(SPLIT_MODES)}; got {split_mode!r}"
-            )
-        self.name = f"webshop/{key}"
+        super().__init__(f"webshop/{key}", plan_length=plan_length)
         self._old_name = f"webshop/{key if old_key is None else old_key}"
-        self.plan_length = plan_length
-        self.split_mode = split_mode
         self._pool = pool
-        official = split_mode == "official-index"
-        self._splits: Mapping[str, Split] = (
-            official_splits(order) if official else product_splits(pool)
-        )
-        self._turns: dict[str, int | None] = {}
-        self._tasks: dict[tuple[str, int], Task] = {}
-        empty = [split for split in SPLITS if not len(self._splits[split])]
-        if empty:
-            sizes = ", ".join(f"{split} {len(self._splits[split])}" for split in SPLITS)
+        self._splits = splits
+        if not all(map(len, splits.values())):
+            sizes = ", ".join(f"{split} {len(splits[split])}" for split in SPLITS)
             raise ConfigurationError(
                 f"expected goals for every split of {self.name}, got {sizes}; use a larger "
                 "catalogue, or split_mode='product' for a small one"
@@ -84,80 +258,49 @@ class ShopTasks(TaskSet):
 
     def len(self, split: str) -> int:
         """Return the number of tasks in ``split``."""
-        self._known(split)
-        return len(self._splits[split])
+        return len(self._splits[self.check(split)])
 
-    def task(self, split: str, index: int) -> Task:
-        """Return task number ``index`` of ``split``."""
-        self.check(split, index)
-        index = int(index)
-        task = self._tasks.get((split, index))
-        if task is None:
-            goal = self._pool.goal(*self._splits[split].place(index))
-            name = f"{self.name}/{split}/{index}"
-            task = Task(name, split, index, goal.instruction_text, goal.to_content())
-            if len(self._tasks) >= CACHED_TASKS:
-                self._tasks.clear()
-            self._tasks[split, index] = task
-        return task
+    def _problem(self, split: str, number: int) -> Goal:
+        return self._pool.goal(*self._splits[split].place(number))
 
-    def find(self, task_id: str) -> Task:
-        """Return the task with this id."""
-        with suppress(KeyError, ValueError, TaskNotFound):
-            head, _, tail = str(task_id).rpartition("/")
-            shop, _, place = head.rpartition("/")
-            number = int(tail)
-            if tail == str(number):  # a number can be written in many ways, an id in one
-                if shop == self.name and place in self._splits:
-                    return self.task(place, number)
-                if shop == self._old_name:
-                    return self._of_product(place, number)
-        raise TaskNotFound(
-            f"expected the id of a task of {self.name}, such as {self.task('train', 0).id}; got "
-            f"{task_id!r}; make the environment with the catalogue that the id names"
-        )
+    def _describe(self, split: str, number: int, problem: Goal) -> tuple[str, Mapping[str, Any]]:
+        return problem.instruction_text, problem.to_content()
 
-    def oracle_turns(self, task: Task) -> int | None:
-        """Return the length of the expert's plan for ``task``, remembered once it is known."""
-        if task.id not in self._turns:
-            if self.plan_length is None:
-                return None
-            self._turns[task.id] = self.plan_length(Goal.from_content(task.content))
-        return self._turns[task.id]
-
-    def _of_product(self, asin: str, k: int) -> Task:
-        """Return the task of goal ``k`` of a product, as older ids name it."""
-        unit, number = self._pool.locate(asin, k)
-        for split, members in self._splits.items():
-            index = members.index(unit, number)
-            if index is not None:
-                return self.task(split, index)
-        raise KeyError(asin)
-
-    def _known(self, split: str) -> None:
-        if split not in self._splits:
-            raise TaskNotFound(
-                f"expected a split of {self.name}: one of {', '.join(SPLITS)}; got {split!r}"
-            )
+    def _place(self, task_id: str) -> tuple[str, int] | None:
+        found = super()._place(task_id)
+        head, _, tail = task_id.rpartition("/")
+        name, _, asin = head.rpartition("/")
+        k = whole_number(tail)
+        if found is not None or name != self._old_name or k is None:
+            return found
+        with suppress(KeyError):  # the product, or its goal, is not of this shop
+            goal = self._pool.locate(asin, k)
+            for split, members in self._splits.items():
+                number = members.index(*goal)
+                if number is not None:
+                    return split, number
+        return None
 
 
 def generated_tasks(
-    catalogue: Catalogue,
+    shop: GeneratedShop,
     goals_per_product: int = GOALS_PER_PRODUCT,
     plan_length: PlanLength | None = None,
     key: str | None = None,
 ) -> ShopTasks:
-    """Return the tasks of a generated shop, split by family.
+    """Return the tasks of a generated shop, split by cluster.
 
     Args:
-        catalogue: The shop.
+        shop: The shop.
         goals_per_product: Goals of each product.
         plan_length: Gives the length of the expert's plan for a goal.
-        key: Name of the shop in task ids; None is the catalogue's.
+        key: Name of the shop in task ids; None is the shop's own.
     """
-    pool = GeneratedPool(catalogue, goals_per_product)
-    key = catalogue.key if key is None else key
-    return ShopTasks(key, pool, plan_length=plan_length, old_key=catalogue.key)
+    pool = GeneratedPool(shop, goals_per_product)
+    return ShopTasks(
+        shop.key if key is None else key, pool, product_splits(pool),
+        plan_length=plan_length, old_key=shop.key,
+    )  # fmt: skip
 
 
 def listed_tasks(
@@ -172,13 +315,12 @@ def listed_tasks(
     Args:
         key: Name of the shop in task ids.
         goals: For ``product``, the goals to keep; for ``official-index``, all goals in the
-            original's order (:func:`agentgym.envs.webshop.engine.goals.shuffled`).
+            original's order (:func:`agentgym.envs.webshop.engine.goals.official_goals`).
         split_mode: ``product`` or ``official-index``.
         plan_length: Gives the length of the expert's plan for a goal.
         old_key: Name of the shop in ids of older records; None if it was the same.
     """
     pool = ListedPool(goals)
-    order = pool.order() if split_mode == "official-index" else ()
-    return ShopTasks(
-        key, pool, split_mode=split_mode, order=order, plan_length=plan_length, old_key=old_key
-    )
+    official = choice("split_mode", split_mode, SPLIT_MODES) == "official-index"
+    splits = official_splits(pool) if official else product_splits(pool)
+    return ShopTasks(key, pool, splits, plan_length=plan_length, old_key=old_key)

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.alfworld.engine.game import Game
-from agentgym.envs.alfworld.generator import Knobs, generate, trial_folder
-from agentgym.envs.alfworld.generator.folders import task_parameters
+from agentgym.envs.alfworld.engine.household import Game
+from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder
+from agentgym.envs.alfworld.generator.write import task_parameters
 
-SMALL = Knobs(receptacles=(3, 4), distractors=(0, 2))
+SMALL = GeneratorConfig(receptacles=(3, 4), distractors=(0, 2))
 OLD_RULE = '"PutObject.feedback": [{"rhs": "You put the {o.name} in/on the {r.name}."}]'
 NEW_RULE = '"PutObject.feedback": [{"rhs": "You move the {o.name} to the {r.name}."}]'
 
@@ -85,12 +85,17 @@ def damaged(sound: bytes, how: str) -> bytes:
     }[how]
 
 
-def shared_pack(name: str) -> Path:
-    """Return a recorded pack of official games, or skip the test."""
+def find_pack(name: str) -> Path | None:
+    """Return a recorded pack of official games, if it is here."""
     own = os.environ.get("AGENTGYM_TEST_DATA")
     roots = [Path(own)] if own else []
     roots += [parent / "shared" / "data" for parent in Path(__file__).resolve().parents]
-    for root in roots:
-        if (root / "alfworld" / name).is_file():
-            return root / "alfworld" / name
-    pytest.skip(f"needs the recorded games alfworld/{name}: set AGENTGYM_TEST_DATA to their folder")
+    paths = (root / "alfworld" / name for root in roots)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def shared_pack(name: str) -> Path:
+    """Return a recorded pack of official games, or skip the test."""
+    return find_pack(name) or pytest.skip(
+        f"needs the recorded games alfworld/{name}: set AGENTGYM_TEST_DATA to their folder"
+    )

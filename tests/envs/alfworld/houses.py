@@ -6,8 +6,7 @@ import random
 from collections.abc import Sequence
 
 from agentgym.envs.alfworld.engine.actions import Action, local_actions, perform
-from agentgym.envs.alfworld.engine.game import Game
-from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.household import Game, Household
 from agentgym.envs.alfworld.engine.state import State
 
 RECEPTACLES = ("SinkBasin", "Microwave", "Fridge", "Cabinet", "CounterTop", "Drawer")

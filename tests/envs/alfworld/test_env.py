@@ -9,12 +9,13 @@ from typing import Any
 
 import gymnasium
 import pytest
+from gymnasium.error import ResetNeeded
 
 from agentgym.core import TextEnv
-from agentgym.envs.alfworld.active_game import Play
+from agentgym.envs.alfworld.active_game import ActiveGame
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.env import ALFWorldEnv
-from agentgym.envs.alfworld.generator import Knobs, generate, trial_folder
+from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder
 from agentgym.envs.alfworld.official.packs import Pack
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.outcome import total
@@ -244,8 +245,8 @@ def test_a_checked_pack_is_not_checked_again(tmp_path: Any, monkeypatch: Any) ->
         ({"reward_scale": "1"}, "reward_scale to be a finite number"),
         ({"reward_scale": float("nan")}, "reward_scale to be a finite number"),
         ({"engine": ["native"]}, "engine to be one of"),
-        ({"difficulty": None}, "expected knobs"),
-        ({"difficulty": 3}, "expected knobs"),
+        ({"difficulty": None}, "expected generator settings"),
+        ({"difficulty": 3}, "expected generator settings"),
         ({"task_types": 3}, "task_types to be a sequence"),
         ({"households_seed": "a"}, "seed"),
         ({"data_dir": 5}, "data_dir to be a path"),
@@ -258,21 +259,21 @@ def test_wrong_arguments_are_named(wrong: dict[str, Any], message: str) -> None:
 
 
 def test_a_fork_of_another_engine_or_expert_is_refused_and_changes_nothing() -> None:
-    play, game = Play(), games(1)[0]
-    play.start(game)
-    play.step("look")
-    for other in (Play("alfworld"), Play(expert="searching")):
+    active, game = ActiveGame(), games(1)[0]
+    active.start(game)
+    active.step("look")
+    for other in (ActiveGame("alfworld"), ActiveGame(expert="searching")):
         with pytest.raises(ConfigurationError, match="engine='native' with expert='shortest'"):
-            other.restore(game, play.snapshot())
-    for wrong in (None, (), play.session.state, play.snapshot()._asdict()):
+            other.restore(game, active.snapshot())
+    for wrong in (None, (), active.session.state, active.snapshot()._asdict()):
         with pytest.raises(ConfigurationError, match="expected a snapshot"):
-            play.restore(game, wrong)  # type: ignore[arg-type]
-    before = play.snapshot()
-    foreign = Play()
+            active.restore(game, wrong)  # type: ignore[arg-type]
+    before = active.snapshot()
+    foreign = ActiveGame()
     foreign.start(games(2)[1])
     with pytest.raises(ConfigurationError, match="receptacles"):
-        play.restore(generate(Knobs.of("hard"), "train", 0), foreign.snapshot())
-    assert play.snapshot() == before
+        active.restore(generate(GeneratorConfig.of("hard"), "train", 0), foreign.snapshot())
+    assert active.snapshot() == before
 
 
 class TestTheOriginalEngine:
@@ -323,7 +324,9 @@ class TestTheOriginalEngine:
 
 def test_sessions_share_what_never_changes() -> None:
     first, second = make(), make()
+    with pytest.raises(ResetNeeded, match=r"env\.reset"):
+        first.game  # noqa: B018
     first.reset(options={"split": "train", "index": 7})
     second.reset(options={"split": "train", "index": 7})
-    session: Session = first.play.session
-    assert session.household is second.play.session.household
+    session: Session = first.game.session
+    assert session.household is second.game.session.household

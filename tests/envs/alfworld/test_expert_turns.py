@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.alfworld.active_game import Play
-from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
+from agentgym.envs.alfworld.active_game import ActiveGame
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game
 from agentgym.envs.alfworld.env import ALFWorldEnv
-from agentgym.envs.alfworld.experts.lines import EXPERTS
+from agentgym.envs.alfworld.experts.expert import EXPERTS
 from tests.envs.alfworld.data import shared_pack
 from tests.envs.alfworld.houses import PLACE, problem
 from trainers.rollouts.task_sampler import TaskFeed
@@ -138,12 +138,12 @@ def test_what_is_read_without_moving_counts() -> None:
     types = "(objectType ?o AppleType) (receptacleType ?r FridgeType)"
     text = problem([*worktops, "Fridge_bar_1"], ["Apple_bar_1"], [*places, *facts],
                    PLACE.format("", types))  # fmt: skip
-    play = Play(expert="searching")
-    play.start(Game("worktops", TASK_TYPES[0], "FloorPlan1", "put an apple in fridge.", text))
-    play.step("go to countertop 3")
-    assert (play.turns_left(), play.expert_command()) == (5, "examine countertop 2")
-    play.step("examine countertop 1")
-    assert (play.turns_left(), play.expert_command()) == (3, "take apple 1 from countertop 1")
+    game = ActiveGame(expert="searching")
+    game.start(Game("worktops", TASK_TYPES[0], "FloorPlan1", "put an apple in fridge.", text))
+    game.step("go to countertop 3")
+    assert (game.turns_left(), game.expert_command()) == (5, "examine countertop 2")
+    game.step("examine countertop 1")
+    assert (game.turns_left(), game.expert_command()) == (3, "take apple 1 from countertop 1")
 
 
 def test_score_potential_and_dense_reward_go_by_the_shortest_plan_whoever_the_expert_is() -> None:

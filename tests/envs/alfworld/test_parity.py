@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,15 +16,15 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
-from agentgym.envs.alfworld.generator import Knobs, generate
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game
+from agentgym.envs.alfworld.generator import GeneratorConfig, generate
 from agentgym.envs.alfworld.official.packs import read_pack
+from tests.envs.alfworld.data import find_pack
 from tests.envs.alfworld.tiny import IMPOSSIBLE, PLAN, TINY, needs_alfworld
 
 pytestmark = needs_alfworld
 BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 SCRIPT = BENCHMARKS / "alfworld_parity.py"
-PACKS = ("valid_seen", "valid_train")
 
 
 @pytest.fixture(scope="module")
@@ -47,19 +46,16 @@ def check(duel: ModuleType, game: Game, policy: str) -> None:
 
 @pytest.mark.parametrize("number", range(2 * len(TASK_TYPES)))
 def test_generated_games(number: int, duel: ModuleType) -> None:
-    knobs, policy = ("easy", "mixed") if number < len(TASK_TYPES) else ("medium", "onward")
-    check(duel, generate(Knobs.of(knobs), "valid_seen", number), policy)
+    config, policy = ("easy", "mixed") if number < len(TASK_TYPES) else ("medium", "onward")
+    check(duel, generate(GeneratorConfig.of(config), "valid_seen", number), policy)
 
 
 @cache
 def real_games() -> dict[str, list[Game]]:
     """Read the official games that are here, by task type, smallest first."""
-    own = os.environ.get("AGENTGYM_TEST_DATA")
-    roots = [Path(own)] if own else []
-    roots += [parent / "shared" / "data" for parent in Path(__file__).resolve().parents]
     found: dict[str, list[Game]] = {}
-    for path in (root / "alfworld" / f"{name}.json.gz" for root in roots for name in PACKS):
-        for game in read_pack(path) if path.is_file() else ():
+    for path in (find_pack(f"{name}.json.gz") for name in ("valid_seen", "valid_train")):
+        for game in () if path is None else read_pack(path):
             found.setdefault(game.task_type, []).append(game)
     return {kind: sorted(games, key=lambda g: len(g.problem)) for kind, games in found.items()}
 

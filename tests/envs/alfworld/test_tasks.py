@@ -16,15 +16,21 @@ from hypothesis import strategies as st
 
 from agentgym.envs.alfworld import tasks as tasks_module
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.experts import expert_turns as plans
-from agentgym.envs.alfworld.game_tasks import GameTasks
-from agentgym.envs.alfworld.generator import HELD_OUT, Knobs, generate, trial_folder
-from agentgym.envs.alfworld.tasks import HouseholdTasks, OfficialTasks, open_tasks
+from agentgym.envs.alfworld.experts.expert import plan_length
+from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder
+from agentgym.envs.alfworld.generator.rooms import HELD_OUT
+from agentgym.envs.alfworld.tasks import (
+    GameTasks,
+    HouseholdTasks,
+    OfficialTasks,
+    by_length,
+    open_tasks,
+)
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from tests.envs.alfworld.data import damaged, games, shared_pack, write_pack, write_split
 
 GOLDEN_PANEL = "a76b742c3d8353439d9b083079b5d6b1010819908fe33639a55bcf36dd138439"
-TINY = Knobs(task_types=["place"], receptacles=(3, 4), distractors=1)
+TINY = GeneratorConfig(task_types=["place"], receptacles=(3, 4), distractors=1)
 
 
 @pytest.fixture
@@ -46,14 +52,14 @@ def test_sizes_names_and_aliases() -> None:
 def test_a_task_describes_its_game() -> None:
     tasks = HouseholdTasks("medium")
     task = tasks.task("train", 5)
-    game = tasks.game(task)
-    assert game == generate(Knobs.of("medium"), "train", 5)
+    game = tasks.problem(task)
+    assert game == generate(GeneratorConfig.of("medium"), "train", 5)
     assert (task.goal, task.id, task.index) == (game.goal, game.id, 5)
     assert json.loads(json.dumps(task.content)) == task.content
     assert set(task.content) == {"task_type", "scene", "problem_sha256"}
     assert tasks.find(task.id) == task
-    assert tasks.game(task) is tasks.game(task)
-    assert tasks.oracle_turns(task) == plans.plan_length(Household.of(tasks.game(task)))
+    assert tasks.problem(task) is tasks.problem(task)
+    assert tasks.oracle_turns(task) == plan_length(Household.of(tasks.problem(task)))
 
 
 def test_the_content_of_a_panel_is_pinned() -> None:
@@ -71,10 +77,10 @@ def test_splits_by_scene() -> None:
     assert scenes["train"].isdisjoint(held_out) and scenes["valid_seen"].isdisjoint(held_out)
 
 
-@pytest.mark.parametrize("knobs", ["easy", TINY])
-def test_order_by_the_experts_plan(knobs: Any, small: None, monkeypatch: Any) -> None:
-    given_order = HouseholdTasks(knobs)
-    ordered = HouseholdTasks(knobs, order="oracle")
+@pytest.mark.parametrize("config", ["easy", TINY])
+def test_order_by_the_experts_plan(config: Any, small: None, monkeypatch: Any) -> None:
+    given_order = HouseholdTasks(config)
+    ordered = HouseholdTasks(config, order="oracle")
     for split in ordered.splits:
         lengths = [ordered.oracle_turns(task) for task in ordered.iterate(split)]
         assert all(length is not None for length in lengths)
@@ -87,8 +93,8 @@ def test_order_by_the_experts_plan(knobs: Any, small: None, monkeypatch: Any) ->
     def forbidden(household: object) -> int:
         raise AssertionError("measured twice")
 
-    monkeypatch.setattr(plans, "plan_length", forbidden)
-    again = HouseholdTasks(knobs, order="oracle")
+    monkeypatch.setattr(tasks_module, "plan_length", forbidden)
+    again = HouseholdTasks(config, order="oracle")
     assert [t.id for t in again.iterate("train")] == [t.id for t in ordered.iterate("train")]
 
 
@@ -117,9 +123,9 @@ def test_without_a_writable_cache_all_works(
 
 
 def test_unknown_lengths_come_last() -> None:
-    assert plans.by_length([3, None, 1, 3, None, 2]) == [2, 5, 0, 3, 1, 4]
-    assert plans.by_length([]) == []
-    assert plans.by_length([None]) == [0]
+    assert by_length([3, None, 1, 3, None, 2]) == [2, 5, 0, 3, 1, 4]
+    assert by_length([]) == []
+    assert by_length([None]) == [0]
 
 
 @settings(deadline=None)
@@ -136,8 +142,8 @@ def test_find_takes_only_ids(text: str) -> None:
 
 def test_tasks_of_another_set_are_refused() -> None:
     task = HouseholdTasks("easy", seed=1).task("train", 0)
-    with pytest.raises(TaskNotFound, match="knobs"):
-        HouseholdTasks("easy").game(task)
+    with pytest.raises(TaskNotFound, match="settings"):
+        HouseholdTasks("easy").problem(task)
     with pytest.raises(TaskNotFound, match="index"):
         HouseholdTasks("easy").task("train", 4000)
 
@@ -156,7 +162,7 @@ def test_bad_settings_are_refused(options: dict[str, Any]) -> None:
 def test_sets_travel_without_what_they_keep() -> None:
     tasks = HouseholdTasks("hard")
     task = tasks.task("train", 0)
-    tasks.game(task)
+    tasks.problem(task)
     copies = [pickle.loads(pickle.dumps(tasks)), copy.deepcopy(tasks)]
     assert len(pickle.dumps(tasks)) < 2000
     assert all(other.task("train", 0) == task for other in copies)
@@ -166,7 +172,7 @@ def test_what_is_kept_is_bounded() -> None:
     tasks = HouseholdTasks(TINY)
     for number in range(600):
         tasks.task("train", number)
-    assert 0 < len(tasks._games) <= 256
+    assert 0 < len(tasks._problems) <= 256
 
 
 def folder_and_pack(tmp_path: Path) -> list[GameTasks]:
@@ -185,9 +191,9 @@ def test_official_games_are_tasks(tmp_path: Path) -> None:
     assert folder.panel("test", 8).sha256 == pack.panel("valid_unseen", 8).sha256
     for task in folder.iterate("test"):
         assert pack.find(task.id) == folder.find(task.id) == task
-        assert pack.game(task) == folder.game(task)
-        assert replace(pack.game(task), id="") in [replace(game, id="") for game in games(8)]
-        assert folder.oracle_turns(task) == plans.plan_length(Household.of(folder.game(task)))
+        assert pack.problem(task) == folder.problem(task)
+        assert replace(pack.problem(task), id="") in [replace(game, id="") for game in games(8)]
+        assert folder.oracle_turns(task) == plan_length(Household.of(folder.problem(task)))
     for name in ("train", "valid"):
         with pytest.raises(TaskNotFound, match="valid_unseen"):
             folder.len(name)
@@ -236,24 +242,24 @@ def test_human_sentences(tmp_path: Path) -> None:
     for one, other in zip(human.iterate("test"), plain.iterate("test"), strict=True):
         assert one.goal == f"Do it, please: {other.goal}"
         assert one.id == other.id.replace("official", "official-human")
-        assert human.game(one).problem == plain.game(other).problem
+        assert human.problem(one).problem == plain.problem(other).problem
     packed = OfficialTasks(tmp_path / "packs", human_goals=True)
     assert packed.task("test", 0).goal == plain.task("test", 0).goal
 
 
 def test_open_tasks_chooses_and_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder_and_pack(tmp_path)
-    assert open_tasks("easy") is open_tasks(Knobs.of("easy"), {})
+    assert open_tasks("easy") is open_tasks(GeneratorConfig.of("easy"), {})
     changed = open_tasks("easy", {"receptacles": 7}, seed=4, order="oracle")
     assert isinstance(changed, HouseholdTasks)
-    assert changed.knobs == Knobs(receptacles=7, distractors=(2, 4), hidden=False)
+    assert changed.config == GeneratorConfig(receptacles=7, distractors=(2, 4), hidden=False)
     assert (changed.seed, changed.order) == (4, "oracle")
-    official = open_tasks(data_dir=tmp_path, knobs={"task_types": ["place"]})
+    official = open_tasks(data_dir=tmp_path, changes={"task_types": ["place"]})
     assert official.len("test") == 2
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
     assert open_tasks(data_dir="ALFWORLD_DATA").len("test") == 8
     with pytest.raises(ConfigurationError, match="hidden"):
-        open_tasks(data_dir=tmp_path, knobs={"hidden": True})
+        open_tasks(data_dir=tmp_path, changes={"hidden": True})
     with pytest.raises(ConfigurationError, match="human_goals"):
         open_tasks(human_goals=True)
     with pytest.raises(ConfigurationError, match="expected"):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from agentgym.envs.alfworld.engine.game import Game
+from agentgym.envs.alfworld.engine.household import Game
 
 PROBLEM = """(define (problem tiny) (:domain alfred)
 (:objects agent1 - agent

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.webshop.engine.index import World, official_goals
+from agentgym.envs.webshop.engine.goals import official_goals
 from agentgym.envs.webshop.engine.nouns import builtin
+from agentgym.envs.webshop.engine.shop import Shop
 
 
 def make_item(number: int, **changes: Any) -> dict[str, Any]:
@@ -61,10 +62,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def world() -> World:
+def shop() -> Shop:
     """The tiny shop with the original's synthetic goals."""
     goals = official_goals(INSTRUCTIONS, None)
-    return World.build(ITEMS, INSTRUCTIONS, lambda item: builtin(item["name"]), goals=goals)
+    return Shop.build(ITEMS, INSTRUCTIONS, lambda item: builtin(item["name"]), goals=goals)
 
 
 def shared_data(name: str) -> Path:

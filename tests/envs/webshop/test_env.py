@@ -22,13 +22,14 @@ import pytest
 import agentgym  # noqa: F401
 from agentgym.actions import GRAMMARS
 from agentgym.cli import main
-from agentgym.envs.webshop.engine.index import World, official_goals
+from agentgym.envs.webshop.engine.goals import official_goals
 from agentgym.envs.webshop.engine.reward import MODES
+from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.generator import generate
 from agentgym.envs.webshop.generator.write import write
-from agentgym.envs.webshop.official import files as official
-from agentgym.envs.webshop.shop import EXPERTS
+from agentgym.envs.webshop.official.files import locate
+from agentgym.envs.webshop.shared_shop import EXPERTS
 from agentgym.envs.webshop.tasks import listed_tasks
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.tasks import Task, TaskList
@@ -85,16 +86,16 @@ def test_plans_are_as_long_as_they_say_for_every_expert(
 def test_the_careful_expert_judges_by_the_reward_that_pays() -> None:
     """The official reward reads "olive | tan" and "olive oil" as "olive", the strict does not."""
     options = {"Color": [{"value": value} for value in ("olive oil", "olive | tan")]}
-    world = World.build(
+    shop = Shop.build(
         [make_item(0, customization_options={"Color": [{"value": "olive oil"}]}),
          make_item(2, customization_options=options)],
         INSTRUCTIONS, lambda item: ("shoes",), goals=official_goals(INSTRUCTIONS, None),
     )  # fmt: skip
-    wanted = [g for g in world.goals if g.goal_options == {"color": "olive | tan"}]
+    wanted = [g for g in shop.goals if g.goal_options == {"color": "olive | tan"}]
     tasks = [Task("x/0", "train", 0, wanted[0].instruction_text, wanted[0].to_content())]
     for reward in MODES:
         env = WebShopEnv(
-            world=world, tasks=TaskList("x", {"train": tasks}), expert="careful", reward=reward
+            world=shop, tasks=TaskList("x", {"train": tasks}), expert="careful", reward=reward
         )
         _, info = env.reset()
         while not info["stop_reason"]:
@@ -126,7 +127,7 @@ def test_the_sparse_reward_is_success() -> None:
 @pytest.mark.parametrize("mode", ["text", "text_rich", "compact"])
 def test_nothing_but_the_pages_shows_a_product_number(mode: str) -> None:
     env = WebShopEnv(observation_mode=mode, max_turns=40, **SMALL)
-    rng, asins = random.Random(0), [asin.lower() for asin in env.world.products.asins]
+    rng, asins = random.Random(0), [asin.lower() for asin in env.shop.products.asins]
     for index in range(60):
         _, info = env.reset(options={"split": "train", "index": index})
         for _ in range(12):
@@ -136,13 +137,13 @@ def test_nothing_but_the_pages_shows_a_product_number(mode: str) -> None:
             _, _, _, _, info = env.step(rng.choice([a for a in on_offer if a != "click[buy now]"]))
 
 
-def test_the_state_key_tells_nothing_of_the_answer(world: World) -> None:
+def test_the_state_key_tells_nothing_of_the_answer(shop: Shop) -> None:
     """Two tasks with one id and one text, for different products, give the same keys."""
     keys = []
     for number in (0, 1):
-        goal = replace(world.goals[0], asin=world.products.asins[number], attributes=(f"{number}",))
+        goal = replace(shop.goals[0], asin=shop.products.asins[number], attributes=(f"{number}",))
         tasks = [Task("x/0", "train", 0, goal.instruction_text, goal.to_content())]
-        env = WebShopEnv(world=world, tasks=TaskList("x", {"train": tasks}))
+        env = WebShopEnv(world=shop, tasks=TaskList("x", {"train": tasks}))
         seen = [env.reset()[1]["state_key"]]
         actions = ["search[lamps]", "click[next >]", "click[< prev]", "click[b000000003]",
                    "click[navy]", "click[small]", "click[features]", "click[< prev]"]  # fmt: skip
@@ -184,7 +185,7 @@ def test_copies_go_on_where_the_original_stands() -> None:
     _, info = env.reset(seed=2)
     info = env.step(env.oracle().act("", info))[4]
     for clone in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
-        assert clone.world is env.world and clone.session is not env.session
+        assert clone.shop is env.shop and clone.session is not env.session
         assert clone.session.state == env.session.state
         assert clone.step("click[1]")[0] == copy.deepcopy(env).step("click[1]")[0]
     assert len(pickle.dumps(env)) < 8000
@@ -230,10 +231,10 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_an_argument_of_the_wrong_kind_is_named(name: str, world: World) -> None:
+def test_an_argument_of_the_wrong_kind_is_named(name: str, shop: Shop) -> None:
     given: dict[str, Any] = {}
     if name in ("world", "tasks"):
-        given = {"world": world, "tasks": listed_tasks("tiny", world.goals)}
+        given = {"world": shop, "tasks": listed_tasks("tiny", shop.goals)}
     if name == "results_per_page":
         given = {"observation_mode": "compact"}
     for value in ARGUMENTS[name]:
@@ -251,7 +252,7 @@ def test_every_argument_is_in_the_table() -> None:
 
 def test_numbers_of_numpy_are_numbers() -> None:
     env = WebShopEnv(size=np.int64(60), difficulty="easy", max_turns=np.int32(9))
-    assert env.world is WebShopEnv(**SMALL).world
+    assert env.shop is WebShopEnv(**SMALL).shop
 
 
 @pytest.mark.parametrize(
@@ -277,22 +278,22 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> N
 
 def test_official_files(data_dir: Path) -> None:
     env = WebShopEnv(data_dir=str(data_dir), observation_mode="compact")
-    assert len(env.world.products) == 24
+    assert len(env.shop.products) == 24
     _, info = env.reset(seed=0)
     done = False
     while not done:
         _, reward, done, _, info = env.step(env.oracle().act("", info))
     assert reward == 1.0
     full = WebShopEnv(data_dir=str(data_dir), goal_mode="official", num_products=20)
-    assert len(full.world.products) == 20 and len(full.world.goals) == 77
+    assert len(full.shop.products) == 20 and len(full.shop.goals) == 77
     with pytest.raises(DataError, match="items_human_ins"):
         WebShopEnv(data_dir=str(data_dir), goal_mode="official", human_goals=True)
     with pytest.raises(DataError, match="items_shuffle"):
-        official.locate(data_dir / "nowhere")
+        locate(data_dir / "nowhere")
 
 
-def test_given_worlds_travel_whole(world: World) -> None:
-    env = WebShopEnv(world=world, tasks=listed_tasks("tiny", world.goals))
+def test_given_worlds_travel_whole(shop: Shop) -> None:
+    env = WebShopEnv(world=shop, tasks=listed_tasks("tiny", shop.goals))
     env.reset(seed=0)
     env.step("search[lamps]")
     clone = pickle.loads(pickle.dumps(env))
@@ -314,17 +315,15 @@ def test_nouns_can_be_injected(tmp_path: Path) -> None:
         return made
 
     envs = [make(nouns) for nouns in (table, str(plain), packed)]
-    assert len({id(env.world) for env in envs}) == 1
-    builtin = make(None).world
-    assert (
-        envs[0].world.products[asin].nouns == ("zebra", "stripes") != builtin.products[asin].nouns
-    )
-    assert envs[0].world.products[other].nouns == builtin.products[other].nouns
+    assert len({id(env.shop) for env in envs}) == 1
+    builtin = make(None).shop
+    assert envs[0].shop.products[asin].nouns == ("zebra", "stripes") != builtin.products[asin].nouns
+    assert envs[0].shop.products[other].nouns == builtin.products[other].nouns
     envs[0].reset(seed=0)
-    assert pickle.loads(pickle.dumps(envs[0])).world is envs[0].world
-    assert make({asin: ["lion"]}).world.products[asin].nouns == ("lion",)
+    assert pickle.loads(pickle.dumps(envs[0])).shop is envs[0].shop
+    assert make({asin: ["lion"]}).shop.products[asin].nouns == ("lion",)
     generated = WebShopEnv(nouns={"unknown": ["x"]}, **SMALL)  # type: ignore[arg-type]
-    assert generated.world is not WebShopEnv(**SMALL).world
+    assert generated.shop is not WebShopEnv(**SMALL).shop
     with pytest.raises(DataError, match="JSON file"):
         make("missing.json")
 

@@ -22,13 +22,13 @@ import agentgym  # noqa: F401  (registers the id)
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.products import Instruction, Product, parse_product
 from agentgym.envs.webshop.engine.reward import MODES, fuzzy, match, plain_colour, score
-from agentgym.envs.webshop.experts.oracle import choose
-from agentgym.envs.webshop.generator import DIFFICULTIES, Catalogue, generate
+from agentgym.envs.webshop.experts.base import choose
+from agentgym.envs.webshop.generator import DIFFICULTIES, GeneratedShop, generate
 from agentgym.envs.webshop.generator.asins import ALPHABET, AsinCodec
 from agentgym.envs.webshop.generator.stream import Stream
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES, OptionGroup, ProductType
-from agentgym.envs.webshop.generator.write import HUMAN, INS, ITEMS, META, write
-from agentgym.envs.webshop.pools import to_goal
+from agentgym.envs.webshop.generator.write import META, write
+from agentgym.envs.webshop.official.schema import NAMES
 from agentgym.errors import ConfigurationError
 
 GOLDEN = {
@@ -47,11 +47,20 @@ from agentgym.envs.webshop.generator import generate
 shop = generate(200, sys.argv[1], 7)
 digest = hashlib.sha256()
 for index, item in enumerate(shop.items):
-    goals = [[r.instruction, r.attributes, r.options, r.price_upper]
-             for r in shop.requests(index, 4)]
-    digest.update(json.dumps([item, shop.ins[item["asin"]], goals]).encode())
+    goals = [[g.instruction_text, g.attributes, list(g.goal_options.items()), g.price_upper]
+             for g in (shop.goal(index, k) for k in range(4))]
+    digest.update(json.dumps([item, shop.instructions[item["asin"]], goals]).encode())
 print(digest.hexdigest())
 """
+
+
+def goals_of(shop: GeneratedShop, index: int, count: int) -> list[Goal]:
+    return [shop.goal(index, k) for k in range(count)]
+
+
+def options(goal: Goal) -> list[tuple[str, str]]:
+    assert isinstance(goal.goal_options, dict)
+    return list(goal.goal_options.items())
 
 
 def digest(difficulty: str) -> str:
@@ -59,15 +68,18 @@ def digest(difficulty: str) -> str:
     result = hashlib.sha256()
     for index, item in enumerate(shop.items):
         goals = [
-            [r.instruction, r.attributes, r.options, r.price_upper] for r in shop.requests(index, 4)
+            [goal.instruction_text, goal.attributes, options(goal), goal.price_upper]
+            for goal in goals_of(shop, index, 4)
         ]
-        result.update(json.dumps([item, shop.ins[item["asin"]], goals]).encode())
+        result.update(json.dumps([item, shop.instructions[item["asin"]], goals]).encode())
     return result.hexdigest()
 
 
-def product(shop: Catalogue, index: int) -> Product:
+def product(shop: GeneratedShop, index: int) -> Product:
     item = shop.items[index]
-    return parse_product(item, Instruction.parse(shop.ins[item["asin"]]), shop.nouns(index))
+    return parse_product(
+        item, Instruction.parse(shop.instructions[item["asin"]]), shop.nouns(index)
+    )
 
 
 def product_types(vocabulary: str) -> Iterator[ProductType]:
@@ -76,14 +88,14 @@ def product_types(vocabulary: str) -> Iterator[ProductType]:
 
 
 @pytest.fixture(scope="module", params=list(DIFFICULTIES))
-def shop(request: pytest.FixtureRequest) -> Catalogue:
+def shop(request: pytest.FixtureRequest) -> GeneratedShop:
     return generate(600, request.param, 3)
 
 
 @pytest.mark.parametrize("difficulty", list(DIFFICULTIES))
 def test_bytes_are_the_golden_ones(difficulty: str) -> None:
     assert digest(difficulty) == GOLDEN[difficulty], (
-        "the generated text changed: raise VERSION in catalogue/families.py, then this hash"
+        "the generated text changed: raise GENERATOR_VERSION in drafts.py, then this hash"
     )
 
 
@@ -95,7 +107,7 @@ def test_bytes_do_not_depend_on_the_process() -> None:
     assert out.stdout.strip() == GOLDEN["medium"]
 
 
-def test_schema_is_the_official_one(shop: Catalogue) -> None:
+def test_schema_is_the_official_one(shop: GeneratedShop) -> None:
     for item in shop.items[:60]:
         assert set(item) == FIELDS
         assert re.fullmatch(r"B0[0-9A-HJKMNP-TV-Z]{8}", item["asin"])
@@ -103,45 +115,45 @@ def test_schema_is_the_official_one(shop: Catalogue) -> None:
         assert item["product_category"].count("\u203a") == 2
         assert item["category"] in {"beauty", "electronics", "fashion", "garden", "grocery"}
         json.dumps(item)
-    assert set(shop.ins) == {item["asin"] for item in shop.items}
+    assert set(shop.instructions) == {item["asin"] for item in shop.items}
 
 
-def test_products_do_not_depend_on_size(shop: Catalogue) -> None:
-    large = generate(5000, shop.difficulty, 3)
+def test_products_do_not_depend_on_size(shop: GeneratedShop) -> None:
+    large = generate(5000, shop.config, 3)
     for index in (0, 1, 17, 599):
         assert large.items[index] == shop.items[index]
-        assert large.request(index, 2) == shop.request(index, 2)
+        assert large.goal(index, 2) == shop.goal(index, 2)
 
 
-def test_order_of_access_does_not_matter(shop: Catalogue) -> None:
-    other = generate(600, shop.difficulty, 3)
+def test_order_of_access_does_not_matter(shop: GeneratedShop) -> None:
+    other = generate(600, shop.config, 3)
     backwards = [other.items[index] for index in reversed(range(100))]
     assert backwards[::-1] == shop.items[:100]
 
 
-def test_seeds_give_other_shops(shop: Catalogue) -> None:
-    other = generate(600, shop.difficulty, 4)
-    assert {item["asin"] for item in other.items}.isdisjoint(shop.ins)
+def test_seeds_give_other_shops(shop: GeneratedShop) -> None:
+    other = generate(600, shop.config, 4)
+    assert {item["asin"] for item in other.items}.isdisjoint(shop.instructions)
     assert sum(a["name"] == b["name"] for a, b in zip(other.items, shop.items, strict=True)) < 60
 
 
-def test_pickles_as_parameters(shop: Catalogue) -> None:
+def test_pickles_as_parameters(shop: GeneratedShop) -> None:
     data = pickle.dumps(shop)
     assert len(data) < 2000
     assert pickle.loads(data).items[5] == shop.items[5]
 
 
-def test_sequence_and_mapping_protocols(shop: Catalogue) -> None:
+def test_sequence_and_mapping_protocols(shop: GeneratedShop) -> None:
     assert shop.items[-1] == shop.items[599]
     with pytest.raises(IndexError):
         shop.items[600]
-    assert len(shop.ins) == 600
-    assert "B000000000" not in shop.ins
-    assert shop.ins.get(generate(700, shop.difficulty, 3).asin(650)) is None
-    assert "nonsense" not in shop.ins
+    assert len(shop.instructions) == 600
+    assert "B000000000" not in shop.instructions
+    assert shop.instructions.get(generate(700, shop.config, 3).asin(650)) is None
+    assert "nonsense" not in shop.instructions
 
 
-def test_families_share_type_and_visible_attributes(shop: Catalogue) -> None:
+def test_clusters_share_type_and_visible_attributes(shop: GeneratedShop) -> None:
     for number in range(30):
         drafts = [shop.draft(index) for index in shop.members(number)]
         assert len({draft.type.name for draft in drafts}) == 1
@@ -150,7 +162,7 @@ def test_families_share_type_and_visible_attributes(shop: Catalogue) -> None:
         assert len(keys) == len(drafts)
 
 
-def test_hidden_attributes_are_not_in_titles(shop: Catalogue) -> None:
+def test_hidden_attributes_are_not_in_titles(shop: GeneratedShop) -> None:
     for index in range(200):
         item, draft = shop.items[index], shop.draft(index)
         text = " ".join([item["full_description"], *item["small_description"]]).lower()
@@ -162,37 +174,36 @@ def test_hidden_attributes_are_not_in_titles(shop: Catalogue) -> None:
             assert not any(attribute.name in indexed for attribute in draft.hidden)
 
 
-def test_every_goal_is_solvable(shop: Catalogue) -> None:
+def test_every_goal_is_solvable(shop: GeneratedShop) -> None:
     for index in range(0, 600, 2):
         item = product(shop, index)
-        for request in shop.requests(index, 4):
-            goal = to_goal(request)
+        for goal in goals_of(shop, index, 4):
             parts = match(item, goal, item.nouns)
             chosen = dict(choose(item, goal))
             assert chosen == goal.goal_options
             for mode in MODES:
-                assert score(parts, item, goal, chosen, mode).reward == 1.0, request
+                assert score(parts, item, goal, chosen, mode).reward == 1.0, goal
             assert goal.name == item.title
 
 
-def test_instructions_name_what_is_asked(shop: Catalogue) -> None:
+def test_instructions_name_what_is_asked(shop: GeneratedShop) -> None:
     for index in range(100):
         draft = shop.draft(index)
         said = {a.name: (a.name, *a.paraphrases) for a in draft.attributes}
-        for request in shop.requests(index, 3):
-            text = request.instruction
-            assert f"${request.price_upper:.0f}" in text or f"{request.price_upper:.0f} d" in text
-            for name in request.attributes:
+        for goal in goals_of(shop, index, 3):
+            text = goal.instruction_text
+            assert f"${goal.price_upper:.0f}" in text or f"{goal.price_upper:.0f} d" in text
+            for name in goal.attributes:
                 assert any(words in text for words in said[name])
-            for group, value in request.options:
+            for group, value in options(goal):
                 assert group in text
                 assert value in text
             for name, words in said.items():
-                if name not in request.attributes:
+                if name not in goal.attributes:
                     assert not re.search(rf"\b{re.escape(words[0])}\b", text)
 
 
-def satisfies(shop: Catalogue, index: int, goal: Goal, chosen: dict[str, str]) -> bool:
+def satisfies(shop: GeneratedShop, index: int, goal: Goal, chosen: dict[str, str]) -> bool:
     """Tell from the facts alone whether a purchase is what the goal asks for."""
     draft = shop.draft(index)
     assert isinstance(goal.goal_options, dict)
@@ -204,12 +215,12 @@ def satisfies(shop: Catalogue, index: int, goal: Goal, chosen: dict[str, str]) -
     )
 
 
-def test_only_right_purchases_score_fully(shop: Catalogue) -> None:
+def test_only_right_purchases_score_fully(shop: GeneratedShop) -> None:
     rng = random.Random(0)
     items = [product(shop, index) for index in range(len(shop.items))]
     full = 0
     for target in rng.sample(range(600), 20):
-        goal = to_goal(shop.request(target, 1))
+        goal = shop.goal(target, 1)
         for index, item in enumerate(items):
             chosen = {name: rng.choice(values) for name, values in item.options.items()}
             chosen |= choose(item, goal)
@@ -251,7 +262,7 @@ def test_types_share_no_noun_and_one_level_at_most() -> None:
 
 def test_easy_has_a_small_closed_vocabulary() -> None:
     easy = generate(2000, "easy", 0)
-    texts = [request.instruction for i in range(0, 2000, 5) for request in easy.requests(i, 4)]
+    texts = [goal.instruction_text for i in range(0, 2000, 5) for goal in goals_of(easy, i, 4)]
     for item in easy.items[:1000]:
         texts += [item["name"], item["full_description"], *item["small_description"]]
         for name, values in item["customization_options"].items():
@@ -302,13 +313,13 @@ def test_bad_difficulty_and_seed_are_refused() -> None:
 def test_written_files_are_the_official_three(tmp_path: Path) -> None:
     shop = generate(50, "medium", 1)
     meta = write(shop, tmp_path)
-    items = json.loads((tmp_path / ITEMS).read_text())
+    items = json.loads((tmp_path / NAMES.items).read_text())
     assert items == list(shop.items)
-    assert json.loads((tmp_path / INS).read_text()) == dict(shop.ins)
-    human = json.loads((tmp_path / HUMAN).read_text())
+    assert json.loads((tmp_path / NAMES.instructions).read_text()) == dict(shop.instructions)
+    human = json.loads((tmp_path / NAMES.human).read_text())
     assert len(human) == 50
     assert all(len(goals) == 4 for goals in human.values())
-    assert human[shop.asin(3)][2]["instruction"] == shop.request(3, 2).instruction
+    assert human[shop.asin(3)][2]["instruction"] == shop.goal(3, 2).instruction_text
     assert json.loads((tmp_path / META).read_text()) == meta
     for name, expected in meta["sha256"].items():
         assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == expected
@@ -319,8 +330,8 @@ VARIANTS = [
     {"visible": 3, "visible_asked": 50},
     {"own_hidden": 2, "hidden_asked": 100},
     {"buried": 0},
-    {"family_size": 1},
-    {"family_size": 12},
+    {"cluster_size": 1},
+    {"cluster_size": 12},
     {"price_decoys": 50, "option_decoys": 50},
     {"vocabulary": "full", "shared_hidden": 2, "noise": (0, 4), "price_step": 100},
 ]
@@ -331,7 +342,7 @@ def test_variants_of_a_preset_are_sound(change: dict[str, Any]) -> None:
     shop = generate(60, replace(DIFFICULTIES["easy"], name="variant", **change), 0)
     assert shop.key == "variant-60-0"
     for index in range(60):
-        item, goal = product(shop, index), to_goal(shop.request(index, 0))
+        item, goal = product(shop, index), shop.goal(index, 0)
         parts = match(item, goal, item.nouns)
         assert score(parts, item, goal, dict(choose(item, goal))).reward == 1.0
         assert all(name in goal.instruction_text for name in goal.attributes)
@@ -341,7 +352,7 @@ def test_variants_of_a_preset_are_sound(change: dict[str, Any]) -> None:
     "change",
     [
         {"vocabulary": "huge"}, {"buried": 101}, {"visible": 0}, {"own_hidden": 0},
-        {"family_size": 13}, {"price_step": 0}, {"offered": (0, 3)}, {"offered": (4, 3)},
+        {"cluster_size": 13}, {"price_step": 0}, {"offered": (0, 3)}, {"offered": (4, 3)},
         {"noise": (0, 1)}, {"slack": ()}, {"slack": (-1,)},
     ],
 )  # fmt: skip

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.webshop.engine.index import World, official_goals
+from agentgym.envs.webshop.engine.goals import official_goals
+from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.generator import generate
 from agentgym.envs.webshop.generator.write import write
 from agentgym.envs.webshop.official.files import locate, read_instructions, read_items
@@ -42,8 +43,8 @@ def record(catalogue: Path, folder: Path, place: int) -> str:
     files = locate(catalogue)
     instructions = read_instructions(files)
     goals = official_goals(instructions, None)
-    world = World.build(read_items(files), instructions, lambda item: ("x",), goals=goals)
-    goal = world.goals[place]
+    shop = Shop.build(read_items(files), instructions, lambda item: ("x",), goals=goals)
+    goal = shop.goals[place]
     folder.mkdir(parents=True)
     side = {"goals": [goal.to_content()], "product_prices": {}}
     (folder / "goals_prices.json").write_text(json.dumps(side))

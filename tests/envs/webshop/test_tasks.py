@@ -15,10 +15,15 @@ import pytest
 
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.env import WebShopEnv
-from agentgym.envs.webshop.generator import DIFFICULTIES, Catalogue, generate
+from agentgym.envs.webshop.generator import DIFFICULTIES, GeneratedShop, generate
 from agentgym.envs.webshop.generator.write import write
-from agentgym.envs.webshop.pools import GeneratedPool, ListedPool, to_goal
-from agentgym.envs.webshop.tasks import ShopTasks, generated_tasks, listed_tasks
+from agentgym.envs.webshop.tasks import (
+    GeneratedPool,
+    ListedPool,
+    ShopTasks,
+    generated_tasks,
+    listed_tasks,
+)
 from agentgym.errors import ConfigurationError, TaskNotFound
 
 GOLDEN_PANEL = "6d669cd3e777aa037ebfde00eaa39f5ae61f3a87d7b9c4ca3703b818536184b1"
@@ -53,29 +58,29 @@ def contents(tasks: ShopTasks, split: str) -> Sequence[tuple[str, str]]:
 @pytest.mark.parametrize("difficulty", list(DIFFICULTIES))
 @pytest.mark.parametrize("size", [20, 50, 1000])
 @pytest.mark.parametrize("seed", [0, 5])
-def test_generated_splits_are_disjoint_in_families(difficulty: str, size: int, seed: int) -> None:
+def test_generated_splits_are_disjoint_in_clusters(difficulty: str, size: int, seed: int) -> None:
     shop = generate(size, difficulty, seed)
     tasks = generated_tasks(shop)
-    total, families, ids = 4 * size, {}, set()
+    total, clusters, ids = 4 * size, {}, set()
     assert tasks.len("test") == min(500, total // 8)
     assert tasks.len("valid") == min(1000, total // 4)
     assert tasks.len("train") >= total // 4
     for split in tasks.splits:
         entries = contents(tasks, split)
         ids |= {task_id for task_id, _ in entries}
-        families[split] = {shop.family_of(shop.index(asin)) for _, asin in entries}
+        clusters[split] = {shop.cluster_of(shop.index(asin)) for _, asin in entries}
     assert len(ids) == sum(map(tasks.len, tasks.splits))
-    assert families["train"].isdisjoint(families["valid"] | families["test"])
-    assert families["valid"].isdisjoint(families["test"])
+    assert clusters["train"].isdisjoint(clusters["valid"] | clusters["test"])
+    assert clusters["valid"].isdisjoint(clusters["test"])
 
 
 def test_large_splits_cost_nothing_until_used(monkeypatch: pytest.MonkeyPatch) -> None:
     shop = generate(100_000, "medium", 0)
 
     def forbidden(number: int) -> None:
-        raise AssertionError(f"family {number} was made")
+        raise AssertionError(f"cluster {number} was made")
 
-    monkeypatch.setattr(shop, "_family", forbidden)
+    monkeypatch.setattr(shop, "_cluster", forbidden)
     tasks = generated_tasks(shop)
     assert [tasks.len(split) for split in ("test", "valid")] == [500, 1000]
     assert tasks.len("train") > 398_000
@@ -98,12 +103,12 @@ def test_every_id_finds_its_task(split: str) -> None:
         )
 
 
-def test_neighbours_are_of_different_families() -> None:
+def test_neighbours_are_of_different_clusters() -> None:
     shop = generate(1000, "medium", 0)
     tasks = generated_tasks(shop)
     for split in tasks.splits:
         asins = [tasks.task(split, index).content["asin"] for index in range(50)]
-        assert len({shop.family_of(shop.index(asin)) for asin in asins}) > 20
+        assert len({shop.cluster_of(shop.index(asin)) for asin in asins}) > 20
 
 
 def test_goals_do_not_depend_on_how_many_there_are() -> None:
@@ -144,7 +149,7 @@ def test_goals_beyond_a_fixed_size_belong_to_no_split() -> None:
                 left += 1
             else:
                 found.add(task.id)
-                assert task.content == to_goal(shop.request(index, k)).to_content()
+                assert task.content == shop.goal(index, k).to_content()
     assert found == {task.id for split in tasks.splits for task in tasks.iterate(split)}
     assert left == 200 - len(found)
 
@@ -163,7 +168,7 @@ def test_unknown_splits_and_indices_are_refused() -> None:
 
 def test_panels_are_the_golden_ones_in_every_process() -> None:
     panel = generated_tasks(generate(1000, "medium", 0)).panel("test", 100)
-    assert panel.sha256 == GOLDEN_PANEL, "a task changed: raise VERSION in catalogue/families.py"
+    assert panel.sha256 == GOLDEN_PANEL, "a task changed: raise GENERATOR_VERSION in drafts.py"
     out = subprocess.run(
         [sys.executable, "-c", _PANEL],
         capture_output=True, text=True, check=True,
@@ -254,7 +259,7 @@ def test_plan_lengths_are_asked_for_once() -> None:
 
 
 def test_copies_are_equal() -> None:
-    shop: Catalogue = generate(50, "easy", 0)
+    shop: GeneratedShop = generate(50, "easy", 0)
     tasks = generated_tasks(shop)
     expected = tasks.task("train", 3)
     for other in (copy.deepcopy(tasks), pickle.loads(pickle.dumps(tasks))):

@@ -44,7 +44,7 @@ def local_actions(house: Household, state: State) -> dict[str, Action]:
     return actions
 
 
-def journey(house: Household, state: State, command: str) -> Action | None:
+def go_action(house: Household, state: State, command: str) -> Action | None:
     """Return the action of a command that leads elsewhere, or None.
 
     Where it could lead to several places, the first of them counts.

@@ -1,18 +1,22 @@
-"""Goals as unions of conjunctive queries over the state of a household.
+"""Goals: PDDL formulas, compiled to unions of conjunctive queries over the state of a household.
 
 A goal is true when one of its queries is; a query is true when some choice of its variables makes
 all its literals true. (The form is that of Chandra and Merlin, Optimal implementation of
 conjunctive queries, STOC 1977; an answer is found by backtracking over the variables, ordered once
-so that each has few candidates.) Goals are made of formulas by
-:mod:`agentgym.envs.alfworld.engine.formulas`.
+so that each has few candidates.)
+
+A formula over ``and``, ``or``, ``not``, ``imply``, ``exists``, ``forall``, ``=`` and the predicates
+of the domain is brought to negation normal form and distributed into conjunctions; each becomes a
+query. What no action can change is decided when the goal is compiled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from agentgym.envs.alfworld.engine.pddl import Tree, malformed, typed_list
 from agentgym.envs.alfworld.engine.state import State
 
 FLUENTS: Mapping[str, Callable[[State, Sequence[int]], bool]] = {
@@ -29,6 +33,17 @@ FLUENTS: Mapping[str, Callable[[State, Sequence[int]], bool]] = {
     "issliced": lambda s, a: a[0] in s.sliced,
 }
 """Predicates that actions change, and how to read them from a state."""
+ARITY = {
+    **dict.fromkeys(("inreceptacle", "holds", "atlocation", "objectatlocation"), 2),
+    **dict.fromkeys(("holdsany", "opened", "isclean", "ishot", "iscool", "istoggled"), 1),
+    **dict.fromkeys(("issliced", "openable", "isreceptacleobject", "cleanable", "heatable"), 1),
+    **dict.fromkeys(("coolable", "pickupable", "moveable", "toggleable", "sliceable"), 1),
+    **dict.fromkeys(("receptacleatlocation", "receptacletype", "objecttype", "cancontain"), 2),
+    **dict.fromkeys(("inreceptacleobject", "="), 2),
+}
+"""Predicates that a goal may use, with their numbers of arguments."""
+LIMIT = 512
+"""Most queries of one goal."""
 Conjunction = tuple["Literal", ...]
 
 
@@ -124,40 +139,213 @@ def _candidates(step: Step, state: State, binding: Sequence[int]) -> Iterable[in
     return (value,) if value in step.members else ()
 
 
-def ordered_steps(
+# -- compiling formulas ---------------------------------------------------------------------------
+
+
+class Entities(NamedTuple):
+    """The entities of a household, as far as a formula needs them."""
+
+    numbers: Mapping[str, int]
+    """PDDL name -> number."""
+    types: Mapping[str, str]
+    """PDDL name -> declared type."""
+    facts: Mapping[str, Sequence[tuple[str, ...]]]
+    """Initial facts by predicate."""
+
+    def of_type(self, kind: str) -> list[int]:
+        """Return the entities of a type; everything is an ``object``, as in the domain."""
+        known = (name for name, own in self.types.items() if kind in ("object", own))
+        return sorted(self.numbers[name] for name in known)
+
+    def table(self, predicate: str) -> frozenset[tuple[int, ...]]:
+        """Return the facts of a predicate that no action changes."""
+        numbers = self.numbers
+        rows = self.facts.get(predicate, ())
+        return frozenset(tuple(numbers[word] for word in row) for row in rows)
+
+
+def compile_goal(formula: Tree, entities: Entities) -> Goal:
+    """Compile a goal formula, read by :func:`~agentgym.envs.alfworld.engine.pddl.parse_problem`.
+
+    Raises:
+        DataError: The formula is malformed, uses what the domain lacks, or is too large.
+    """
+    compiler = _Compiler(entities)
+    queries = (compiler.query(part) for part in compiler.expand(formula, False, {}))
+    return Goal(tuple(query for query in queries if query is not None))
+
+
+class _Compiler:
+    """Turns a formula into queries."""
+
+    def __init__(self, entities: Entities) -> None:
+        self.entities = entities
+        self.kinds: list[str] = []
+        self._tables: dict[str, frozenset[tuple[int, ...]]] = {}
+        self._types: dict[str, tuple[int, ...]] = {}
+
+    def expand(self, tree: Tree, negated: bool, names: Mapping[str, int]) -> list[Conjunction]:
+        """Return the disjunctive normal form of a formula, or of its negation."""
+        if not isinstance(tree, list) or not tree or not isinstance(tree[0], str):
+            raise _malformed("a formula such as (inReceptacle ?o ?r)", str(tree)[:60])
+        tag, parts = tree[0], tree[1:]
+        if tag == "not" and len(parts) == 1:
+            return self.expand(parts[0], not negated, names)
+        if tag == "imply" and len(parts) == 2:
+            return self.expand(["or", ["not", parts[0]], parts[1]], negated, names)
+        if tag in ("and", "or"):
+            every = (tag == "and") != negated
+            branches = (self.expand(part, negated, names) for part in parts)
+            return _product(branches) if every else _union(branches)
+        if tag in ("exists", "forall") and len(parts) == 2 and isinstance(parts[0], list):
+            pairs = typed_list(parts[0])
+            if (tag == "exists") != negated:
+                if not all(self._of_type(kind) for _, kind in pairs):
+                    return []
+                fresh = {name: self._variable(kind) for name, kind in pairs}
+                return self.expand(parts[1], negated, {**names, **fresh})
+            return self._every(pairs, parts[1], negated, dict(names))
+        return self._literal(tag, parts, not negated, names)
+
+    def query(self, literals: Conjunction) -> Query | None:
+        """Make a query of a conjunction, or None where nothing can fulfil it."""
+        used = sorted({-1 - arg for literal in literals for arg in literal.args if arg < 0})
+        rename = {-1 - old: -1 - new for new, old in enumerate(used)}
+        literals = tuple(
+            part._replace(args=tuple(rename.get(arg, arg) for arg in part.args))
+            for part in dict.fromkeys(literals)
+        )
+        domains = [self._of_type(self.kinds[old]) for old in used]
+        statics, fluents = [], []
+        for literal in literals:
+            if literal.predicate in FLUENTS:
+                fluents.append(literal)
+            elif len(set(literal.args) & set(rename.values())) == 1 and literal.predicate != "=":
+                variable = -1 - min(literal.args)
+                domains[variable] = self._filtered(domains[variable], literal)
+            else:
+                statics.append(literal)
+        if not all(domains):
+            return None
+        tables = {part.predicate: self._table(part.predicate) for part in statics}
+        ground = tuple(part for part in fluents if min(part.args) >= 0)
+        rest = [part for part in (*fluents, *statics) if min(part.args) < 0]
+        steps = tuple(_ordered_steps(domains, rest))
+        return Query(tuple(domains), tuple(fluents), tuple(statics), tables, ground, steps)
+
+    def _literal(
+        self, tag: str, parts: list[Any], positive: bool, names: Mapping[str, int]
+    ) -> list[Conjunction]:
+        if ARITY.get(tag) != len(parts):
+            raise _malformed(f"one of {', '.join(ARITY)} with its arguments", f"({tag} ...)")
+        args = tuple(self._term(word, names) for word in parts)
+        literal = Literal(tag, args, positive)
+        if tag in FLUENTS or min(args) < 0:
+            return [(literal,)]
+        truth = args[0] == args[1] if tag == "=" else args in self._table(tag)
+        return [()] if truth == positive else []
+
+    def _every(
+        self, pairs: list[tuple[str, str]], body: Tree, negated: bool, names: dict[str, int]
+    ) -> list[Conjunction]:
+        """Expand a formula that must hold for every value of the variables."""
+        if not pairs:
+            return self.expand(body, negated, names)
+        (name, kind), rest = pairs[0], pairs[1:]
+        values = self._of_type(kind)
+        return _product(self._every(rest, body, negated, {**names, name: v}) for v in values)
+
+    def _term(self, word: Any, names: Mapping[str, int]) -> int:
+        value = None
+        if isinstance(word, str):
+            value = names.get(word) if word[0] == "?" else self.entities.numbers.get(word)
+        if value is None:
+            # As the original's translator, take an undeclared constant: no fact mentions it.
+            if isinstance(word, str) and word[0] != "?":
+                return len(self.entities.numbers)
+            raise _malformed("a bound variable or the name of an entity", str(word)[:60])
+        return value
+
+    def _variable(self, kind: str) -> int:
+        self.kinds.append(kind)
+        return -len(self.kinds)
+
+    def _of_type(self, kind: str) -> tuple[int, ...]:
+        if kind not in self._types:
+            self._types[kind] = tuple(self.entities.of_type(kind))
+        return self._types[kind]
+
+    def _table(self, predicate: str) -> frozenset[tuple[int, ...]]:
+        if predicate not in self._tables:
+            self._tables[predicate] = self.entities.table(predicate)
+        return self._tables[predicate]
+
+    def _filtered(self, domain: Iterable[int], literal: Literal) -> tuple[int, ...]:
+        """Keep the values of a literal's only variable that make it true."""
+        table = self._table(literal.predicate)
+
+        def truth(value: int) -> bool:
+            return tuple(arg if arg >= 0 else value for arg in literal.args) in table
+
+        return tuple(value for value in domain if truth(value) == literal.positive)
+
+
+def _product(branches: Iterable[list[Conjunction]]) -> list[Conjunction]:
+    """Distribute ``and`` over ``or``."""
+    result: list[Conjunction] = [()]
+    for branch in branches:
+        result = _limited([left + right for left in result for right in branch])
+        if not result:
+            break
+    return result
+
+
+def _union(branches: Iterable[list[Conjunction]]) -> list[Conjunction]:
+    """Join alternatives; one that always holds makes the others idle."""
+    result: list[Conjunction] = []
+    for branch in branches:
+        if () in branch:
+            return [()]
+        result = _limited(result + branch)
+    return result
+
+
+def _limited(conjunctions: list[Conjunction]) -> list[Conjunction]:
+    if len(conjunctions) > LIMIT:
+        raise _malformed(f"a goal of at most {LIMIT} alternatives", "more")
+    return conjunctions
+
+
+def _malformed(expected: str, got: str) -> Exception:
+    return malformed(expected, got, "the goal of a PDDL problem")
+
+
+def _ordered_steps(
     domains: Sequence[tuple[int, ...]], literals: Sequence[Literal]
 ) -> Iterable[Step]:
-    """Order the variables of a query so that each has few candidates, given those before it.
-
-    Args:
-        domains: What each variable may stand for.
-        literals: The literals with variables.
-
-    Returns:
-        The steps of the search.
-    """
-    waiting = list(range(len(domains)))
+    """Order the variables of a query so that each has few candidates, given those before it."""
+    unbound = list(range(len(domains)))
     unchecked = list(literals)
     holders = {part.args[1] for part in literals if part.predicate == "inreceptacle"}
-    while waiting:
-        sources = {v: _source(v, waiting, literals) for v in waiting}
+    while unbound:
+        sources = {v: _source(v, unbound, literals) for v in unbound}
 
         def cost(v: int, known: Mapping[int, Literal | None] = sources) -> tuple[bool, bool, int]:
             return known[v] is None, -1 - v not in holders, len(domains[v])
 
-        variable = min(waiting, key=cost)
-        waiting.remove(variable)
-        free = {-1 - v for v in waiting}
+        variable = min(unbound, key=cost)
+        unbound.remove(variable)
+        free = {-1 - v for v in unbound}
         checks = tuple(part for part in unchecked if not free.intersection(part.args))
         unchecked = [part for part in unchecked if free.intersection(part.args)]
         domain = domains[variable]
         yield Step(variable, domain, frozenset(domain), sources[variable], checks)
 
 
-def _source(variable: int, waiting: Sequence[int], literals: Iterable[Literal]) -> Literal | None:
+def _source(variable: int, unbound: Sequence[int], literals: Iterable[Literal]) -> Literal | None:
     """Return a literal that lists the candidates of a variable, all else in it being bound."""
     term = -1 - variable
-    others = {-1 - v for v in waiting if v != variable}
+    others = {-1 - v for v in unbound if v != variable}
     for part in literals:
         if not part.positive or others.intersection(part.args):
             continue

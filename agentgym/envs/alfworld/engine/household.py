@@ -1,18 +1,27 @@
-"""A game, parsed once: all that never changes in a household, and how it begins."""
+"""A game as text, and the household that it is parsed into once and played in by many sessions."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from agentgym.envs.alfworld.engine.formulas import Entities, compile_goal
-from agentgym.envs.alfworld.engine.game import Game
-from agentgym.envs.alfworld.engine.goals import Goal
-from agentgym.envs.alfworld.engine.pddl import parse_problem
+from agentgym.envs.alfworld.engine.goals import Entities, Goal, compile_goal
+from agentgym.envs.alfworld.engine.pddl import malformed, parse_problem
 from agentgym.envs.alfworld.engine.state import NOBODY, State
-from agentgym.errors import DataError
+
+TASK_TYPES = (
+    "pick_and_place_simple",
+    "look_at_obj_in_light",
+    "pick_clean_then_place_in_recep",
+    "pick_heat_then_place_in_recep",
+    "pick_cool_then_place_in_recep",
+    "pick_two_obj_and_place",
+)
+"""The six task types of ALFWorld, by their names in ALFRED."""
 
 KNIVES = ("knifetype", "butterknifetype")
 APPLIANCES = {"clean": "sinkbasintype", "heat": "microwavetype", "cool": "fridgetype"}
@@ -20,6 +29,31 @@ APPLIANCES = {"clean": "sinkbasintype", "heat": "microwavetype", "cool": "fridge
 ABILITIES = {"clean": "cleanable", "heat": "heatable", "cool": "coolable"}
 """Verb -> predicate of the objects that it works on."""
 _PLAIN = {"_bar_": "|", "_minus_": "-", "_plus_": "+", "_dot_": ".", "_comma_": ","}
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """One ALFWorld game, generated or read from a file.
+
+    The PDDL domain and the text grammar are the same for every game, so a game is its problem and
+    its sentence.
+    """
+
+    id: str
+    """Stable name, unique in its task set."""
+    task_type: str
+    """One of :data:`TASK_TYPES`."""
+    scene: str
+    """Floor plan of the room, for example ``"FloorPlan305"``."""
+    goal: str
+    """The instruction, exactly as it stands in the game after ``"Your task is to: "``."""
+    problem: str
+    """Text of the PDDL problem."""
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 (hex) of a text, such as a PDDL problem."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,17 +100,11 @@ class Household:
     """``go to X`` -> (location, receptacle) pairs that it may mean, the first possible one does."""
     longest: int
     """No command is longer than this many characters."""
-    _journeys: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _go_commands: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, game: Game) -> Household:
         """Parse and compile a game.
-
-        Args:
-            game: The game.
-
-        Returns:
-            Its household.
 
         Raises:
             DataError: The game's problem is malformed or leaves the domain.
@@ -84,16 +112,16 @@ class Household:
         problem = parse_problem(game.problem)
         return _Builder(game, problem.types, problem.facts).household(problem.goal)
 
-    def journeys(self, place: int) -> tuple[str, ...]:
+    def go_commands(self, place: int) -> tuple[str, ...]:
         """Return the sorted ``go to`` commands of somebody at a location."""
-        known = self._journeys.get(place)
+        known = self._go_commands.get(place)
         if known is None:  # threads may both compute it: to the same value
             known = tuple(
                 command
                 for command, ends in self.routes.items()
                 if any(end != place for end, _ in ends)
             )
-            self._journeys[place] = known
+            self._go_commands[place] = known
         return known
 
     def called(self, numbers: Iterable[int]) -> list[str]:
@@ -108,6 +136,10 @@ class Household:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the game, which is smaller."""
         return Household.of, (self.game,)
+
+
+shared_household = lru_cache(maxsize=256)(Household.of)
+"""Parse a game, unless this process has done so lately."""
 
 
 class _Builder:
@@ -126,7 +158,7 @@ class _Builder:
         mentioned = {word for rows in facts.values() for row in rows for word in row}
         unknown = mentioned - types.keys()
         if unknown:
-            raise _bad("facts about declared objects only", f"{min(unknown)!r}, undeclared")
+            raise malformed("facts about declared objects only", f"{min(unknown)!r}, undeclared")
         self.names = player_names(mentioned)
 
     def household(self, formula: Any) -> Household:
@@ -168,7 +200,7 @@ class _Builder:
         """Return the facts of a predicate, checked for their number of arguments."""
         rows = self.facts.get(predicate, ())
         if any(len(row) != width for row in rows):
-            raise _bad(f"{width} argument(s) after {predicate}", "another number")
+            raise malformed(f"{width} argument(s) after {predicate}", "another number")
         return rows
 
     def _set(self, predicate: str) -> frozenset[int]:
@@ -192,7 +224,7 @@ class _Builder:
         for pair in self._pairs(predicate):
             if pair[key] >= size:
                 name = self.entities[pair[key]]
-                raise _bad(f"a receptacle in {predicate}", f"{name!r} of another type")
+                raise malformed(f"a receptacle in {predicate}", f"{name!r} of another type")
             groups[pair[key]].add(pair[value])
         return tuple(tuple(sorted(group)) for group in groups)
 
@@ -215,10 +247,10 @@ class _Builder:
         agents = [name for name, kind in self.types.items() if kind == "agent"]
         at = [place for _, place in self._pairs("atlocation")]
         if len(agents) != 1 or len(at) != 1:
-            raise _bad("one agent at one location", f"{len(agents)} at {len(at)}")
+            raise malformed("one agent at one location", f"{len(agents)} at {len(at)}")
         held = [thing for _, thing in self._pairs("holds")]
         if len(held) > 1 or bool(held) != bool(self._rows("holdsany", 1)):
-            raise _bad("at most one object in hand, with holdsAny", f"{len(held)} held")
+            raise malformed("at most one object in hand, with holdsAny", f"{len(held)} held")
         return State(
             place=at[0],
             held=held[0] if held else NOBODY,
@@ -243,9 +275,6 @@ def player_names(mentioned: Iterable[str]) -> dict[str, str]:
 
     Args:
         mentioned: PDDL names of all entities in the initial facts.
-
-    Returns:
-        PDDL name -> name for the player.
     """
     ordered = sorted(mentioned)
     kinds = {name: _kind(name) for name in ordered}
@@ -277,10 +306,3 @@ def _routes(
         if ends:
             found.setdefault("go to " + names[receptacle], []).extend(ends)
     return {command: tuple(sorted(found[command])) for command in sorted(found)}
-
-
-_bad_problem = "expected {} in the PDDL problem, got {}; take it from a game file or the generator"
-
-
-def _bad(expected: str, got: str) -> DataError:
-    return DataError(_bad_problem.format(expected, got))

@@ -38,35 +38,23 @@ class Problem:
 def parse_problem(text: str) -> Problem:
     """Parse the text of a PDDL problem.
 
-    Args:
-        text: The problem.
-
-    Returns:
-        Its parts.
-
     Raises:
         DataError: The text is not a problem of the domain ``alfred``.
     """
     sections = _sections(read_tree(text))
     for name in (":objects", ":init", ":goal"):
         if name not in sections:
-            raise _bad(f"a section {name}", f"only {', '.join(sections) or 'no sections'}")
+            raise malformed(f"a section {name}", f"only {', '.join(sections) or 'no sections'}")
     if sections.get(":domain", [DOMAIN]) != [DOMAIN]:
-        raise _bad(f"(:domain {DOMAIN})", repr(sections[":domain"]))
+        raise malformed(f"(:domain {DOMAIN})", repr(sections[":domain"]))
     goal = sections[":goal"]
     if len(goal) != 1:
-        raise _bad("one goal formula", f"{len(goal)}")
+        raise malformed("one goal formula", f"{len(goal)}")
     return Problem(_types(sections[":objects"]), _facts(sections[":init"]), goal[0])
 
 
 def read_tree(text: str) -> list[Any]:
-    """Read one parenthesised list.
-
-    Args:
-        text: PDDL text.
-
-    Returns:
-        Nested lists of lower-case words.
+    """Read one parenthesised list as nested lists of lower-case words.
 
     Raises:
         DataError: The text is not ASCII, unbalanced, nested too deeply, or not one list.
@@ -74,7 +62,7 @@ def read_tree(text: str) -> list[Any]:
     if ";" in text:
         text = _COMMENT.sub("", text)
     if not text.isascii():
-        raise _bad("ASCII text outside comments", "other characters")
+        raise malformed("ASCII text outside comments", "other characters")
     root: list[Any] = []
     stack = [root]
     for match in _TOKEN.finditer(text.lower().replace("?", " ?")):
@@ -85,60 +73,54 @@ def read_tree(text: str) -> list[Any]:
             stack[-1].append(match[3])
         elif match[2] == "(":
             if len(stack) > DEPTH:
-                raise _bad(f"at most {DEPTH} nested lists", "more")
+                raise malformed(f"at most {DEPTH} nested lists", "more")
             below: list[Any] = []
             stack[-1].append(below)
             stack.append(below)
         elif len(stack) == 1:
-            raise _bad("balanced parentheses", "one ')' too many")
+            raise malformed("balanced parentheses", "one ')' too many")
         else:
             stack.pop()
     if len(stack) != 1:
-        raise _bad("balanced parentheses", f"{len(stack) - 1} unclosed")
+        raise malformed("balanced parentheses", f"{len(stack) - 1} unclosed")
     if len(root) != 1 or not isinstance(root[0], list):
-        raise _bad("one list '(define ...)'", f"{len(root)} expressions")
+        raise malformed("one list '(define ...)'", f"{len(root)} expressions")
     return root[0]
 
 
 def typed_list(words: list[Any]) -> list[tuple[str, str]]:
-    """Read ``a b - type c``: names with their types.
-
-    Args:
-        words: The words; names without a type are of type ``object``.
-
-    Returns:
-        Pairs of name and type.
+    """Read ``a b - type c`` as pairs of name and type; what has no type is an ``object``.
 
     Raises:
         DataError: A list or a dash stands where a name should.
     """
     pairs: list[tuple[str, str]] = []
-    waiting: list[str] = []
+    untyped: list[str] = []
     stream = iter(words)
     for word in stream:
         if word == "-":
             kind = next(stream, None)
             if not isinstance(kind, str):
-                raise _bad("a type after '-'", repr(kind))
-            pairs += [(name, kind) for name in waiting]
-            waiting.clear()
+                raise malformed("a type after '-'", repr(kind))
+            pairs += [(name, kind) for name in untyped]
+            untyped.clear()
         elif isinstance(word, str):
-            waiting.append(word)
+            untyped.append(word)
         else:
-            raise _bad("a list of names", f"the list {str(word)[:60]} in it")
-    return pairs + [(name, "object") for name in waiting]
+            raise malformed("a list of names", f"the list {str(word)[:60]} in it")
+    return pairs + [(name, "object") for name in untyped]
 
 
 def _sections(tree: list[Any]) -> dict[str, list[Any]]:
     """Return ``:objects``, ``:init``, ``:goal`` and the rest of the problem by name."""
     if not tree or tree[0] != "define":
-        raise _bad("'(define ...)'", repr(tree[:1]))
+        raise malformed("'(define ...)'", repr(tree[:1]))
     sections: dict[str, list[Any]] = {}
     for entry in tree[1:]:
         if not isinstance(entry, list) or not entry or not isinstance(entry[0], str):
-            raise _bad("sections such as (:init ...)", str(entry)[:60])
+            raise malformed("sections such as (:init ...)", str(entry)[:60])
         if entry[0] in sections:
-            raise _bad(f"one section {entry[0]}", "two")
+            raise malformed(f"one section {entry[0]}", "two")
         sections[entry[0]] = entry[1:]
     return sections
 
@@ -148,7 +130,7 @@ def _types(words: list[Any]) -> dict[str, str]:
     pairs = typed_list(words)
     types = dict(pairs)
     if len(types) != len(pairs):
-        raise _bad("each object declared once", f"{len(pairs) - len(types)} declared again")
+        raise malformed("each object declared once", f"{len(pairs) - len(types)} declared again")
     return types
 
 
@@ -157,18 +139,19 @@ def _facts(entries: list[Any]) -> dict[str, list[tuple[str, ...]]]:
     facts: dict[str, list[tuple[str, ...]]] = {}
     for entry in entries:
         if not isinstance(entry, list) or not entry:
-            raise _bad("facts such as (openable x)", str(entry)[:60])
+            raise malformed("facts such as (openable x)", str(entry)[:60])
         name = entry[0]
         if name in ("=", "not"):
             continue
         if any(type(word) is list for word in entry):
-            raise _bad("facts over names", str(entry)[:60])
+            raise malformed("facts over names", str(entry)[:60])
         facts.setdefault(name, []).append(tuple(entry[1:]))
     return facts
 
 
-def _bad(expected: str, got: str) -> DataError:
+def malformed(expected: str, got: str, part: str = "the PDDL problem") -> DataError:
+    """Return the error for a problem that is not one of the domain."""
     return DataError(
-        f"expected {expected} in the PDDL problem, got {got}; take the text of pddl_problem from a "
+        f"expected {expected} in {part}, got {got}; take the text of pddl_problem from a "
         "game.tw-pddl file, or from the generator"
     )

@@ -7,6 +7,7 @@ what cannot be seen: of a closed drawer it says that it is closed, whatever is i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.engine.state import NOBODY
@@ -21,15 +22,7 @@ _HELP = "the command help lists all commands"
 
 
 def refusal(session: Session, command: str) -> str:
-    """Say why a command does nothing.
-
-    Args:
-        session: The play.
-        command: Any text that is not admissible.
-
-    Returns:
-        The reason, one line.
-    """
+    """Say in one line why a command, any text that is not admissible, does nothing."""
     if len(command) > session.household.longest:
         return f"no command is that long; {_HELP}"
     plain = " ".join(command.lower().split())
@@ -105,16 +98,10 @@ def _go(player: _Player, name: str) -> Reasons:
     yield from player.away(name)
 
 
-def _open(player: _Player, name: str) -> Reasons:
+def _door(player: _Player, name: str, *, already: str) -> Reasons:
     yield from player.away(name)
     has_door = player.here[name] in player.house.openable
-    yield f"{name} is open already" if has_door else f"{name} has no door"
-
-
-def _close(player: _Player, name: str) -> Reasons:
-    yield from player.away(name)
-    has_door = player.here[name] in player.house.openable
-    yield f"{name} is closed already" if has_door else f"{name} has no door"
+    yield f"{name} is {already} already" if has_door else f"{name} has no door"
 
 
 def _take(player: _Player, thing: str, name: str) -> Reasons:
@@ -134,23 +121,11 @@ def _move(player: _Player, thing: str, name: str) -> Reasons:
     yield f"{thing} cannot be put in or on {name}"
 
 
-def _treat(player: _Player, thing: str, name: str, verb: str) -> Reasons:
+def _treat(player: _Player, thing: str, name: str, *, verb: str) -> Reasons:
     yield from player.lacks(thing)
     yield from player.away(name)
     able = player.here[name] in player.house.appliances[verb]
     yield f"{thing} cannot be treated so" if able else f"{name} is not there to {verb} things with"
-
-
-def _clean(player: _Player, thing: str, name: str) -> Reasons:
-    return _treat(player, thing, name, "clean")
-
-
-def _heat(player: _Player, thing: str, name: str) -> Reasons:
-    return _treat(player, thing, name, "heat")
-
-
-def _cool(player: _Player, thing: str, name: str) -> Reasons:
-    return _treat(player, thing, name, "cool")
 
 
 def _slice(player: _Player, thing: str, tool: str) -> Reasons:
@@ -176,6 +151,7 @@ def _examine(player: _Player, thing: str) -> Reasons:
 
 
 _REASONS: Mapping[str, Callable[..., Reasons]] = {
-    "clean": _clean, "close": _close, "cool": _cool, "examine": _examine, "go": _go, "heat": _heat,
-    "move": _move, "open": _open, "slice": _slice, "take": _take, "use": _use,
+    **{verb: partial(_treat, verb=verb) for verb in ("clean", "heat", "cool")},
+    "close": partial(_door, already="closed"), "open": partial(_door, already="open"),
+    "examine": _examine, "go": _go, "move": _move, "slice": _slice, "take": _take, "use": _use,
 }  # fmt: skip

@@ -10,17 +10,13 @@ from bisect import bisect
 from typing import Any
 
 from agentgym.envs.alfworld.engine import text
-from agentgym.envs.alfworld.engine.actions import Action, journey, local_actions, perform, view
+from agentgym.envs.alfworld.engine.actions import Action, go_action, local_actions, perform, view
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.state import State
 
 
 class Session:
-    """A play of a household.
-
-    Args:
-        household: The household; many sessions may share it.
-    """
+    """One play of a household; many sessions may share a household."""
 
     def __init__(self, household: Household) -> None:
         self.household = household
@@ -30,11 +26,7 @@ class Session:
         self.restore(household.start)
 
     def intro(self) -> str:
-        """Begin anew.
-
-        Returns:
-            The first text, with banner and task.
-        """
+        """Begin anew and return the first text, with banner and task."""
         household = self.household
         self.restore(household.start)
         if self.state.place in household.here:
@@ -44,10 +36,7 @@ class Session:
         return text.intro(seen, household.game.goal)
 
     def step(self, command: str) -> tuple[str, float, bool]:
-        """Carry out a command; white space around it does not count.
-
-        Args:
-            command: Any text.
+        """Carry out a command, which may be any text; white space around it does not count.
 
         Returns:
             What happens, the score (1.0 while the goal is fulfilled) and whether the game is over.
@@ -70,15 +59,15 @@ class Session:
         if len(command) > self.household.longest:
             return None  # do not even look it up
         action = self._commands().get(command)
-        return action or journey(self.household, self.state, command)
+        return action or go_action(self.household, self.state, command)
 
     def admissible(self) -> tuple[str, ...]:
         """Return the commands that do something now, sorted."""
         if self._admissible is None:
             local = sorted(self._commands())
             split = bisect(local, "go to ")
-            journeys = self.household.journeys(self.state.place)
-            self._admissible = (*local[:split], *journeys, *local[split:])
+            go_commands = self.household.go_commands(self.state.place)
+            self._admissible = (*local[:split], *go_commands, *local[split:])
         return self._admissible
 
     @property

@@ -84,11 +84,7 @@ def container(name: str, contents: Sequence[str]) -> str:
 
 
 def condition(name: str, clean: bool, hot: bool, cool: bool, sliced: bool) -> str | None:
-    """Describe what was done to an object in hand.
-
-    Returns:
-        The sentence, or None where nothing is to be said before switches and slices are looked at.
-    """
+    """Describe what was done to an object in hand; None leaves it to switches and slices."""
     heat = "hot" if hot else "cool" if cool else ""
     if clean and sliced:
         return _this(f"{heat} and clean sliced" if heat else "clean sliced", name)

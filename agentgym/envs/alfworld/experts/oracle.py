@@ -1,33 +1,49 @@
-"""The expert: the fewest commands that fulfil the goal, from any state, without a planner.
+"""The oracle: the fewest commands that fulfil the goal, from any state, without a planner.
 
-The goal is read as errands (:mod:`agentgym.envs.alfworld.experts.plan_search`): what must be where,
-treated how, what must be in hand, and which lamp must be on next to the agent. This covers all task
-types of ALFWorld and their sliced variants. Plans for goals that say more are checked by carrying
-them out.
+It knows where everything is. The goal is read as what each object needs (where it must be, how it
+must have been treated, whether it must be in hand or on), and this as the subgoals of a
+:class:`~agentgym.envs.alfworld.experts.plan_search.PlanSearch`. That covers all task types of
+ALFWorld and their sliced variants. Plans for goals that say more are checked by carrying them out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field
 from itertools import product
 
 from agentgym.envs.alfworld.engine.actions import Action, command_of, perform
-from agentgym.envs.alfworld.engine.goals import FLUENTS, Query
+from agentgym.envs.alfworld.engine.goals import FLUENTS, Literal, Query
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.engine.state import NOBODY, State
-from agentgym.envs.alfworld.experts.goal_requirements import TREATMENTS, Want, domain, read_wants
-from agentgym.envs.alfworld.experts.plan_search import Courier
-from agentgym.envs.alfworld.experts.subgoals import Errand, Point, Visit
+from agentgym.envs.alfworld.experts.plan_search import (
+    EndPosition,
+    PartialPlan,
+    PlanSearch,
+    Subgoal,
+)
+
+TREATMENTS = {"isclean": "clean", "ishot": "heat", "iscool": "cool", "issliced": "slice"}
+"""Predicate of a goal -> verb that makes it true."""
+
+
+@dataclass(slots=True)
+class Need:
+    """What a goal asks of one term that stands for an object."""
+
+    term: int
+    treatments: list[str] = field(default_factory=list)
+    where: int | None = None
+    """Term for the receptacle that it must be in."""
+    held: bool = False
+    toggled: bool = False
 
 
 def plan(session: Session) -> tuple[str, ...] | None:
-    """Return commands that win from the present state.
+    """Return the fewest commands that win from the present state; the session is not changed.
 
     The first command of a plan leads to a state whose plan is one shorter.
-
-    Args:
-        session: The session; it is not changed.
 
     Returns:
         The commands, none of them when the game is won; None if the goal cannot be fulfilled, or
@@ -45,188 +61,236 @@ def plan_from(house: Household, state: State) -> tuple[Action, ...] | None:
     """Return the actions of a shortest plan from a state, as :func:`plan` does."""
     if house.goal.satisfied(state):
         return ()
-    best: Point | None = None
-    here = Point(state.place, state.held, frozenset(), 0, None)
+    best: PartialPlan | None = None
+    here = PartialPlan(state.place, state.held, frozenset(), 0, None)
     for query in house.goal.queries:
-        wants, exact = read_wants(query)
-        slices = [want for want in wants if "slice" in want.treatments]
-        courier = Courier(house, state, best)
-        for start in (here, *(_sliced(courier, query, slices) if slices else ())):
+        needs, exact = _read_needs(query)
+        slices = [need for need in needs if "slice" in need.treatments]
+        search = PlanSearch(house, state, best)
+        for start in (here, *(_slice_first(search, query, slices) if slices else ())):
             if start is not here:
-                courier = Courier(house, _reached(house, state, start), best)
-            _search(courier, query, wants, start)
-            found = courier.best
+                search = PlanSearch(house, _state_after(house, state, start), best)
+            _search(search, query, needs, start)
+            found = search.best
             if found is not best and (exact or _wins(house, state, found)):
                 best = found
-    return None if best is None else tuple(_actions(best))
+    return None if best is None else tuple(best.actions())
 
 
-def _search(courier: Courier, query: Query, wants: Sequence[Want], start: Point) -> None:
+def _search(search: PlanSearch, query: Query, needs: Sequence[Need], start: PartialPlan) -> None:
     """Search plans for one query that begin with what has led to ``start``."""
-    lamps = [want for want in wants if want.toggled]
-    kept = [want for want in wants if want.held]
+    lamps = [need for need in needs if need.toggled]
+    kept = [need for need in needs if need.held]
     if len(lamps) > 1 or len(kept) > 1:
         return
-    visits = _visits(courier, query, lamps[0] if lamps else None)
-    put = [want for want in wants if want.where is not None and not want.toggled]
-    loose = [w for w in wants if w.where is None and not w.held and not w.toggled]
-    carried = [_errand(query, want) for want in (*loose, *kept)]
-    for errands in _placements(courier, query, put):
-        courier.search([*errands, *carried], visits, start)
+    end_positions = _end_positions(search, query, lamps[0] if lamps else None)
+    put = [need for need in needs if need.where is not None and not need.toggled]
+    loose = [need for need in needs if need.where is None and not need.held and not need.toggled]
+    carried = [_subgoal(query, need) for need in (*loose, *kept)]
+    for subgoals in _deliveries(search, query, put):
+        search.run([*subgoals, *carried], end_positions, start)
 
 
-def _errand(
-    query: Query, want: Want, ends: tuple[int, ...] = (), but: Sequence[int] = ()
-) -> Errand:
-    objects = tuple(thing for thing in domain(query, want.term) if thing not in but)
-    group = NOBODY if want.where is None else len(query.domains) + want.where
-    return Errand(objects, tuple(want.treatments), group, ends)
+def _subgoal(
+    query: Query, need: Need, ends: tuple[int, ...] = (), but: Sequence[int] = ()
+) -> Subgoal:
+    objects = tuple(thing for thing in _candidates(query, need.term) if thing not in but)
+    group = NOBODY if need.where is None else len(query.domains) + need.where
+    return Subgoal(objects, tuple(need.treatments), group, ends)
 
 
-def _placements(
-    courier: Courier, query: Query, wants: Sequence[Want]
-) -> Iterator[tuple[Errand, ...]]:
-    """Yield the errands that are left, for receptacles in which as much is done already."""
-    terms = list(dict.fromkeys(want.where for want in wants))
+def _deliveries(
+    search: PlanSearch, query: Query, needs: Sequence[Need]
+) -> Iterator[tuple[Subgoal, ...]]:
+    """Yield the subgoals that are left, for receptacles in which as much is done already."""
+    terms = list(dict.fromkeys(need.where for need in needs))
     choices = []
     for term in terms:
         assert term is not None
-        group = [want for want in wants if want.where == term]
-        choices.append(list(_choices(courier, query, term, group)))
+        group = [need for need in needs if need.where == term]
+        choices.append(list(_destinations(search, query, term, group)))
     for chosen in product(*choices):
-        yield tuple(errand for errands in chosen for errand in errands)
+        yield tuple(subgoal for subgoals in chosen for subgoal in subgoals)
 
 
-def _choices(
-    courier: Courier, query: Query, term: int, wants: Sequence[Want]
-) -> Iterator[tuple[Errand, ...]]:
+def _destinations(
+    search: PlanSearch, query: Query, term: int, needs: Sequence[Need]
+) -> Iterator[tuple[Subgoal, ...]]:
     """Yield what is left to do for one receptacle term: first those where most is done."""
-    state, house = courier.state, courier.house
+    state, house = search.state, search.house
     fresh = []
-    alike = _alike(query, wants)
-    for receptacle in domain(query, term):
+    alike = _all_alike(query, needs)
+    for receptacle in _candidates(query, term):
         if receptacle >= len(house.places) or not house.places[receptacle]:
             continue
-        for left, done in _settled(state, query, wants, state.contents[receptacle], alike):
+        for left, done in _met(state, query, needs, state.contents[receptacle], alike):
             if done:
-                yield tuple(_errand(query, want, (receptacle,), done) for want in left)
+                yield tuple(_subgoal(query, need, (receptacle,), done) for need in left)
             else:
                 closed = receptacle in house.openable and receptacle not in state.opened
                 away = state.place not in house.places[receptacle]
                 fresh.append((closed + away, receptacle))
     if fresh:
         ends = tuple(receptacle for _, receptacle in sorted(fresh))
-        yield tuple(_errand(query, want, ends) for want in wants)
+        yield tuple(_subgoal(query, need, ends) for need in needs)
 
 
-def _settled(
-    state: State, query: Query, wants: Sequence[Want], things: Sequence[int], alike: bool
-) -> Iterator[tuple[list[Want], list[int]]]:
-    """Yield ways to say that some wants are fulfilled by things that are in place already.
+def _met(
+    state: State, query: Query, needs: Sequence[Need], things: Sequence[int], alike: bool
+) -> Iterator[tuple[list[Need], list[int]]]:
+    """Yield ways to say that some needs are met by things that are in place already.
 
     Yields:
-        The wants that are left, and the things. Of wants that are alike, as many are fulfilled as
-        can be; of others, it may be shorter to move a thing away and use it for another want.
+        The needs that are left, and the things. Of needs that are alike, as many are met as can
+        be; of others, it may be shorter to move a thing away and use it for another need.
     """
-    if not wants:
+    if not needs:
         yield [], []
         return
-    want, others = wants[0], wants[1:]
-    values = domain(query, want.term)
-    fit = [thing for thing in things if thing in values and _treated(state, want, thing)]
+    need, others = needs[0], needs[1:]
+    values = _candidates(query, need.term)
+    fit = [thing for thing in things if thing in values and _has_treatments(state, need, thing)]
     for thing in fit[:1] if alike else fit:
         rest = [other for other in things if other != thing]
-        for left, done in _settled(state, query, others, rest, alike):
+        for left, done in _met(state, query, others, rest, alike):
             yield left, [thing, *done]
     if not (alike and fit):
-        for left, done in _settled(state, query, others, things, alike):
-            yield [want, *left], done
+        for left, done in _met(state, query, others, things, alike):
+            yield [need, *left], done
 
 
-def _alike(query: Query, wants: Sequence[Want]) -> bool:
-    """Return whether wants differ in nothing."""
-    kinds = {(domain(query, w.term), tuple(sorted(w.treatments))) for w in wants}
+def _all_alike(query: Query, needs: Sequence[Need]) -> bool:
+    """Return whether needs differ in nothing, so that any of them may be met first."""
+    kinds = {(_candidates(query, need.term), tuple(sorted(need.treatments))) for need in needs}
     return len(kinds) == 1
 
 
-def _treated(state: State, want: Want, thing: int) -> bool:
-    """Return whether an object has had the treatments that are wanted."""
+def _has_treatments(state: State, need: Need, thing: int) -> bool:
+    """Return whether an object has had the treatments that it needs."""
     return all(
         FLUENTS[name](state, (thing,))
         for name, verb in TREATMENTS.items()
-        if verb in want.treatments
+        if verb in need.treatments
     )
 
 
-def _visits(courier: Courier, query: Query, lamp: Want | None) -> list[Visit] | None:
+def _end_positions(search: PlanSearch, query: Query, lamp: Need | None) -> list[EndPosition] | None:
     """Return where the agent may end; None if anywhere."""
     ats = [part.args[1] for part in query.fluents if part.predicate == "atlocation"]
-    house, state = courier.house, courier.state
+    house, state = search.house, search.state
     if not ats and lamp is None:
         return None
-    places = set(domain(query, ats[0])) if ats else set(house.here)
+    places = set(_candidates(query, ats[0])) if ats else set(house.here)
     spots = [(r, place) for place in sorted(places) for r in house.here.get(place, ())]
     if lamp is None:
-        return [Visit(receptacle, place, NOBODY) for receptacle, place in spots]
-    visits = []
-    for thing in domain(query, lamp.term):
+        return [EndPosition(receptacle, place, NOBODY) for receptacle, place in spots]
+    end_positions = []
+    for thing in _candidates(query, lamp.term):
         switch = NOBODY if thing in state.toggled else thing
         for receptacle, place in spots:
             if thing in state.contents[receptacle] and (thing in house.switches or switch < 0):
-                visits.append(Visit(receptacle, place, switch))
-    return visits
+                end_positions.append(EndPosition(receptacle, place, switch))
+    return end_positions
 
 
-def _sliced(courier: Courier, query: Query, wants: Sequence[Want]) -> Iterator[Point]:
+def _slice_first(search: PlanSearch, query: Query, needs: Sequence[Need]) -> Iterator[PartialPlan]:
     """Yield ways to slice some objects before anything else is done."""
-    house = courier.house
-    things = sorted({thing for want in wants for thing in domain(query, want.term)})
-    things = [t for t in things if t in house.sliceable and t not in courier.state.sliced]
-    start, held = courier.start(), courier.state.held
-    for free in dict.fromkeys([start, *courier.emptied(start, 2)]):
-        lying = set(courier.state.lying)
+    house = search.house
+    things = sorted({thing for need in needs for thing in _candidates(query, need.term)})
+    things = [t for t in things if t in house.sliceable and t not in search.state.sliced]
+    start, held = search.start(), search.state.held
+    for free in dict.fromkeys([start, *search.empty_hand(start, 2)]):
+        lying = set(search.state.lying)
         if free is not start:  # what was in hand may be what is to be sliced
             lying.add((held, free.place))
         for knife in sorted(house.knives):
             if free.hand in (NOBODY, knife):
-                for _, ready in courier.fetched(free, knife, 1):
-                    yield from _slicing(courier, ready, things, len(wants), lying)
+                for _, ready in search.fetch(free, knife, 1):
+                    yield from _slices(search, ready, things, len(needs), lying)
 
 
-def _slicing(
-    courier: Courier, point: Point, things: Sequence[int], most: int, lying: Set[tuple[int, int]]
-) -> Iterator[Point]:
+def _slices(
+    search: PlanSearch,
+    partial: PartialPlan,
+    things: Sequence[int],
+    most: int,
+    lying: Set[tuple[int, int]],
+) -> Iterator[PartialPlan]:
     """Yield ways to slice up to ``most`` objects with the knife in hand."""
     for thing in things if most else ():
         for place in sorted(place for other, place in lying if other == thing):
-            here: Point | None = point
-            if point.place != place:
-                doors = courier.house.here.get(place)
-                here = courier.at(point, doors[0], False) if doors else None
+            here: PartialPlan | None = partial
+            if partial.place != place:
+                doors = search.house.here.get(place)
+                here = search.go_to(partial, doors[0], False) if doors else None
             if here is not None and here.place == place:
-                done = here.did("slice", thing, point.hand, point.hand)
+                done = here.then("slice", thing, partial.hand, partial.hand)
                 yield done
                 rest = [other for other in things if other != thing]
-                yield from _slicing(courier, done, rest, most - 1, lying)
+                yield from _slices(search, done, rest, most - 1, lying)
 
 
-def _reached(house: Household, state: State, point: Point) -> State:
+def _state_after(house: Household, state: State, partial: PartialPlan) -> State:
     """Return the state to which a plan leads."""
-    for action in _actions(point):
+    for action in partial.actions():
         state, _ = perform(house, state, action)
     return state
 
 
-def _actions(point: Point) -> list[Action]:
-    """Return the actions of a plan in order."""
-    actions = []
-    trail = point.trail
-    while trail is not None:
-        trail, action = trail
-        actions.append(action)
-    return actions[::-1]
-
-
-def _wins(house: Household, state: State, point: Point | None) -> bool:
+def _wins(house: Household, state: State, partial: PartialPlan | None) -> bool:
     """Return whether a plan fulfils the goal."""
-    return point is not None and house.goal.satisfied(_reached(house, state, point))
+    return partial is not None and house.goal.satisfied(_state_after(house, state, partial))
+
+
+# -- what the goal asks of each object -------------------------------------------------------------
+
+
+def _read_needs(query: Query) -> tuple[list[Need], bool]:
+    """Collect what a query asks of each object.
+
+    Returns:
+        The needs, and whether they say all that the query does.
+    """
+    needs: dict[int, Need] = {}
+    exact = True
+    for literal in query.fluents:
+        name = literal.predicate
+        if not literal.positive or name in ("holdsany", "opened"):
+            exact = False
+        elif name == "holds":
+            needs.setdefault(literal.args[1], Need(literal.args[1])).held = True
+        elif name != "atlocation":
+            need = needs.setdefault(literal.args[0], Need(literal.args[0]))
+            if name == "inreceptacle":
+                exact = exact and need.where is None
+                need.where = literal.args[1]
+            elif name == "istoggled":
+                need.toggled = True
+            elif name in TREATMENTS:
+                need.treatments.append(TREATMENTS[name])
+    told = {"=", "receptacleatlocation"}
+    return list(needs.values()), exact and all(part.predicate in told for part in query.statics)
+
+
+def _candidates(query: Query, term: int) -> tuple[int, ...]:
+    """Return what a term of a query may stand for, as far as constant facts tell."""
+    if term >= 0:
+        return (term,)
+    values = query.domains[-1 - term]
+    fluent = {arg for literal in query.fluents for arg in literal.args}
+    for literal in query.statics:
+        others = [arg for arg in literal.args if arg < 0 and arg != term]
+        if term not in literal.args or literal.predicate == "=" or fluent & set(others):
+            continue
+        values = tuple(value for value in values if _may_hold(query, literal, term, value))
+    return values
+
+
+def _may_hold(query: Query, literal: Literal, term: int, value: int) -> bool:
+    """Return whether a constant literal can hold when a term has a value."""
+    options = [
+        (value,) if arg == term else (arg,) if arg >= 0 else query.domains[-1 - arg]
+        for arg in literal.args
+    ]
+    table = query.tables[literal.predicate]
+    return any((row in table) == literal.positive for row in product(*options))

@@ -1,8 +1,8 @@
-"""Shortest ways to run errands in a household.
+"""The search for the shortest plan that reaches some subgoals in a household.
 
-An errand is: get an object into the hand, treat it (clean, heat, cool), and put it down somewhere,
+A subgoal is: get an object into the hand, treat it (clean, heat, cool), and put it down somewhere,
 or just keep it. Branch and bound (Land and Doig, An automatic method of solving discrete
-programming problems, Econometrica 1960) over the few choices that errands leave (which object,
+programming problems, Econometrica 1960) over the few choices that subgoals leave (which object,
 taken from where, with which appliance, put where, what to do with a thing that is in the way)
 finds the fewest commands; going, opening and putting aside are inserted where they are needed.
 """
@@ -10,26 +10,83 @@ finds the fewest commands; going, opening and putting aside are inserted where t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 from agentgym.envs.alfworld.engine.actions import Action
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.state import NOBODY, State
-from agentgym.envs.alfworld.experts.subgoals import Agenda, Errand, Point, Visit
-
-_NONE: frozenset[int] = frozenset()
 
 
-class Courier:
-    """Searches the shortest plan from one state.
+@dataclass(frozen=True, slots=True)
+class Subgoal:
+    """What to do with one object of several."""
 
-    Args:
-        house: The household.
-        state: Where the plans begin.
-        best: A plan to be beaten.
-    """
+    objects: tuple[int, ...]
+    """Objects that will do."""
+    treatments: tuple[str, ...] = ()
+    """What must have been done to it: ``clean``, ``heat``, ``cool``, ``slice``."""
+    group: int = NOBODY
+    """Subgoals of one group end in one receptacle; those of group -1 keep the object in hand."""
+    destinations: tuple[int, ...] = ()
+    """Receptacles to choose from, the same for all subgoals of a group."""
 
-    def __init__(self, house: Household, state: State, best: Point | None = None) -> None:
+
+class EndPosition(NamedTuple):
+    """Where to be when all subgoals are done."""
+
+    receptacle: int
+    """The agent goes to this receptacle ..."""
+    place: int
+    """... which is at this location ..."""
+    switch: int
+    """... and uses this object, unless it is below 0."""
+
+
+class PartialPlan(NamedTuple):
+    """How far a plan has come."""
+
+    place: int
+    hand: int
+    opened: frozenset[int]
+    """Receptacles that the plan has opened."""
+    cost: int
+    """Commands so far."""
+    trail: Any
+    """The last action and, nested, those before it: ``(trail, action)`` or None. Thousands of plans
+    are begun alike, so they share their beginnings instead of copying them."""
+
+    def then(self, verb: str, first: int, second: int, hand: int) -> PartialPlan:
+        """Add a command that leaves ``hand`` in hand."""
+        trail = (self.trail, Action(verb, first, second))
+        return PartialPlan(self.place, hand, self.opened, self.cost + 1, trail)
+
+    def actions(self) -> list[Action]:
+        """Return the actions in order."""
+        found: list[Action] = []
+        trail = self.trail
+        while trail is not None:
+            trail, action = trail
+            found.append(action)
+        return found[::-1]
+
+
+class Remaining(NamedTuple):
+    """What is left to do."""
+
+    left: tuple[int, ...]
+    """Numbers of subgoals."""
+    used: tuple[int, ...]
+    """Objects of the subgoals that are done."""
+    chosen: Mapping[int, int]
+    """Group -> receptacle, where it is chosen."""
+
+
+class PlanSearch:
+    """Search the shortest plan from one state that is shorter than ``best``, if there is one."""
+
+    def __init__(self, house: Household, state: State, best: PartialPlan | None = None) -> None:
         self.house = house
         self.state = state
         self.best = best
@@ -41,146 +98,148 @@ class Courier:
                 self.sources.setdefault(thing, []).append(receptacle)
         self._drops: dict[int, list[int]] = {}
 
-    def start(self) -> Point:
+    def start(self) -> PartialPlan:
         """Return the beginning of every plan."""
-        return Point(self.state.place, self.state.held, _NONE, 0, None)
+        return PartialPlan(self.state.place, self.state.held, frozenset(), 0, None)
 
-    def search(
-        self, errands: Sequence[Errand], visits: Sequence[Visit] | None, start: Point
+    def run(
+        self,
+        subgoals: Sequence[Subgoal],
+        end_positions: Sequence[EndPosition] | None,
+        start: PartialPlan,
     ) -> None:
-        """Look for a plan that is shorter than the best so far.
+        """Look for a plan that begins with ``start`` and is shorter than the best so far.
 
         Args:
-            errands: To be done in any order, except that what is kept in hand comes last.
-            visits: Where to end, one of these; None for anywhere.
-            start: Where to begin.
+            subgoals: To be reached in any order, except that what is kept in hand comes last.
+            end_positions: Where to end, one of these; None for anywhere.
+            start: What was done already.
         """
-        self._errands, self._visits = errands, visits
-        self._tails = [self._bounds(errand) for errand in errands]
-        if all(self._tails):
-            self._starts = self._finishes(errands) if len(errands) > 1 else None
-            self._floors = [self._floor(*pair) for pair in zip(errands, self._tails, strict=True)]
-            self._next(start, Agenda(tuple(range(len(errands))), (), {}))
+        self._subgoals, self._end_positions = subgoals, end_positions
+        self._bounds = [self._lower_bounds(subgoal) for subgoal in subgoals]
+        if all(self._bounds):
+            self._starts = self._ending_places(subgoals) if len(subgoals) > 1 else None
+            self._floors = [self._floor(*pair) for pair in zip(subgoals, self._bounds, strict=True)]
+            self._continue(start, Remaining(tuple(range(len(subgoals))), (), {}))
 
     # -- the search -----------------------------------------------------------------------------
 
-    def _next(self, point: Point, agenda: Agenda) -> None:
-        """Do the errands that are left, then the visit."""
-        if not agenda.left:
-            self._visit(point)
+    def _continue(self, partial: PartialPlan, remaining: Remaining) -> None:
+        """Reach the subgoals that are left, then an end position."""
+        if not remaining.left:
+            self._finish(partial)
             return
-        kept = [number for number in agenda.left if self._errands[number].group == NOBODY]
-        tried: list[Errand] = []
-        for number in agenda.left:
-            errand = self._errands[number]
-            if errand in tried or (number in kept and len(kept) < len(agenda.left)):
-                continue  # of equal errands any is the first; what is kept comes last
-            tried.append(errand)
-            tails = self._tails[number]
-            for thing in sorted(tails, key=tails.__getitem__):
-                if thing not in agenda.used:
-                    self._carry(point, number, thing, agenda)
+        kept = [number for number in remaining.left if self._subgoals[number].group == NOBODY]
+        tried: list[Subgoal] = []
+        for number in remaining.left:
+            subgoal = self._subgoals[number]
+            if subgoal in tried or (number in kept and len(kept) < len(remaining.left)):
+                continue  # of equal subgoals any is the first; what is kept comes last
+            tried.append(subgoal)
+            bounds = self._bounds[number]
+            for thing in sorted(bounds, key=bounds.__getitem__):
+                if thing not in remaining.used:
+                    self._achieve(partial, number, thing, remaining)
 
-    def _carry(self, point: Point, number: int, thing: int, agenda: Agenda) -> None:
-        """Do one errand with one object, then the others."""
-        errand = self._errands[number]
-        missing = self._missing(errand, thing)
+    def _achieve(self, partial: PartialPlan, number: int, thing: int, remaining: Remaining) -> None:
+        """Reach one subgoal with one object, then the others."""
+        subgoal = self._subgoals[number]
+        missing = self._missing_treatments(subgoal, thing)
         assert missing is not None
-        left = tuple(other for other in agenda.left if other != number)
-        used = (*agenda.used, thing)
-        floor = 0
-        for other in left:
-            floor += self._floors[other]
-        for source, held in self.fetched(point, thing, floor + self._tails[number][thing]):
-            for ready in self._treated(held, thing, missing, floor):
-                if errand.group == NOBODY:
-                    self._next(ready, Agenda(left, used, agenda.ends))
+        left = tuple(other for other in remaining.left if other != number)
+        used = (*remaining.used, thing)
+        floor = sum([self._floors[other] for other in left])
+        for source, held in self.fetch(partial, thing, floor + self._bounds[number][thing]):
+            for ready in self._treat(held, thing, missing, floor):
+                if subgoal.group == NOBODY:
+                    self._continue(ready, Remaining(left, used, remaining.chosen))
                     continue
-                bound = agenda.ends.get(errand.group)
-                for end in errand.ends if bound is None else (bound,):
-                    for done in self._put(ready, thing, source, end):
-                        if self._worth(done, floor):
-                            ends = {**agenda.ends, errand.group: end}
-                            self._next(done, Agenda(left, used, ends))
+                bound = remaining.chosen.get(subgoal.group)
+                for end in subgoal.destinations if bound is None else (bound,):
+                    for done in self._put_down(ready, thing, source, end):
+                        if self._promising(done, floor):
+                            chosen = {**remaining.chosen, subgoal.group: end}
+                            self._continue(done, Remaining(left, used, chosen))
 
-    def _put(self, point: Point, thing: int, source: int, end: int) -> Iterator[Point]:
+    def _put_down(
+        self, partial: PartialPlan, thing: int, source: int, end: int
+    ) -> Iterator[PartialPlan]:
         """Yield ways to have the thing in hand in a receptacle."""
         if end != source and thing in self.state.contents[end]:
-            yield point  # it was in several receptacles, and taken from one only
+            yield partial  # it was in several receptacles, and taken from one only
         elif thing in self.house.accepts[end]:
-            yield self.at(point, end, True).did("move", thing, end, NOBODY)
+            yield self.go_to(partial, end, True).then("move", thing, end, NOBODY)
 
-    def fetched(self, point: Point, thing: int, floor: int) -> Iterator[tuple[int, Point]]:
+    def fetch(
+        self, partial: PartialPlan, thing: int, floor: int
+    ) -> Iterator[tuple[int, PartialPlan]]:
         """Yield ways to get an object into the hand, each with the receptacle it is taken from.
 
-        Args:
-            point: Where to begin.
-            thing: The object.
-            floor: Fewest commands from an empty hand on, that which takes it included.
+        From an empty hand on, ``floor`` commands are needed, that which takes it included.
         """
-        if point.hand == thing:
-            yield NOBODY, point
+        if partial.hand == thing:
+            yield NOBODY, partial
             return
         if thing not in self.house.portable:
             return
-        for free in self.emptied(point, floor):
+        for free in self.empty_hand(partial, floor):
             for source in self.sources.get(thing, ()):
                 if self.house.places[source]:
-                    here = self.at(free, source, True)
-                    if self._worth(here, floor):
-                        yield source, here.did("take", thing, source, thing)
+                    here = self.go_to(free, source, True)
+                    if self._promising(here, floor):
+                        yield source, here.then("take", thing, source, thing)
 
-    def emptied(self, point: Point, floor: int) -> Iterator[Point]:
+    def empty_hand(self, partial: PartialPlan, floor: int) -> Iterator[PartialPlan]:
         """Yield ways to have an empty hand, ``floor`` commands being needed afterwards."""
-        if point.hand == NOBODY:
-            yield point
+        if partial.hand == NOBODY:
+            yield partial
             return
-        for receptacle in self._drop_points(point.hand):
-            here = self.at(point, receptacle, True)
-            if self._worth(here, floor + 1):
-                yield here.did("move", point.hand, receptacle, NOBODY)
+        for receptacle in self._drop_points(partial.hand):
+            here = self.go_to(partial, receptacle, True)
+            if self._promising(here, floor + 1):
+                yield here.then("move", partial.hand, receptacle, NOBODY)
 
-    def _treated(
-        self, point: Point, thing: int, verbs: Sequence[str], floor: int
-    ) -> Iterator[Point]:
+    def _treat(
+        self, partial: PartialPlan, thing: int, verbs: Sequence[str], floor: int
+    ) -> Iterator[PartialPlan]:
         """Yield ways to treat the object in hand."""
         if not verbs:
-            yield point
+            yield partial
         for number, verb in enumerate(verbs):
             rest = (*verbs[:number], *verbs[number + 1 :])
             for appliance in sorted(self.house.appliances[verb]):
                 if self.house.places[appliance]:
-                    here = self.at(point, appliance, False)
-                    if self._worth(here, floor + len(verbs)):
-                        done = here.did(verb, thing, appliance, thing)
-                        yield from self._treated(done, thing, rest, floor)
+                    here = self.go_to(partial, appliance, False)
+                    if self._promising(here, floor + len(verbs)):
+                        done = here.then(verb, thing, appliance, thing)
+                        yield from self._treat(done, thing, rest, floor)
 
-    def _visit(self, point: Point) -> None:
+    def _finish(self, partial: PartialPlan) -> None:
         """End a plan, and keep it if it is the best."""
-        if self._visits is None:
-            self._keep(point)
+        if self._end_positions is None:
+            self._record(partial)
             return
-        for receptacle, place, switch in self._visits:
-            here = point
-            if point.place != place:
-                here = self.at(point, receptacle, False)
+        for receptacle, place, switch in self._end_positions:
+            here = partial
+            if partial.place != place:
+                here = self.go_to(partial, receptacle, False)
                 if here.place != place:  # "go to" leads to another of its locations
                     continue
             if switch != NOBODY:
-                here = here.did("use", switch, receptacle, here.hand)
-            self._keep(here)
+                here = here.then("use", switch, receptacle, here.hand)
+            self._record(here)
 
-    def _keep(self, point: Point) -> None:
-        if self.best is None or point.cost < self.best.cost:
-            self.best = point
+    def _record(self, partial: PartialPlan) -> None:
+        if self.best is None or partial.cost < self.best.cost:
+            self.best = partial
 
-    def _worth(self, point: Point, floor: int) -> bool:
+    def _promising(self, partial: PartialPlan, floor: int) -> bool:
         """Return whether a plan may still become shorter than the best."""
-        return self.best is None or point.cost + floor < self.best.cost
+        return self.best is None or partial.cost + floor < self.best.cost
 
-    def at(self, point: Point, receptacle: int, access: bool) -> Point:
+    def go_to(self, partial: PartialPlan, receptacle: int, access: bool) -> PartialPlan:
         """Go to a receptacle if needed; with ``access``, open it if needed."""
-        place, hand, opened, cost, trail = point
+        place, hand, opened, cost, trail = partial
         places = self.house.places[receptacle]
         if place not in places:
             place = places[0]
@@ -190,34 +249,34 @@ class Courier:
             opened = opened | {receptacle}
             cost += 1
             trail = (trail, Action("open", receptacle))
-        return Point(place, hand, opened, cost, trail)
+        return PartialPlan(place, hand, opened, cost, trail)
 
     # -- what is known of the state -------------------------------------------------------------
 
     def _closed(self, receptacle: int) -> bool:
         return receptacle in self.house.openable and receptacle not in self.state.opened
 
-    def _missing(self, errand: Errand, thing: int) -> tuple[str, ...] | None:
+    def _missing_treatments(self, subgoal: Subgoal, thing: int) -> tuple[str, ...] | None:
         """Return the treatments that an object lacks, or None where it cannot have them."""
         state, house = self.state, self.house
         done = {"clean": state.clean, "heat": state.hot, "cool": state.cool, "slice": state.sliced}
-        missing = tuple(verb for verb in errand.treatments if thing not in done[verb])
-        if "slice" in missing or {"heat", "cool"} <= set(errand.treatments):
+        missing = tuple(verb for verb in subgoal.treatments if thing not in done[verb])
+        if "slice" in missing or {"heat", "cool"} <= set(subgoal.treatments):
             return None
         able = all(thing in house.treatable[verb] and house.appliances[verb] for verb in missing)
         return missing if able else None
 
-    def _bounds(self, errand: Errand) -> dict[int, int]:
+    def _lower_bounds(self, subgoal: Subgoal) -> dict[int, int]:
         """Return, for each object that will do, the fewest commands from an empty hand on."""
         bounds = {}
-        for thing in errand.objects:
-            missing = self._missing(errand, thing)
+        for thing in subgoal.objects:
+            missing = self._missing_treatments(subgoal, thing)
             if missing is None:
                 continue
             sources = self.sources.get(thing, [])
-            fitting = [end for end in errand.ends if thing in self.house.accepts[end]]
-            kept = errand.group == NOBODY
-            if not kept and not fitting and not set(sources) & set(errand.ends):
+            fitting = [end for end in subgoal.destinations if thing in self.house.accepts[end]]
+            kept = subgoal.group == NOBODY
+            if not kept and not fitting and not set(sources) & set(subgoal.destinations):
                 continue
             if len(sources) > 1 or thing == self.state.held:
                 kept = True  # it may already be where it belongs, and still be in hand
@@ -231,8 +290,8 @@ class Courier:
             bounds[thing] = 1 + len(missing) + (not kept) + roads
         return bounds
 
-    def _floor(self, errand: Errand, bounds: Mapping[int, int]) -> int:
-        """Return the fewest commands that an errand takes after another one."""
+    def _floor(self, subgoal: Subgoal, bounds: Mapping[int, int]) -> int:
+        """Return the fewest commands that a subgoal takes after another one."""
         fewest = []
         for thing, bound in bounds.items():
             if thing == self.state.held:
@@ -242,17 +301,17 @@ class Courier:
             fewest.append(bound)
         return min(fewest)
 
-    def _finishes(self, errands: Sequence[Errand]) -> set[int] | None:
-        """Return the locations where errands can end; None for anywhere.
+    def _ending_places(self, subgoals: Sequence[Subgoal]) -> set[int] | None:
+        """Return the locations where subgoals can end; None for anywhere.
 
         Anywhere, because a thing that is in several receptacles, or in hand and in one, may turn
         out to be where it belongs without being put there.
         """
         held = self.state.held
-        things = {thing for tails in self._tails for thing in tails}
+        things = {thing for bounds in self._bounds for thing in bounds}
         if any(len(self.sources.get(thing, ())) > (thing != held) for thing in things):
             return None
-        return self._places([end for errand in errands for end in errand.ends])
+        return self._places([end for subgoal in subgoals for end in subgoal.destinations])
 
     def _places(self, receptacles: Sequence[int] | frozenset[int]) -> set[int]:
         places = self.house.places

@@ -2,7 +2,7 @@
 
 It visits the receptacles in the order in which the first text lists them, opens those that are
 closed, and as soon as it has seen all that the task needs it follows the shortest plan among what
-it has seen. The expert of :mod:`agentgym.envs.alfworld.experts.oracle` knows from the start where
+it has seen. The oracle (:mod:`agentgym.envs.alfworld.experts.oracle`) knows from the start where
 everything is, which no policy can learn to know.
 """
 
@@ -28,13 +28,7 @@ class Memory(NamedTuple):
 
 
 def remember(memory: Memory, house: Household, state: State, action: Action) -> Memory:
-    """Add what the answer to an action tells.
-
-    Args:
-        memory: What was known before.
-        house: The household.
-        state: The state after the action.
-        action: The action, which was carried out.
+    """Add what the answer to an action tells; ``state`` is the one after it.
 
     Returns:
         What is known now; the same object if the answer tells nothing new.
@@ -54,16 +48,11 @@ def remember(memory: Memory, house: Household, state: State, action: Action) -> 
     return Memory(explored | {shown}, seen.union(contents), shown)
 
 
-def line_of_play(house: Household, state: State, memory: Memory) -> tuple[str, ...] | None:
+def searching_plan(house: Household, state: State, memory: Memory) -> tuple[str, ...] | None:
     """Return all that the searching expert will do, found by letting it play a copy of the game.
 
     It ends: every plan that is followed gets shorter, and a new one is only made when something is
     seen for the first time.
-
-    Args:
-        house: The household.
-        state: The present state.
-        memory: What has been read so far.
 
     Returns:
         The commands up to the win, none of them when the game is won; None where everything will
@@ -71,7 +60,7 @@ def line_of_play(house: Household, state: State, memory: Memory) -> tuple[str, .
     """
     needed, decisive = _needed(house), _decisive(house)
     won = house.goal.satisfied(state)
-    line: list[str] = []
+    commands: list[str] = []
     plan: tuple[Action, ...] | None = None
     news = True
     while not won:
@@ -86,12 +75,12 @@ def line_of_play(house: Household, state: State, memory: Memory) -> tuple[str, .
         command = command_of(house, action)
         if command != command.strip():  # as for the plans of the other expert
             return None
-        line.append(command)
+        commands.append(command)
         state, _ = perform(house, state, action)
         before, memory = memory, remember(memory, house, state, action)
         news = memory.seen is not before.seen and not needed.isdisjoint(memory.seen - before.seen)
         won = action.verb in decisive and house.goal.satisfied(state)
-    return tuple(line)
+    return tuple(commands)
 
 
 def _believed(memory: Memory, state: State) -> State:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from agentgym.envs.alfworld.engine.game import TASK_TYPES
+from agentgym.envs.alfworld.engine.household import TASK_TYPES
 from agentgym.envs.alfworld.generator.tables import ROOM_KINDS, TASK_ROOMS
 from agentgym.errors import ConfigurationError
 from agentgym.tasks import canonical_json
@@ -20,11 +20,11 @@ SMALLEST_HOUSEHOLD = 3
 
 MOST = 1000
 
-Span = tuple[int, int]
+Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Knobs:
+class GeneratorConfig:
     """Settings of the household generator.
 
     Raises:
@@ -36,10 +36,10 @@ class Knobs:
     ``two``. Game number ``i`` of a split is of type ``i % len(task_types)``."""
     rooms: Sequence[str] = ROOM_KINDS
     """Kinds of rooms: ``Kitchen``, ``LivingRoom``, ``Bedroom``, ``Bathroom``."""
-    receptacles: int | Span | None = None
+    receptacles: int | Range | None = None
     """How many receptacles the room keeps: a number, a range with both ends, or None for all. At
     least 3; those that the task needs are always kept, and a room may have fewer than asked."""
-    distractors: int | Span | None = None
+    distractors: int | Range | None = None
     """How many objects there are besides those of the task: a number, a range, or None for zero to
     two of every type that occurs in the room. At most three of a type, so small rooms may hold
     fewer than asked."""
@@ -50,11 +50,11 @@ class Knobs:
     def __post_init__(self) -> None:
         """Check the values and bring them into one form."""
         types = full_names(self.task_types)
-        kinds = _names("rooms", self.rooms, _same(ROOM_KINDS))
+        kinds = _names("rooms", self.rooms, {name: name for name in ROOM_KINDS})
         object.__setattr__(self, "task_types", types)
         object.__setattr__(self, "rooms", kinds)
         for name, least in (("receptacles", SMALLEST_HOUSEHOLD), ("distractors", 0)):
-            object.__setattr__(self, name, _span(name, getattr(self, name), least))
+            object.__setattr__(self, name, _range(name, getattr(self, name), least))
         if self.hidden is not None and type(self.hidden) is not bool:
             raise ConfigurationError(
                 f"expected hidden to be True, False or None, got {self.hidden!r}"
@@ -68,64 +68,61 @@ class Knobs:
             )
 
     @classmethod
-    def of(cls, value: Knobs | str | Mapping[str, Any]) -> Knobs:
-        """Return knobs from a difficulty's name, a mapping of their values, or knobs.
+    def of(cls, value: GeneratorConfig | str | Mapping[str, Any]) -> GeneratorConfig:
+        """Return the config of a difficulty's name, of a mapping of values, or as it is given.
 
         Raises:
-            ConfigurationError: There is no such difficulty or knob.
+            ConfigurationError: There is no such difficulty or setting.
         """
-        if isinstance(value, Knobs):
+        if isinstance(value, GeneratorConfig):
             return value
         if isinstance(value, str):
             if value not in DIFFICULTIES:
                 raise ConfigurationError(
-                    f"expected a difficulty: one of {', '.join(DIFFICULTIES)}, or Knobs; "
-                    f"got {value!r}"
+                    f"expected a difficulty: one of {', '.join(DIFFICULTIES)}, or a "
+                    f"GeneratorConfig; got {value!r}"
                 )
             return DIFFICULTIES[value]
         known = [field.name for field in fields(cls)]
         if not isinstance(value, Mapping):
             raise ConfigurationError(
-                f"expected knobs: the name of a difficulty ({', '.join(DIFFICULTIES)}), or a "
-                f"mapping of {', '.join(known)}; got {value!r:.80}"
+                f"expected generator settings: the name of a difficulty "
+                f"({', '.join(DIFFICULTIES)}), or a mapping of {', '.join(known)}; got "
+                f"{value!r:.80}"
             )
         unknown = sorted(set(map(str, value)) - set(known))
         if unknown:
-            raise ConfigurationError(f"expected knobs among {', '.join(known)}; got {unknown[0]!r}")
+            raise ConfigurationError(
+                f"expected generator settings among {', '.join(known)}; got {unknown[0]!r}"
+            )
         return cls(**value)
 
     def text(self) -> str:
-        """Return all values as one canonical line; equal knobs have equal lines."""
+        """Return all values as one canonical line; equal configs have equal lines."""
         return canonical_json(asdict(self))
 
     @property
     def key(self) -> str:
         """Name for task ids: that of the difficulty, or one made of a hash of the values."""
-        for name, knobs in DIFFICULTIES.items():
-            if knobs == self:
+        for name, config in DIFFICULTIES.items():
+            if config == self:
                 return name
         return f"custom-{hashlib.sha256(self.text().encode()).hexdigest()[:8]}"
 
 
-def ends(value: int | Span | None) -> Span | None:
-    """Return both ends of a number or range; None stays None."""
+def as_range(value: int | Range | None) -> Range | None:
+    """Return a number as a range with both ends; a range and None stay as they are."""
     return (value, value) if isinstance(value, int) else value
 
 
 def full_names(task_types: Sequence[str]) -> tuple[str, ...]:
-    """Return the full names of task types, in the order given.
-
-    Args:
-        task_types: Full or short names.
+    """Return the full names of task types, given by full or short names, in the order given.
 
     Raises:
         ConfigurationError: One of them is not the name of a task type, or there are none.
     """
-    return _names("task_types", task_types, {**SHORT_NAMES, **_same(TASK_TYPES)})
-
-
-def _same(names: Sequence[str]) -> dict[str, str]:
-    return {name: name for name in names}
+    known = {**SHORT_NAMES, **{name: name for name in TASK_TYPES}}
+    return _names("task_types", task_types, known)
 
 
 def _names(field: str, value: Any, known: Mapping[str, str]) -> tuple[str, ...]:
@@ -142,9 +139,9 @@ def _names(field: str, value: Any, known: Mapping[str, str]) -> tuple[str, ...]:
     return names
 
 
-def _span(field: str, value: Any, least: int) -> Span | None:
+def _range(field: str, value: Any, least: int) -> Range | None:
     """Check a number or range and return it as a range."""
-    pair: Any = ends(value)
+    pair: Any = as_range(value)
     if pair is None:
         return None
     whole = isinstance(pair, Sequence) and len(pair) == 2 and all(type(n) is int for n in pair)
@@ -156,10 +153,10 @@ def _span(field: str, value: Any, least: int) -> Span | None:
     return (pair[0], pair[1])
 
 
-DIFFICULTIES: dict[str, Knobs] = {
-    "easy": Knobs(receptacles=(4, 6), distractors=(2, 4), hidden=False),
-    "medium": Knobs(receptacles=(8, 14), distractors=(6, 12)),
-    "hard": Knobs(),
+DIFFICULTIES: dict[str, GeneratorConfig] = {
+    "easy": GeneratorConfig(receptacles=(4, 6), distractors=(2, 4), hidden=False),
+    "medium": GeneratorConfig(receptacles=(8, 14), distractors=(6, 12)),
+    "hard": GeneratorConfig(),
 }
 """Named settings: a corner of a room with little in it and nothing hidden, half a room, and whole
 rooms of about the size of the official games."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agentgym.envs.alfworld.generator.config import Knobs, Span, ends
-from agentgym.envs.alfworld.generator.draw import Draw
+from agentgym.envs.alfworld.generator.config import GeneratorConfig, Range, as_range
 from agentgym.envs.alfworld.generator.rooms import Receptacle, Room
+from agentgym.envs.alfworld.generator.stream import Stream
 from agentgym.envs.alfworld.generator.tables import (
-    APPLIANCES,
     LAMP_SUPPORTS,
     OPENABLE,
+    TASK_APPLIANCES,
     supports,
 )
 
@@ -20,7 +20,7 @@ MOST_COPIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class PlacedObject:
     """An object and where it starts."""
 
     kind: str
@@ -37,7 +37,7 @@ class Layout:
     """The floor plan."""
     receptacles: tuple[Receptacle, ...]
     """The receptacles that the room keeps, in the order of the floor plan."""
-    things: tuple[Thing, ...]
+    things: tuple[PlacedObject, ...]
     """All objects; those of the task come first."""
     task_type: str
     """The task type."""
@@ -49,134 +49,103 @@ class Layout:
     """Type of the lamp to look with; empty in other tasks."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Quest:
-    """The objects of a task and the receptacles that it needs."""
-
-    target: str
-    goal: str
-    lamp: str
-    things: tuple[Thing, ...]
-    needed: tuple[Receptacle, ...]
-
-
-def furnish(draw: Draw, room: Room, task_type: str, knobs: Knobs) -> Layout | None:
-    """Furnish ``room`` for a task.
-
-    Args:
-        draw: Source of all choices.
-        room: The floor plan.
-        task_type: The task type.
-        knobs: Size and difficulty.
+def furnish(stream: Stream, room: Room, task_type: str, config: GeneratorConfig) -> Layout | None:
+    """Furnish a room for a task.
 
     Returns:
         A layout in which the task can be done and is not yet done, or None where this room has
         none, for example because nothing in it closes and ``hidden`` is asked for.
     """
-    quest = _quest(draw, room, task_type, knobs.hidden)
-    if quest is None:
+    bare = _bare(stream, room, task_type, config.hidden)
+    if bare is None:
         return None
-    receptacles = _keep(draw, room, quest.needed, ends(knobs.receptacles))
-    clutter = _clutter(draw, room, receptacles, quest, ends(knobs.distractors))
-    return Layout(
-        room,
-        receptacles,
-        (*quest.things, *clutter),
-        task_type,
-        quest.target,
-        quest.goal,
-        quest.lamp,
-    )
+    layout = replace(bare, receptacles=_kept(stream, bare, as_range(config.receptacles)))
+    distractors = _distractors(stream, layout, as_range(config.distractors))
+    return replace(layout, things=(*bare.things, *distractors))
 
 
-def _quest(draw: Draw, room: Room, task_type: str, hidden: bool | None) -> _Quest | None:
-    """Choose what is to be taken, from where and to where; None if the room has no such task."""
+def _bare(stream: Stream, room: Room, task_type: str, hidden: bool | None) -> Layout | None:
+    """Place what the task needs and nothing else; None if the room has no such task."""
     looks = task_type == "look_at_obj_in_light"
-    lamp = _lamp(draw, room) if looks else None
-    appliance, fitting = APPLIANCES.get(task_type, ("", None))
+    lamp = _lamp(stream, room) if looks else None
+    appliance, fitting = TASK_APPLIANCES.get(task_type, ("", None))
     stations = [r for r in room.receptacles if r.kind == appliance]
     if (looks and lamp is None) or (appliance and not stations):
         return None
-    for target in draw.shuffled(room.objects):
+    for target in stream.shuffled(room.objects):
         if target in LAMP_SUPPORTS or (fitting is not None and target not in fitting):
             continue
         homes = [r for r in room.receptacles if r.kind != appliance and supports(target, r.kind)]
         starts = [r for r in homes if hidden is None or (r.kind in OPENABLE) == hidden]
         if lamp is not None and starts:
-            thing = Thing(target, draw.pick(starts))
-            return _Quest(target, "", lamp.kind, (thing, lamp), (thing.home, lamp.home))
+            thing = PlacedObject(target, stream.choice(starts))
+            needed: tuple[Receptacle, ...] = (thing.home, lamp.home)
+            return Layout(room, needed, (thing, lamp), task_type, target, "", lamp.kind)
         if lamp is None:
             count = 2 if task_type == "pick_two_obj_and_place" else 1
-            quest = _delivery(draw, target, homes, starts, count)
-            if quest is not None:
-                station = [draw.pick(stations)] if stations else []
-                return replace(quest, needed=(*quest.needed, *station))
+            placed = _placement(stream, target, homes, starts, count)
+            if placed is not None:
+                things, destination = placed
+                station = [stream.choice(stations)] if stations else []
+                needed = (*(thing.home for thing in things), destination, *station)
+                return Layout(room, needed, things, task_type, target, destination.kind, "")
     return None
 
 
-def _delivery(
-    draw: Draw,
+def _placement(
+    stream: Stream,
     target: str,
     homes: Sequence[Receptacle],
     starts: Sequence[Receptacle],
     count: int,
-) -> _Quest | None:
+) -> tuple[tuple[PlacedObject, ...], Receptacle] | None:
     """Choose a destination and starts of another type; None if the target has too few homes."""
-    for goal in draw.shuffled(sorted({receptacle.kind for receptacle in homes})):
+    for goal in stream.shuffled(sorted({receptacle.kind for receptacle in homes})):
         away = [receptacle for receptacle in starts if receptacle.kind != goal]
         if away:
-            things = tuple(Thing(target, draw.pick(away)) for _ in range(count))
-            destination = draw.pick([receptacle for receptacle in homes if receptacle.kind == goal])
-            needed = (*(thing.home for thing in things), destination)
-            return _Quest(target, goal, "", things, needed)
+            things = tuple(PlacedObject(target, stream.choice(away)) for _ in range(count))
+            return things, stream.choice([r for r in homes if r.kind == goal])
     return None
 
 
-def _lamp(draw: Draw, room: Room) -> Thing | None:
+def _lamp(stream: Stream, room: Room) -> PlacedObject | None:
     """Place a lamp of one of the types that the room has; None if it has none."""
-    for kind in draw.shuffled([kind for kind in LAMP_SUPPORTS if kind in room.objects]):
+    for kind in stream.shuffled([kind for kind in LAMP_SUPPORTS if kind in room.objects]):
         stands = [receptacle for receptacle in room.receptacles if supports(kind, receptacle.kind)]
         if stands:
-            return Thing(kind, draw.pick(stands))
+            return PlacedObject(kind, stream.choice(stands))
     return None
 
 
-def _keep(
-    draw: Draw, room: Room, needed: Sequence[Receptacle], span: Span | None
-) -> tuple[Receptacle, ...]:
+def _kept(stream: Stream, bare: Layout, count: Range | None) -> tuple[Receptacle, ...]:
     """Choose the receptacles that stay, in the order of the floor plan."""
-    if span is None:
-        return room.receptacles
-    size = draw.between(*span)
-    kept = {receptacle.symbol for receptacle in needed}
-    for receptacle in draw.shuffled(room.receptacles):
+    every = bare.room.receptacles
+    if count is None:
+        return every
+    size = stream.between(*count)
+    kept = {receptacle.pddl_name for receptacle in bare.receptacles}
+    for receptacle in stream.shuffled(every):
         if len(kept) >= size:
             break
-        kept.add(receptacle.symbol)
-    return tuple(r for r in room.receptacles if r.symbol in kept)
+        kept.add(receptacle.pddl_name)
+    return tuple(r for r in every if r.pddl_name in kept)
 
 
-def _clutter(
-    draw: Draw,
-    room: Room,
-    receptacles: Sequence[Receptacle],
-    quest: _Quest,
-    span: Span | None,
-) -> list[Thing]:
+def _distractors(stream: Stream, layout: Layout, count: Range | None) -> list[PlacedObject]:
     """Place objects that the task does not need; none is of a type that it asks for."""
     homes: dict[str, list[Receptacle]] = {}
-    for kind in room.objects:
-        fitting = [r for r in receptacles if supports(kind, r.kind)]
-        if fitting and kind not in (quest.target, quest.lamp):
+    for kind in layout.room.objects:
+        fitting = [r for r in layout.receptacles if supports(kind, r.kind)]
+        if fitting and kind not in (layout.target, layout.lamp):
             homes[kind] = fitting
     kinds = list(homes)
-    if span is None:
+    if count is None:
         most = [1 if kind in LAMP_SUPPORTS else 2 for kind in kinds]
         copies = [
-            kind for kind, n in zip(kinds, most, strict=True) for _ in range(draw.between(0, n))
+            kind for kind, n in zip(kinds, most, strict=True) for _ in range(stream.between(0, n))
         ]
     else:
         again = [kind for kind in kinds if kind not in LAMP_SUPPORTS]
-        rounds = [draw.shuffled(kinds), *(draw.shuffled(again) for _ in range(MOST_COPIES - 1))]
-        copies = [kind for turn in rounds for kind in turn][: draw.between(*span)]
-    return [Thing(kind, draw.pick(homes[kind])) for kind in copies]
+        rounds = [stream.shuffled(kinds), *(stream.shuffled(again) for _ in range(MOST_COPIES - 1))]
+        copies = [kind for turn in rounds for kind in turn][: stream.between(*count)]
+    return [PlacedObject(kind, stream.choice(homes[kind])) for kind in copies]

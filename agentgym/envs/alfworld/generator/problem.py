@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agentgym.envs.alfworld.generator.draw import Draw
-from agentgym.envs.alfworld.generator.layout import Layout, Thing
-from agentgym.envs.alfworld.generator.rooms import place, symbol
+from agentgym.envs.alfworld.generator.layout import Layout, PlacedObject
+from agentgym.envs.alfworld.generator.rooms import location_name, pddl_name
+from agentgym.envs.alfworld.generator.stream import Stream
 from agentgym.envs.alfworld.generator.tables import (
     CONTENTS,
     LAMP_SUPPORTS,
@@ -82,21 +82,21 @@ DOMAIN_OBJECTS = ("ButterKnife", "Knife")
 _GRID = 600
 
 
-def sentence(draw: Draw, layout: Layout) -> str:
+def sentence(stream: Stream, layout: Layout) -> str:
     """Return the task in words, as the game says it after ``"Your task is to: "``."""
-    text = draw.pick(SENTENCES[layout.task_type]).format(
+    text = stream.choice(SENTENCES[layout.task_type]).format(
         target=layout.target.lower(), goal=layout.goal.lower(), lamp=layout.lamp.lower()
     )
     return f"{text}."
 
 
-def problem(draw: Draw, layout: Layout) -> str:
+def problem(stream: Stream, layout: Layout) -> str:
     """Return the PDDL problem of a layout; objects and the agent get positions here."""
-    names = _object_names(draw, layout.things)
-    start = _start(draw, layout)
+    names = _object_names(stream, layout.things)
+    start = _start(stream, layout)
     receptacle_types = sorted({*(r.kind for r in layout.receptacles), *DOMAIN_RECEPTACLES})
     object_types = sorted({*(thing.kind for thing in layout.things), *DOMAIN_OBJECTS})
-    places = sorted({*(r.place for r in layout.receptacles), start})
+    places = sorted({*(r.location for r in layout.receptacles), start})
     lines = [
         f"(define (problem {layout.room.name})",
         "(:domain alfred)",
@@ -105,7 +105,7 @@ def problem(draw: Draw, layout: Layout) -> str:
         *(f"{kind}Type - otype" for kind in object_types),
         *(f"{kind}Type - rtype" for kind in receptacle_types),
         *(f"{name} - object" for name in names),
-        *(f"{receptacle.symbol} - receptacle" for receptacle in layout.receptacles),
+        *(f"{receptacle.pddl_name} - receptacle" for receptacle in layout.receptacles),
         *(f"{name} - location" for name in places),
         ")",
         "(:init",
@@ -122,40 +122,40 @@ def problem(draw: Draw, layout: Layout) -> str:
     return "\n".join(lines)
 
 
-def _object_names(draw: Draw, things: Sequence[Thing]) -> list[str]:
+def _object_names(stream: Stream, things: Sequence[PlacedObject]) -> list[str]:
     """Give every object a position, which decides its number in the game, and so a name."""
     names: dict[str, None] = {}
     while len(names) < len(things):
-        code = draw.below(_GRID**3)
+        code = stream.below(_GRID**3)
         metres = ((code // _GRID**power % _GRID - _GRID // 2) / 100 for power in range(3))
         position = "|".join(f"{value:+06.2f}" for value in metres)
-        names[symbol(f"{things[len(names)].kind}|{position}")] = None
+        names[pddl_name(f"{things[len(names)].kind}|{position}")] = None
     return list(names)
 
 
-def _start(draw: Draw, layout: Layout) -> str:
+def _start(stream: Stream, layout: Layout) -> str:
     """Choose a location away from every receptacle for the agent."""
-    taken = {receptacle.place for receptacle in layout.receptacles}
+    taken = {receptacle.location for receptacle in layout.receptacles}
     while True:
-        name = place(draw.between(-20, 20), draw.between(-20, 20), draw.below(4), 30)
+        name = location_name(stream.between(-20, 20), stream.between(-20, 20), stream.below(4), 30)
         if name not in taken:
             return name
 
 
 def _receptacle_facts(layout: Layout) -> Iterator[str]:
     for receptacle in layout.receptacles:
-        name = receptacle.symbol
+        name = receptacle.pddl_name
         yield f"(receptacleType {name} {receptacle.kind}Type)"
-        yield f"(receptacleAtLocation {name} {receptacle.place})"
+        yield f"(receptacleAtLocation {name} {receptacle.location})"
         if receptacle.kind in OPENABLE:
             yield f"(openable {name})"
 
 
-def _object_facts(names: Sequence[str], things: Sequence[Thing]) -> Iterator[str]:
+def _object_facts(names: Sequence[str], things: Sequence[PlacedObject]) -> Iterator[str]:
     for name, thing in zip(names, things, strict=True):
         yield f"(objectType {name} {thing.kind}Type)"
-        yield f"(inReceptacle {name} {thing.home.symbol})"
-        yield f"(objectAtLocation {name} {thing.home.place})"
+        yield f"(inReceptacle {name} {thing.home.pddl_name})"
+        yield f"(objectAtLocation {name} {thing.home.location})"
         yield f"({'toggleable' if thing.kind in LAMP_SUPPORTS else 'pickupable'} {name})"
         for predicate, kinds in PROPERTIES.items():
             if thing.kind in kinds:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from agentgym.envs.alfworld.generator.draw import Draw
+from agentgym.envs.alfworld.generator.stream import Stream
 from agentgym.envs.alfworld.generator.tables import ROOM_KINDS
 
 HELD_OUT = (9, 10, 29, 215, 219, 226, 308, 315, 325, 404, 424, 425)
@@ -36,9 +36,9 @@ class Receptacle:
 
     kind: str
     """Type, for example ``"CounterTop"``."""
-    symbol: str
+    pddl_name: str
     """Its name in PDDL."""
-    place: str
+    location: str
     """PDDL name of the location from which it is reached; several may share one."""
 
 
@@ -69,26 +69,26 @@ def kind_of(number: int) -> str:
     return ROOM_KINDS[max(0, number // 100 - 1)]
 
 
-def symbol(name: str) -> str:
+def pddl_name(name: str) -> str:
     """Return an ALFRED id, such as ``Bed|+00.96|+00.00|-00.72``, as a PDDL name."""
     for character, word in (("|", "_bar_"), ("-", "_minus_"), ("+", "_plus_"), (".", "_dot_")):
         name = name.replace(character, word)
     return name
 
 
-def place(x: int, z: int, rotation: int, horizon: int) -> str:
+def location_name(x: int, z: int, rotation: int, horizon: int) -> str:
     """Return a location as a PDDL name; x and z in quarter metres, rotation in quarter turns."""
-    return symbol(f"loc|{x}|{z}|{rotation}|{horizon}")
+    return pddl_name(f"loc|{x}|{z}|{rotation}|{horizon}")
 
 
-@lru_cache(maxsize=1)
+@cache
 def _table() -> dict[str, Any]:
     text = files(__package__).joinpath("rooms.json").read_text("ascii")
     table: dict[str, Any] = json.loads(text)
     return table
 
 
-def numbers(split: str) -> tuple[int, ...]:
+def room_numbers(split: str) -> tuple[int, ...]:
     """Return the numbers of the rooms of a split, in ascending order."""
     held_out = SPLIT_ROOMS[split]
     return tuple(n for n in map(int, _table()) if (n in HELD_OUT) == held_out)
@@ -98,12 +98,14 @@ def numbers(split: str) -> tuple[int, ...]:
 def room(number: int) -> Room:
     """Return one room; it is made once."""
     posed, unposed, objects = _table()[str(number)]
-    receptacles = [Receptacle(_kind(name), symbol(name), place(*pose)) for name, *pose in posed]
-    taken = {receptacle.place for receptacle in receptacles}
-    draw = Draw(f"agentgym alfworld room {number}")
+    receptacles = [
+        Receptacle(_kind(name), pddl_name(name), location_name(*pose)) for name, *pose in posed
+    ]
+    taken = {receptacle.location for receptacle in receptacles}
+    stream = Stream(f"agentgym alfworld room {number}")
     for kind in unposed:
         for _ in range(_COPIES.get(kind, 1)):
-            receptacles.append(_stand(draw, kind, taken))
+            receptacles.append(_free_standing(stream, kind, taken))
     return Room(number, tuple(receptacles), tuple(objects))
 
 
@@ -113,15 +115,15 @@ def _kind(name: str) -> str:
     return _BASINS.get(head, head)
 
 
-def _stand(draw: Draw, kind: str, taken: set[str]) -> Receptacle:
+def _free_standing(stream: Stream, kind: str, taken: set[str]) -> Receptacle:
     """Stand a receptacle without a saved pose at a location of its own."""
     while True:
-        x, z = draw.between(-12, 12), draw.between(-12, 12)
-        here = place(x, z, draw.below(4), 30)
+        x, z = stream.between(-12, 12), stream.between(-12, 12)
+        here = location_name(x, z, stream.below(4), 30)
         if here not in taken:
             break
     taken.add(here)
     head = next((head for head, basin in _BASINS.items() if basin == kind), kind)
     tail = f"|{kind}" if head != kind else ""
-    position = f"{x / 4:+06.2f}|{draw.between(0, 99) / 100:+06.2f}|{z / 4:+06.2f}"
-    return Receptacle(kind, symbol(f"{head}|{position}{tail}"), here)
+    position = f"{x / 4:+06.2f}|{stream.between(0, 99) / 100:+06.2f}|{z / 4:+06.2f}"
+    return Receptacle(kind, pddl_name(f"{head}|{position}{tail}"), here)

@@ -127,7 +127,7 @@ TASK_ROOMS: dict[str, frozenset[str]] = {
 }
 """Kinds of rooms in which each task type is set."""
 
-APPLIANCES: dict[str, tuple[str, frozenset[str]]] = {
+TASK_APPLIANCES: dict[str, tuple[str, frozenset[str]]] = {
     "pick_clean_then_place_in_recep": ("SinkBasin", PROPERTIES["cleanable"]),
     "pick_heat_then_place_in_recep": ("Microwave", PROPERTIES["heatable"]),
     "pick_cool_then_place_in_recep": ("Fridge", PROPERTIES["coolable"]),

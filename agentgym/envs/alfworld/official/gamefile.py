@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
-from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game, Household
 from agentgym.errors import DataError
 
+GAME_FILE = "game.tw-pddl"
+TRAJECTORY_FILE = "traj_data.json"
 LARGEST_GAME = 8 << 20
 """Bytes of a ``game.tw-pddl``; the largest official one has about 0.15 million."""
 
@@ -26,6 +27,24 @@ LONGEST_PROBLEM = 4 << 20
 _SENTENCE = re.compile(r'Your task is to: ((?:[^"\\\n]|\\.){1,2000})"')
 _SCENE = re.compile(r"FloorPlan\d{1,4}")
 _REMEDY = "remove its folder, or fetch the data again with alfworld-download"
+
+
+@dataclass(frozen=True, slots=True)
+class GameEntry:
+    """What is known of an official game before it is read."""
+
+    id: str
+    """Name, for example ``pick_and_place_simple-Mug-None-Desk-305/trial_T2019...``."""
+    task_type: str
+    """One of the six task types."""
+    scene: str
+    """Floor plan; empty if the data does not name it."""
+    goal: str
+    """The sentence of the game."""
+    human_goal: str
+    """A sentence that a person wrote for it; empty if there is none."""
+    sha256: str
+    """Hash (hex) of the PDDL problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +60,7 @@ class GameFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Trajectory:
+class TrialInfo:
     """What is kept of a ``traj_data.json``."""
 
     task_type: str
@@ -58,7 +77,7 @@ def read_game(path: Path) -> GameFile:
     Raises:
         DataError: It is damaged.
     """
-    content = load_object(path, LARGEST_GAME)
+    content = _load_object(path, LARGEST_GAME)
     solvable = content.get("solvable")
     if solvable is not True:
         return GameFile(None if "solvable" not in content else False, "", "")
@@ -73,32 +92,21 @@ def read_game(path: Path) -> GameFile:
     return GameFile(True, goal, checked_problem(content.get("pddl_problem"), str(path)))
 
 
-def read_trajectory(path: Path) -> Trajectory:
+def read_trajectory(path: Path) -> TrialInfo:
     """Read a ``traj_data.json``.
 
     Raises:
         DataError: It is damaged.
     """
-    content = load_object(path, LARGEST_TRAJECTORY)
+    content = _load_object(path, LARGEST_TRAJECTORY)
     task_type = content.get("task_type")
     if not isinstance(task_type, str):
         raise DataError(f"expected a task_type in {path}, got {task_type!r}; {_REMEDY}")
-    return Trajectory(task_type, _scene(content.get("scene")), _human_goal(content))
+    return TrialInfo(task_type, _scene(content.get("scene")), _human_goal(content))
 
 
-def load_object(path: Path, limit: int) -> dict[str, Any]:
-    """Read a file that holds one JSON object.
-
-    Args:
-        path: The file.
-        limit: Bytes that it may have.
-
-    Returns:
-        The object.
-
-    Raises:
-        DataError: It cannot be read, is too large, or holds something else.
-    """
+def _load_object(path: Path, limit: int) -> dict[str, Any]:
+    """Read a file that holds one JSON object and has at most ``limit`` bytes."""
     try:
         with path.open("rb") as file:
             data = file.read(limit + 1)
@@ -129,14 +137,14 @@ def clean_goal(text: Any) -> str:
 
 
 def checked_problem(problem: Any, where: str) -> str:
-    """Return a PDDL problem if it can be one.
+    """Return what stands under ``pddl_problem`` if it can be a problem.
 
     Args:
-        problem: What stands under ``pddl_problem``.
+        problem: The value.
         where: File, and item if it holds several.
 
     Raises:
-        DataError: It cannot.
+        DataError: It cannot be one.
     """
     parts = (":objects", ":init", ":goal")
     if (
@@ -153,10 +161,6 @@ def checked_problem(problem: Any, where: str) -> str:
 
 def check_playable(problem: str, where: str) -> None:
     """Compile a problem once, so that a malformed one is told before anybody plays.
-
-    Args:
-        problem: The problem.
-        where: File, and item if it holds several.
 
     Raises:
         DataError: It is malformed or leaves the domain.

@@ -8,16 +8,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
 
-from agentgym.envs.alfworld.official.index import (
-    GAME_FILE,
-    Entry,
-    Index,
-    folder_index,
-    read_problem,
-)
-from agentgym.envs.alfworld.official.packs import SUFFIXES, Pack, split_name
+from agentgym.envs.alfworld.official.folders import FolderSource
+from agentgym.envs.alfworld.official.gamefile import GAME_FILE, GameEntry
+from agentgym.envs.alfworld.official.packs import SUFFIXES, PackSource, split_name
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 
 EXPECTED: dict[str, int] = {
@@ -39,99 +33,8 @@ _LAYOUTS = (
 _log = logging.getLogger(__name__)
 
 
-class Source(Protocol):
-    """The games of one split."""
-
-    path: Path
-    """Where they come from."""
-
-    def entries(self) -> Sequence[Entry]:
-        """Return the games, in a fixed order."""
-
-    def problem(self, number: int) -> str:
-        """Return the PDDL problem of game ``number``."""
-
-    def skipped(self) -> Mapping[str, int]:
-        """Return why trials are not games, and how many."""
-
-
-class FolderSource:
-    """A split as a folder of trials.
-
-    Args:
-        path: The folder.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._index: Index | None = None
-
-    def entries(self) -> Sequence[Entry]:
-        """Return the games, sorted by the names of their folders."""
-        return self._known().entries
-
-    def problem(self, number: int) -> str:
-        """Read one problem from its file."""
-        return read_problem(self.path, self._known().entries[number])
-
-    def skipped(self) -> Mapping[str, int]:
-        """Return why trials are not games, and how many."""
-        return self._known().skipped
-
-    def _known(self) -> Index:
-        if self._index is None:
-            self._index = folder_index(self.path)
-        return self._index
-
-
-class PackSource:
-    """A split as one file, read when it is first used.
-
-    Args:
-        path: The file.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._pack: Pack | None = None
-
-    def __getstate__(self) -> dict[str, object]:
-        """Travel without the games; they are read again from the file."""
-        return {"path": self.path, "_pack": None}
-
-    def entries(self) -> Sequence[Entry]:
-        """Return the games in the order of the file."""
-        return self._known().entries
-
-    def problem(self, number: int) -> str:
-        """Return one problem."""
-        return self._known().problem(number)
-
-    def skipped(self) -> Mapping[str, int]:
-        """Return an empty mapping: a pack holds only games."""
-        return {}
-
-    def _known(self) -> Pack:
-        if self._pack is None:
-            self._pack = _opened(self.path, *_state(self.path))
-        return self._pack
-
-
-def _state(path: Path) -> tuple[int, int]:
-    """Return what changes when a file changes."""
-    try:
-        state = path.stat()
-    except OSError as error:
-        raise DataError(
-            f"expected a pack at {path}, but it is gone ({error}); put it back"
-        ) from error
-    return state.st_size, state.st_mtime_ns
-
-
-@lru_cache(maxsize=4)
-def _opened(path: Path, size: int, changed: int) -> Pack:
-    """Read a pack; the environments of a process share it while the file stays as it is."""
-    return Pack(path)
+Source = FolderSource | PackSource
+"""The games of one split."""
 
 
 class OfficialGames:
@@ -160,7 +63,7 @@ class OfficialGames:
         """Names of the splits, official ones first and in their usual order."""
         return tuple(self._sources)
 
-    def entries(self, split: str) -> Sequence[Entry]:
+    def entries(self, split: str) -> Sequence[GameEntry]:
         """Return the games of a split and, the first time, warn if their number is not official.
 
         The warning goes to the log and into :attr:`notes` under the split's name; there the text
@@ -206,13 +109,7 @@ def _warn(note: str) -> None:
 
 
 def count_note(split: str, found: int, source: Source) -> str:
-    """Return what is to be said about the number of games, empty if it is the official one.
-
-    Args:
-        split: Name of the split.
-        found: Number of games.
-        source: Where they come from.
-    """
+    """Return what is to be said about the number of games, empty if it is the official one."""
     expected = EXPECTED.get(split)
     if expected is None or found == expected:
         return ""

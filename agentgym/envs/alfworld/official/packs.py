@@ -9,20 +9,21 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.alfworld import stored
-from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game, digest
+from agentgym import caching
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game, digest
 from agentgym.envs.alfworld.official.gamefile import (
+    GameEntry,
     check_playable,
     checked_problem,
     clean_goal,
     scene_name,
 )
-from agentgym.envs.alfworld.official.index import Entry
-from agentgym.envs.alfworld.waiting import tracked
+from agentgym.envs.alfworld.progress_bar import tracked
 from agentgym.errors import DataError
 
 SUFFIXES = (".json.gz", ".json")
@@ -49,9 +50,9 @@ class Pack:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.entries: tuple[Entry, ...]
+        self.entries: tuple[GameEntry, ...]
         self._problems: tuple[bytes, ...]
-        found: dict[str, tuple[Entry, str]] = {}
+        found: dict[str, tuple[GameEntry, str]] = {}
         items, content = _load(path)
         for number, item in enumerate(items):
             entry, problem = _checked(item, f"item {number} of {path}")
@@ -70,14 +71,49 @@ class Pack:
         return zlib.decompress(self._problems[number]).decode("utf-8", "surrogatepass")
 
 
+class PackSource:
+    """The games of one file, which is read when they are first asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pack: Pack | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Travel without the games; they are read again from the file."""
+        return {"path": self.path, "_pack": None}
+
+    def entries(self) -> tuple[GameEntry, ...]:
+        """Return the games in the order of the file."""
+        return self._known().entries
+
+    def problem(self, number: int) -> str:
+        """Return the PDDL problem of one game."""
+        return self._known().problem(number)
+
+    def skipped(self) -> Mapping[str, int]:
+        """Return an empty mapping: a pack holds only games."""
+        return {}
+
+    def _known(self) -> Pack:
+        if self._pack is None:
+            try:
+                state = self.path.stat()
+            except OSError as error:
+                raise DataError(
+                    f"expected a pack at {self.path}, but it is gone ({error}); put it back"
+                ) from error
+            self._pack = _shared(self.path, state.st_size, state.st_mtime_ns)
+        return self._pack
+
+
+@lru_cache(maxsize=4)
+def _shared(path: Path, size: int, changed: int) -> Pack:
+    """Read a pack; the environments of a process share it while the file stays as it is."""
+    return Pack(path)
+
+
 def read_pack(path: str | Path) -> tuple[Game, ...]:
-    """Read all games of a file, in its order.
-
-    Args:
-        path: A ``.json.gz`` or ``.json`` file.
-
-    Returns:
-        The games, with the ids of the file.
+    """Read all games of a file in its order and with its ids.
 
     Raises:
         DataError: It cannot be read or has another layout.
@@ -117,7 +153,7 @@ def _load(path: Path) -> tuple[list[Any], str]:
     return content, hashlib.sha256(data).hexdigest()
 
 
-def _checked(item: Any, where: str) -> tuple[Entry, str]:
+def _checked(item: Any, where: str) -> tuple[GameEntry, str]:
     """Return one game of a file, and its problem."""
     if not isinstance(item, dict):
         raise DataError(f"expected {_KEYS}, but {where} is no object")
@@ -138,14 +174,14 @@ def _checked(item: Any, where: str) -> tuple[Entry, str]:
         )
     problem = checked_problem(item.get("pddl_problem"), where)
     scene = scene_name(item.get("scene"))
-    return Entry(name, task_type, scene, goal, "", digest(problem)), problem
+    return GameEntry(name, task_type, scene, goal, "", digest(problem)), problem
 
 
 def _check_playable(problems: Sequence[str], path: Path, content: str) -> None:
     """Compile every problem of a file, two milliseconds each, unless that was done before."""
     key = f"{PLAYABLE_VERSION} {content}"
-    known = stored.cache_path("playable", key)
-    if stored.load(known, key) is None:
+    known = caching.entry_path("alfworld", "playable", key)
+    if caching.load_json(known, key) is None:
         for number, problem in enumerate(tracked(problems, len(problems), f"Checking {path.name}")):
             check_playable(problem, f"item {number} of {path}")
-        stored.save(known, key, True)
+        caching.save_json(known, key, True)

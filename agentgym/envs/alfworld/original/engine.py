@@ -1,4 +1,4 @@
-"""The real engine in this process: textworld's ``PddlEnv`` with alfworld's domain and grammar.
+"""The original engine in this process: textworld's ``PddlEnv`` with alfworld's domain and grammar.
 
 The text grammar of a game file is run with ``eval``, so no game brings its own: the grammar is
 always the package's, untouched, and a game's sentence is put into the *finished* first observation.
@@ -12,11 +12,11 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agentgym.envs.alfworld.engine.game import Game
+from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.original.package import (
     UNNAMED_TASK,
+    original_engine,
     package_texts,
-    real_engine,
     undisturbed,
 )
 from agentgym.errors import DataError, EnvFailure
@@ -43,7 +43,7 @@ class Reply:
 
 
 class Engine(Protocol):
-    """One running game of the real engine, here or in another process."""
+    """One running game of the original engine, here or in another process."""
 
     def start(self, game: Game) -> Reply:
         """Begin a game, from its start if it is the one being played."""
@@ -82,11 +82,11 @@ class LocalEngine:
         self._game: Game | None = None
         self._state: Any = None
         self._closed = False
-        engine = real_engine()
+        engine = original_engine()
         if not self._claimed():
             raise EngineBusy(
                 "expected the ALFWorld engine of this process to be free, but a session uses it; "
-                "close that one, or open_reference(game), which starts a worker process"
+                "close that one, or open_original(game), which starts a worker process"
             )
         self._engine = engine
 
@@ -177,15 +177,9 @@ def _game_data(game: Game) -> dict[str, Any]:
 def one_line(command: str) -> str:
     """Return a command that is safe to hand to the engine.
 
+    It is stripped, what cannot be printed becomes U+FFFD, and what is too long is cut and marked.
     Only what the engine does not know anyway is changed: no admissible command is long or holds a
     control character, and none becomes admissible by this.
-
-    Args:
-        command: Text of the policy.
-
-    Returns:
-        Stripped; characters that cannot be printed are replaced by U+FFFD, and what is too long is
-        cut and marked.
     """
     text = command.strip()
     if len(text) > LONGEST_COMMAND:

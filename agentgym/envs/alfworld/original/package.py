@@ -54,9 +54,6 @@ def import_alfworld() -> Any:
     The import makes the folder that ``ALFWORLD_DATA`` names and sets that variable. It is shown a
     folder that exists, and the variable and the module's own constant are set back.
 
-    Returns:
-        The module.
-
     Raises:
         DependencyNotInstalled: alfworld is absent.
     """
@@ -81,8 +78,7 @@ def import_alfworld() -> Any:
 def package_texts() -> tuple[str, str]:
     """Return the PDDL domain and the text grammar of the installed alfworld package.
 
-    Returns:
-        Domain and grammar; in the grammar stands :data:`UNNAMED_TASK`, exactly once.
+    In the grammar stands :data:`UNNAMED_TASK`, exactly once.
 
     Raises:
         DependencyNotInstalled: alfworld is absent.
@@ -100,11 +96,11 @@ def package_texts() -> tuple[str, str]:
 
 
 @functools.cache
-def real_engine() -> Any:
+def original_engine() -> Any:
     """Make the one ``PddlEnv`` of this process, with the demangled names of ALFWorld."""
     if sys.version_info >= (3, 13):
         raise NotSupported(
-            "expected Python 3.10 to 3.12 for the real ALFWorld engine, got "
+            "expected Python 3.10 to 3.12 for the original ALFWorld engine, got "
             f"{sys.version.split()[0]}: textworld 1.7 hands names to its grammar in a way that "
             'Python 3.13 took away; use engine="native", which is the same game'
         )

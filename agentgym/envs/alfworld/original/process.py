@@ -1,4 +1,4 @@
-"""The real engine in a worker process: where one is not enough, or must be stoppable.
+"""The original engine in a worker process: where one is not enough, or must be stoppable.
 
 The worker is a fresh interpreter, started by name: nothing is forked, and the program's own main
 module is not imported again. It answers one message with one message, and ends when it is closed,
@@ -20,7 +20,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from agentgym.envs.alfworld.engine.game import Game
+from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.original.engine import LocalEngine, Reply
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure, NotSupported
 
@@ -30,7 +30,7 @@ ORPHAN_SECONDS = 1.0
 
 
 class WorkerEngine:
-    """The real engine in a process of its own, which starts with the first game.
+    """The original engine in a process of its own, which starts with the first game.
 
     A worker that dies or takes too long fails the game that it plays; the next ``start`` begins
     with a new worker.
@@ -181,7 +181,7 @@ def main(pipe: int, parent: int) -> None:
 
     Args:
         pipe: File descriptor of the pipe to the parent.
-        parent: Process id of the parent; the worker does not outlive it.
+        parent: Process id of the parent; the worker ends with it.
     """
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     with Connection(pipe) as connection, suppress(EOFError, OSError):

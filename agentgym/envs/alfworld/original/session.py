@@ -1,14 +1,14 @@
-"""Games in the real engine, with the face of the native one.
+"""Games in the original engine, with the face of the native one.
 
-The real engine is slow (tens of milliseconds a step, up to seconds a start) and not thread-safe. It
-is kept as what the native engine is compared with. :func:`open_reference` is the way in.
+It is slow (tens of milliseconds a step, up to seconds a start) and not thread-safe, and is kept as
+what the native engine is compared with. :func:`open_original` is the way in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from agentgym.envs.alfworld.engine.game import Game
+from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.original.engine import (
     Engine,
     EngineBusy,
@@ -20,23 +20,20 @@ from agentgym.envs.alfworld.original.process import LIMIT_SECONDS, WorkerEngine
 from agentgym.errors import EnvFailure
 
 
-def open_reference(
+def open_original(
     game: Game, *, worker: bool | None = None, limit: float = LIMIT_SECONDS
-) -> ReferenceSession:
-    """Play a game in the real engine.
+) -> OriginalSession:
+    """Play a game in the original engine.
 
     A process has one such engine. The first session has it, and further ones get a worker process
     each, until it is free again. Close sessions that are no longer needed; to play another game in
-    the same engine, call :meth:`ReferenceSession.start`, which spares a worker's start.
+    the same engine, call :meth:`OriginalSession.start`, which spares a worker's start.
 
     Args:
         game: The game.
         worker: True: always in a worker, which can be killed when it hangs and cannot disturb
             other threads. False: never. None: where the engine of this process is in use.
         limit: Longest time in seconds that a worker may take for one start or one command.
-
-    Returns:
-        The session.
 
     Raises:
         EngineBusy: The engine is in use, and ``worker`` is False.
@@ -46,18 +43,18 @@ def open_reference(
         NotSupported: The packages do not work on this Python or operating system.
     """
     if worker:
-        return ReferenceSession(game, WorkerEngine(limit))
+        return OriginalSession(game, WorkerEngine(limit))
     try:
         engine: Engine = LocalEngine()
     except EngineBusy:
         if worker is False:
             raise
         engine = WorkerEngine(limit)
-    return ReferenceSession(game, engine)
+    return OriginalSession(game, engine)
 
 
-class ReferenceSession:
-    """A game in the real engine, with the face of the native ``Session``.
+class OriginalSession:
+    """A game in the original engine, with the face of the native ``Session``.
 
     It can be forked, at a price: a snapshot is the game and its commands, and going back to it
     plays them again (a start of 0.2 to 5 s and 13 to 120 ms a command).
@@ -66,12 +63,7 @@ class ReferenceSession:
         game: The game.
         engine: Where it runs; this process's own engine where it is left out.
 
-    Raises:
-        EngineBusy: The engine of this process is in use.
-        EnvFailure: The engine failed.
-        DataError: The engine cannot load the game.
-        DependencyNotInstalled: alfworld is absent.
-        NotSupported: The packages do not work on this Python.
+    Raises the errors of :func:`open_original`.
     """
 
     def __init__(self, game: Game, engine: Engine | None = None) -> None:
@@ -85,13 +77,7 @@ class ReferenceSession:
             raise
 
     def start(self, game: Game) -> str:
-        """Begin another game, or the same from its start, in the same engine.
-
-        Args:
-            game: The game.
-
-        Returns:
-            The first observation.
+        """Begin another game, or the same from its start, and return the first observation.
 
         Raises:
             DataError: The engine cannot load the game.
@@ -103,21 +89,11 @@ class ReferenceSession:
         return self._intro
 
     def intro(self) -> str:
-        """Begin anew, unless nothing has happened yet.
-
-        Returns:
-            The first observation, with the engine's banner and the task.
-
-        Raises:
-            EnvFailure: The engine failed, or the session is closed.
-        """
+        """Return the first observation, with banner and task; begin anew if anything happened."""
         return self.start(self.game) if self._commands or self._reply is None else self._intro
 
     def step(self, command: str) -> tuple[str, float, bool]:
-        """Carry out one command.
-
-        Args:
-            command: Text of the policy; what is not admissible is answered "Nothing happens."
+        """Carry out a command of the policy; what is not admissible does nothing.
 
         Returns:
             Observation, score (1.0 if the task is solved now, else 0.0) and whether it is over.
@@ -177,7 +153,7 @@ class ReferenceSession:
         self._reply = None
         self._engine.close()
 
-    def __enter__(self) -> ReferenceSession:
+    def __enter__(self) -> OriginalSession:
         """Return the session."""
         return self
 
@@ -202,9 +178,9 @@ class ReferenceSession:
         return self._reply
 
 
-def _reopen(game: Game, commands: tuple[str, ...]) -> ReferenceSession:
+def _reopen(game: Game, commands: tuple[str, ...]) -> OriginalSession:
     """Open a session at a point of a game."""
-    session = open_reference(game)
+    session = open_original(game)
     try:
         session.restore((game, commands))
     except BaseException:

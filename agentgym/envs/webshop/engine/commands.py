@@ -10,8 +10,7 @@ import re
 from typing import NamedTuple
 
 from agentgym.actions import ActionSpec, parse
-from agentgym.envs.webshop.engine import session as e
-from agentgym.envs.webshop.engine.session import Session
+from agentgym.envs.webshop.engine.session import INDEX, NEXT, RESULTS, Session
 
 UNREADABLE = "invalid: write search[words] or click[name]"
 """Answer to a text that holds no command."""
@@ -30,9 +29,6 @@ class Command(NamedTuple):
 def official(text: str) -> Command | None:
     r"""Read an action as the original does: by ``(.+)\[(.+)\]``, greedy, from the start.
 
-    Args:
-        text: Any text.
-
     Returns:
         What stands before the last opening bracket that something closes, and what stands from
         there to the last closing one; both within the first line. None if there is no such thing.
@@ -47,12 +43,7 @@ def official(text: str) -> Command | None:
 def forgiving(text: str) -> Command | None:
     """Find the first ``search[...]`` or ``click[...]`` in a text.
 
-    Args:
-        text: Any text.
-
-    Returns:
-        The command; brackets inside its argument pair up, and if they do not, it ends at the last
-        closing one. None if there is none.
+    Brackets inside its argument pair up; if they do not, it ends at the last closing one.
     """
     found = _ACTION.search(text)
     if found is None:
@@ -72,50 +63,35 @@ def forgiving(text: str) -> Command | None:
 def declared(text: str, specs: tuple[ActionSpec, ...]) -> Command | None:
     """Read what :meth:`agentgym.language.Language.read` made of another grammar, by its own rules.
 
-    Args:
-        text: An action in the native grammar.
-        specs: The environment's actions, of one argument each.
-
-    Returns:
-        The command, its argument as it stood in the other grammar; None if there is none.
+    The argument comes out as it stood in the other grammar.
     """
     call = parse(text, specs, "native").call
     return None if call is None else Command(call.name, *map(str.lower, call.arguments.values()))
 
 
-def line(text: str) -> str:
+def one_line(text: str) -> str:
     """Put a text on one line, with single spaces."""
     return " ".join(text.split())
 
 
-def spelled(session: Session, name: str) -> str:
-    """Find the clickable name that a shopper means.
+def clickable_like(session: Session, name: str) -> str:
+    """Find the clickable name that a shopper means by a lower-case name.
 
-    Args:
-        session: The shopper.
-        name: Lower-case name.
-
-    Returns:
-        The name itself if it can be clicked, else the first that differs only in white space, else
-        the name on one line.
+    It is the name itself if it can be clicked, else the first that differs only in white space,
+    else the name on one line.
     """
     names = session.clickables()
     if name in names:
         return name
-    wanted = line(name)
-    return next((known for known in names if line(known) == wanted), wanted)
+    wanted = one_line(name)
+    return next((known for known in names if one_line(known) == wanted), wanted)
 
 
 def refusal(session: Session, name: str) -> str:
-    """Say why a click did nothing.
-
-    Args:
-        session: The shopper.
-        name: What was to be clicked.
-    """
+    """Say why a click on ``name`` did nothing."""
     kind = session.state.page
-    if kind == e.INDEX:
+    if kind == INDEX:
         return "invalid: search first"
-    if name == e.NEXT and kind == e.RESULTS:
+    if name == NEXT and kind == RESULTS:
         return "invalid: no more results"
     return f"invalid: no {name[:64]} here"

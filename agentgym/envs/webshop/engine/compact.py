@@ -9,67 +9,73 @@ from __future__ import annotations
 
 import re
 
-from agentgym.envs.webshop.engine import session as e
-from agentgym.envs.webshop.engine.commands import line, spelled
+from agentgym.envs.webshop.engine.commands import clickable_like, one_line
 from agentgym.envs.webshop.engine.products import Product
-from agentgym.envs.webshop.engine.session import Session
+from agentgym.envs.webshop.engine.session import (
+    BACK,
+    BUY,
+    DONE,
+    ITEM,
+    NEXT,
+    PREVIOUS,
+    RESULTS,
+    SUB,
+    PageKind,
+    Session,
+)
 
 _LABEL = re.compile(r"#?([0-9]{1,3})")
-_ALIASES = {"back": e.PREVIOUS, "prev": e.PREVIOUS, "next": e.NEXT, "buy": e.BUY}
+_ALIASES = {"back": PREVIOUS, "prev": PREVIOUS, "next": NEXT, "buy": BUY}
 LONGEST_HIGHLIGHT = 3
 """Most words of a bullet that can stand in a results line."""
 MOST_HIGHLIGHTS = 2
-_SHORT = {e.PREVIOUS: "back", e.NEXT: "next"}
+_SHORT = {PREVIOUS: "back", NEXT: "next"}
 
 
 def resolve(session: Session, name: str) -> str | None:
     """Turn a short name into the one that the shop knows, such as ``2`` into an asin.
 
-    Args:
-        session: The shopper.
-        name: Lower-case name out of ``click[...]``.
-
     Returns:
         The name for :meth:`Session.click`, which may not know it; None for what this page does not
         show, such as an asin.
     """
-    word = line(name)
-    if session.state.page == e.RESULTS:
+    word = one_line(name)
+    if session.state.page == RESULTS:
         label = _LABEL.fullmatch(word)
         hits = session.hits()
         if label and 1 <= int(label[1]) <= len(hits):
             return hits[int(label[1]) - 1].lower()
         full = _ALIASES.get(word, word)
-        return full if full in (e.BACK, e.PREVIOUS, e.NEXT) else None
+        return full if full in (BACK, PREVIOUS, NEXT) else None
     if word in _ALIASES and word not in session.clickables():
         return _ALIASES[word]
-    return spelled(session, name)
+    return clickable_like(session, name)
 
 
 def short(session: Session, name: str) -> str:
     """Return the short form of a clickable name: the inverse of :func:`resolve`."""
-    if session.state.page == e.RESULTS:
-        if name == e.PREVIOUS:
+    if session.state.page == RESULTS:
+        if name == PREVIOUS:
             return "prev"
         for place, asin in enumerate(session.hits(), 1):
             if asin.lower() == name:
                 return str(place)
     brief = _SHORT.get(name, name)
-    taken = session.state.page == e.ITEM and brief in session.product.group_of
+    taken = session.state.page == ITEM and brief in session.product.group_of
     return name if taken else brief
 
 
 def clickables(session: Session) -> list[str]:
     """List the short names that do something on the open page."""
     page = session.state.page
-    if page == e.RESULTS:
+    if page == RESULTS:
         names = [str(place) for place in range(1, len(session.hits()) + 1)]
         names += ["next"] * more(session) + ["prev"] * (session.state.number > 1)
-        return [*names, e.BACK]
-    if page == e.ITEM:
-        back = short(session, e.PREVIOUS)
-        return [back, "description", e.BUY, *session.product.choosable]
-    return ["back", e.BACK] if page == e.SUB else []
+        return [*names, BACK]
+    if page == ITEM:
+        back = short(session, PREVIOUS)
+        return [back, "description", BUY, *session.product.choosable]
+    return ["back", BACK] if page == SUB else []
 
 
 def more(session: Session) -> bool:
@@ -78,58 +84,50 @@ def more(session: Session) -> bool:
 
 
 def highlights(item: Product) -> list[str]:
-    """List a product's short features that its title does not say: what a listing would boast."""
-    title = set(line(item.title).lower().split())
-    bullets = (line(bullet).lower() for bullet in item.bullets)
+    """List a product's short features that its title does not say."""
+    title = set(one_line(item.title).lower().split())
+    bullets = (one_line(bullet).lower() for bullet in item.bullets)
     short_ones = (b for b in bullets if 0 < len(b.split()) <= LONGEST_HIGHLIGHT)
     return [b for b in short_ones if not title.issuperset(b.split())][:MOST_HIGHLIGHTS]
 
 
-def page(session: Session, boast: bool = False) -> str:
-    """Render the open page.
-
-    Args:
-        session: The shopper.
-        boast: Whether a results line shows the product's highlights.
-    """
+def page(session: Session, show_highlights: bool = False) -> str:
+    """Render the open page; results lines with or without the products' highlights."""
     kind = session.state.page
-    if kind == e.RESULTS:
-        return _results(session, boast)
-    if kind == e.ITEM:
+    if kind == RESULTS:
+        return _results(session, show_highlights)
+    if kind == ITEM:
         return _item(session)
-    if kind == e.SUB:
+    if kind == SUB:
         return _sub_page(session)
-    return "bought" if kind == e.DONE else session.goal.instruction_text
+    return "bought" if kind == DONE else session.goal.instruction_text
 
 
-def answer(session: Session, before: str, name: str, boast: bool = False) -> str:
-    """Render what a click led to.
+def answer(session: Session, before: PageKind, name: str, show_highlights: bool = False) -> str:
+    """Render what a click led to: the page, or one word where the policy has seen it already.
 
     Args:
         session: The shopper, after the click.
         before: Kind of the page on which the click was made.
         name: The full name that was clicked.
-        boast: Whether a results line shows the product's highlights.
-
-    Returns:
-        The page, or one word where the policy has seen the page already.
+        show_highlights: Whether a results line shows the product's highlights.
     """
     after = session.state.page
-    if before == e.ITEM and after == e.RESULTS:
+    if before == ITEM and after == RESULTS:
         return "results"
-    if before == e.SUB and after == e.ITEM:
+    if before == SUB and after == ITEM:
         return "item"
-    if before == after == e.ITEM:
+    if before == after == ITEM:
         return f"chosen {name}"
-    return page(session, boast)
+    return page(session, show_highlights)
 
 
-def _results(session: Session, boast: bool) -> str:
-    products = session.world.products
+def _results(session: Session, show_highlights: bool) -> str:
+    products = session.shop.products
     lines = []
     for place, asin in enumerate(session.hits(), 1):
         item = products[asin]
-        shown = [line(item.title).lower(), *(highlights(item) if boast else ())]
+        shown = [one_line(item.title).lower(), *(highlights(item) if show_highlights else ())]
         lines.append(f"{', '.join(shown)} {_price(item)} #{place}")
     if more(session):
         lines.append("next")
@@ -138,7 +136,7 @@ def _results(session: Session, boast: bool) -> str:
 
 def _item(session: Session) -> str:
     item = session.product
-    features = ", ".join(filter(None, (line(bullet).lower() for bullet in item.bullets)))
+    features = ", ".join(filter(None, (one_line(bullet).lower() for bullet in item.bullets)))
     lines = [features] if features else []
     lines += [f"{name}: {' | '.join(values)}" for name, values in item.options.items()]
     return "\n".join([*lines, session.goal.instruction_text])
@@ -147,7 +145,7 @@ def _item(session: Session) -> str:
 def _sub_page(session: Session) -> str:
     item, sub = session.product, session.state.sub
     shown = {"description": item.description, "features": ", ".join(item.bullets)}
-    return line(shown.get(sub or "", "")).lower() or f"no {sub}"
+    return one_line(shown.get(sub or "", "")).lower() or f"no {sub}"
 
 
 def _price(item: Product) -> str:

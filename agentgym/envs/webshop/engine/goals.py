@@ -1,25 +1,24 @@
 """Goals: what a shopper asks for, derived from products and instructions.
 
-Three ways to make them: :func:`synthetic_goals` and :func:`human_goals` follow the original, with
-:func:`shuffled` for its order; :func:`generated_goals` caps the goals per product and keeps only
-goals that can be solved.
+:func:`synthetic_goals` and :func:`human_goals` follow the original, and :func:`official_goals` puts
+them in its order; :func:`solvable_goals` makes a few of each product that can be solved.
 
 The original draws price bounds from an unseeded generator, so they differ in every process. Here
-each bound depends only on its goal; a ``random.Random`` passed as ``legacy`` reproduces a process
-of the original that was seeded with the same number before it started.
+each bound depends only on its goal.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product as cross
+from math import prod
 from typing import Any
 
 from agentgym.envs.webshop.engine.products import Instruction, Product, unit_interval
-from agentgym.envs.webshop.official.schema import Entry, Origins, listed
+from agentgym.envs.webshop.official.schema import NAMES, Entry, Origins, listed
 from agentgym.outcome import total
 
 PRICE_STEPS = range(10, 1000, 10)
@@ -55,6 +54,12 @@ class Goal:
     weight: float = 1.0
     """Relative frequency in the original's draw."""
 
+    @property
+    def option_values(self) -> tuple[str, ...]:
+        """The asked values alone."""
+        options = self.goal_options
+        return tuple(options.values()) if isinstance(options, Mapping) else options
+
     def to_content(self) -> dict[str, Any]:
         """Return the goal as a JSON object, for :meth:`from_content`."""
         options = self.goal_options
@@ -84,13 +89,12 @@ class Goal:
         )  # fmt: skip
 
 
-def price_bound(price: float, key: Sequence[object], legacy: random.Random | None) -> float | None:
-    """Draw the price bound of a goal.
+GoalMaker = Callable[[Collection[Product]], list[Goal]]
+"""Makes the goals of a shop of its products."""
 
-    Args:
-        price: Price of the product.
-        key: What the draw depends on.
-        legacy: The original's generator, if its draws are to be reproduced.
+
+def price_bound(price: float, *key: object) -> float | None:
+    """Draw the price bound of a goal from what ``key`` says.
 
     Returns:
         The larger of two of the first four multiples of ten above the price; None if fewer than
@@ -99,23 +103,19 @@ def price_bound(price: float, key: Sequence[object], legacy: random.Random | Non
     bounds = [step for step in PRICE_STEPS if step > price][:CANDIDATE_BOUNDS]
     if len(bounds) < 2:
         return None
-    if legacy is not None:
-        return float(max(legacy.sample(bounds, 2)))
+    # One entry for each pair of bounds, as drawing two without replacement weighs them.
     larger = [high for i, high in enumerate(bounds) for _ in range(i)]
     return float(larger[int(unit_interval("bound", *key) * len(larger))])
 
 
 def synthetic_goals(
-    products: Sequence[Product],
-    instructions: Mapping[str, Instruction],
-    legacy: random.Random | None = None,
+    products: Iterable[Product], instructions: Mapping[str, Instruction]
 ) -> list[Goal]:
     """Make the original's synthetic goals: one per combination of a product's options.
 
     Args:
-        products: The catalogue, in file order.
+        products: The products, in file order.
         instructions: Entries by asin.
-        legacy: The original's generator, if its draws are to be reproduced.
 
     Returns:
         The goals before the shuffle, weighted by the rarity of their attributes.
@@ -125,7 +125,7 @@ def synthetic_goals(
         instruction = instructions.get(item.asin, Instruction())
         if instruction.text is None or not instruction.wanted:
             continue
-        bound = price_bound(item.price, (item.asin,), legacy)
+        bound = price_bound(item.price, item.asin)
         names = sorted(item.options)
         for values in cross(*(item.options[name] for name in names)):
             options = dict(zip(names, values, strict=True))
@@ -138,17 +138,13 @@ def synthetic_goals(
 
 
 def human_goals(
-    products: Sequence[Product],
-    human: Mapping[str, Any],
-    legacy: random.Random | None = None,
-    origin: str = Origins().human,
+    products: Iterable[Product], human: Mapping[str, Any], origin: str = NAMES.human
 ) -> list[Goal]:
     """Make the original's goals from instructions that people wrote.
 
     Args:
-        products: The catalogue, in file order.
+        products: The products, in file order.
         human: The official ``items_human_ins`` file.
-        legacy: The original's generator, if its draws are to be reproduced.
         origin: Name of the file, for error messages.
 
     Returns:
@@ -164,14 +160,14 @@ def human_goals(
             entry = Entry(value, f"entry {number} of {place}")
             wanted = entry.texts("instruction_attributes")
             if wanted:
-                bound = price_bound(item.price, (item.asin, number), legacy)
+                bound = price_bound(item.price, item.asin, number)
                 options = entry.texts("instruction_options")
                 text = entry.text("instruction").strip(".")
                 goals.append(_goal(item, text, wanted, options, bound))
     return goals
 
 
-def generated_goals(
+def solvable_goals(
     item: Product,
     instruction: Instruction,
     *,
@@ -179,51 +175,67 @@ def generated_goals(
     limit: int,
     solvable: Callable[[Product, Goal], bool],
 ) -> Iterator[Goal]:
-    """Make a few goals for one product, independent of every other product.
+    """Yield at most ``limit`` distinct goals of one product, independent of every other product.
 
     Args:
         item: The product.
         instruction: Its entry of the instructions file.
-        seed: Seed of the catalogue.
+        seed: Decides which combinations of options are asked for.
         limit: Most goals to make.
-        solvable: Whether buying the product with the asked options scores 1.
-
-    Yields:
-        Distinct, solvable goals with weight 1.
+        solvable: Whether buying the product with the asked options scores 1; other goals are left
+            out.
     """
     if instruction.text is None or not instruction.wanted:
         return
     names = sorted(item.options)
-    total = 1
-    for name in names:
-        total *= len(item.options[name])
-    for k, number in enumerate(_distinct(total, limit, ("goal", seed, item.asin))):
+    combinations = prod(len(item.options[name]) for name in names)
+    for k, number in enumerate(_distinct(combinations, limit, ("goal", seed, item.asin))):
         options = {}
         for name in reversed(names):
             number, place = divmod(number, len(item.options[name]))
             options[name] = item.options[name][place]
         ordered = {name: options[name] for name in names}
-        bound = price_bound(item.price, (seed, item.asin, k), None)
+        bound = price_bound(item.price, seed, item.asin, k)
         goal = _goal(item, instruction.text, instruction.wanted, ordered, bound)
         if solvable(item, goal):
             yield goal
 
 
-def shuffled(goals: Sequence[Goal]) -> list[Goal]:
-    """Put goals in the original's order: a shuffle with Python's generator, seed 233."""
-    order = list(goals)
-    random.Random(SHUFFLE_SEED).shuffle(order)
-    return order
+def official_goals(
+    instructions: Mapping[str, Any],
+    human: Mapping[str, Any] | None,
+    origins: Origins = NAMES,
+) -> GoalMaker:
+    """Return a maker of the original's goals, in the original's order.
+
+    Args:
+        instructions: The ``items_ins`` file.
+        human: The ``items_human_ins`` file for human goals; None for synthetic ones.
+        origins: Names of the files, for error messages.
+    """
+
+    def make(products: Collection[Product]) -> list[Goal]:
+        if human is not None:
+            goals = human_goals(products, human, origins.human)
+        else:
+            goals = synthetic_goals(products, {item.asin: entry(item.asin) for item in products})
+        random.Random(SHUFFLE_SEED).shuffle(goals)
+        return goals
+
+    def entry(asin: str) -> Instruction:
+        return Instruction.parse(instructions.get(asin), origins.instruction(asin))
+
+    return make
 
 
-def _distinct(total: int, limit: int, key: Sequence[object]) -> list[int]:
-    """Choose at most ``limit`` distinct numbers below ``total`` by key."""
-    if total <= limit:
-        return list(range(total))
+def _distinct(size: int, limit: int, key: Sequence[object]) -> list[int]:
+    """Choose at most ``limit`` distinct numbers below ``size`` by key."""
+    if size <= limit:
+        return list(range(size))
     chosen: dict[int, None] = {}
     draw = 0
     while len(chosen) < limit:
-        chosen[int(unit_interval(*key, draw) * total)] = None
+        chosen[int(unit_interval(*key, draw) * size)] = None
         draw += 1
     return list(chosen)
 

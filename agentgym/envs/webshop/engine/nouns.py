@@ -16,12 +16,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.webshop.engine.colours import COLOURS
-from agentgym.envs.webshop.official import files as official
+from agentgym.envs.webshop.engine.reward import COLOURS
+from agentgym.envs.webshop.official.files import load_json
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
 
-Extractor = Callable[[str], tuple[str, ...]]
 NounsOf = Callable[[Mapping[str, Any]], tuple[str, ...]]
+"""Gives the nouns of an official item."""
 
 BUILTIN = "builtin"
 _SPACY = "spacy:"
@@ -57,14 +57,10 @@ class NounTable:
 
     @classmethod
     def of(cls, data: object, origin: str = "a mapping") -> NounTable:
-        """Make a table.
-
-        Args:
-            data: Lists of nouns by asin, or the same under the key ``nouns``.
-            origin: Where the data came from, for the error message.
+        """Make a table of lists of nouns by asin, or of the same under the key ``nouns``.
 
         Raises:
-            ConfigurationError: The data has another form.
+            ConfigurationError: The data has another form; the message names its origin.
         """
         if isinstance(data, Mapping) and isinstance(data.get("nouns"), Mapping):
             data = data["nouns"]
@@ -88,16 +84,10 @@ NounSource = str | os.PathLike[str] | Mapping[str, Any] | NounTable
 
 
 def freeze(source: NounSource | None) -> str | NounTable | None:
-    """Turn what a user gave into a value that can be hashed.
-
-    Args:
-        source: See :data:`NounSource`; None stays None.
-
-    Returns:
-        The name of an extractor, or a table.
+    """Turn what a user gave into the name of an extractor or a table, which can be hashed.
 
     Raises:
-        ConfigurationError: It is none of these.
+        ConfigurationError: It is no :data:`NounSource`, nor None.
         DataError: The file cannot be read.
     """
     if source is None or isinstance(source, NounTable):
@@ -112,12 +102,7 @@ def freeze(source: NounSource | None) -> str | NounTable | None:
 
 
 def read_table(path: Path) -> NounTable:
-    """Read a table from a JSON file, plain or ``.gz``; an unchanged file is read once.
-
-    Raises:
-        ConfigurationError: The file holds something else.
-        DataError: It cannot be read.
-    """
+    """Read a table from a JSON file, plain or ``.gz``; an unchanged file is read once."""
     path = Path(os.path.abspath(os.path.expanduser(path)))
     try:
         stat = path.stat()
@@ -128,7 +113,7 @@ def read_table(path: Path) -> NounTable:
 
 @lru_cache(maxsize=4)
 def _read_table(path: Path, _version: object) -> NounTable:
-    return NounTable.of(official.load_json(path), str(path))
+    return NounTable.of(load_json(path), str(path))
 
 
 def cache_key(source: str | NounTable | None) -> str | None:
@@ -136,8 +121,11 @@ def cache_key(source: str | NounTable | None) -> str | None:
     return f"table:{source.digest}" if isinstance(source, NounTable) else source
 
 
-def of_item(source: str | NounTable) -> NounsOf:
+def nouns_of(source: str | NounTable) -> NounsOf:
     """Return the function from an official item to its nouns.
+
+    Args:
+        source: A table, ``"builtin"``, or ``"spacy:<model>"`` such as ``"spacy:en_core_web_sm"``.
 
     Raises:
         ConfigurationError: The extractor's name is unknown.
@@ -145,41 +133,17 @@ def of_item(source: str | NounTable) -> NounsOf:
     """
     if isinstance(source, NounTable):
         return source
-    extract = extractor(source)
-    return lambda item: extract(item["name"])
-
-
-def builtin(name: str) -> tuple[str, ...]:
-    """Extract the nouns of a product name by word lists alone.
-
-    Args:
-        name: The product's title.
-
-    Returns:
-        Lower-case words of at least two letters, in order, repetitions included.
-    """
-    found = _WORD.findall(name.lower())
-    return tuple(word for word in found if len(word) > 1 and word not in _OTHERS)
-
-
-def extractor(source: str) -> Extractor:
-    """Return the extractor that a name stands for.
-
-    Args:
-        source: ``"builtin"``, or ``"spacy:<model>"`` such as ``"spacy:en_core_web_sm"``.
-
-    Returns:
-        A function from a product name to its nouns.
-
-    Raises:
-        ConfigurationError: The name is unknown.
-        DependencyNotInstalled: spaCy or its model is absent.
-    """
     if source == BUILTIN:
-        return builtin
+        return lambda item: builtin(item["name"])
     if source.startswith(_SPACY):
         return _spacy(source.removeprefix(_SPACY))
     raise _unknown(source)
+
+
+def builtin(name: str) -> tuple[str, ...]:
+    """Return the lower-case words of a title that the word lists do not rule out, in order."""
+    found = _WORD.findall(name.lower())
+    return tuple(word for word in found if len(word) > 1 and word not in _OTHERS)
 
 
 def _unknown(source: object) -> ConfigurationError:
@@ -196,7 +160,7 @@ def _bad_table(origin: str, found: str) -> ConfigurationError:
     )
 
 
-def _spacy(model: str) -> Extractor:
+def _spacy(model: str) -> NounsOf:
     """Load a spaCy tagger, as the original does."""
     spacy = require("spacy", "spacy")
     try:
@@ -207,7 +171,8 @@ def _spacy(model: str) -> Extractor:
             f"python -m spacy download {model}"
         ) from error
 
-    def nouns(name: str) -> tuple[str, ...]:
-        return tuple(token.text.lower() for token in tagger(name) if token.pos_ in _NOUN_TAGS)
+    def nouns(item: Mapping[str, Any]) -> tuple[str, ...]:
+        words = tagger(item["name"])
+        return tuple(token.text.lower() for token in words if token.pos_ in _NOUN_TAGS)
 
     return nouns

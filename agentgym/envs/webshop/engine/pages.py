@@ -22,14 +22,11 @@ _ESCAPES = {"'": "\\u0027", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def parts(session: Session, *, show_score: bool = False) -> list[Part]:
-    """List what the open page shows.
+    """List what the open page shows, in document order.
 
     Args:
         session: The shopper.
         show_score: Whether the page after the purchase tells the reward, as the original's does.
-
-    Returns:
-        The parts in document order.
     """
     page = session.state.page
     instruction = (INSTRUCTION, session.goal.instruction_text)
@@ -52,12 +49,8 @@ def text(shown: list[Part]) -> str:
 def rich_text(shown: list[Part], session: Session) -> str:
     """Render parts as the original's mode ``text_rich``: one per line, buttons marked.
 
-    Args:
-        shown: The parts of the open page.
-        session: The shopper, whose visited products and chosen options are marked.
-
-    Returns:
-        The text, with a line on top for each chosen option, the last one first.
+    The shopper's visited products and chosen options are marked too, and each chosen option has a
+    line on top, the last one first.
     """
     chosen = json.dumps(session.options) if session.state.page == ITEM else ""
     lines: list[str] = []
@@ -99,7 +92,7 @@ def _results(session: Session) -> list[Part]:
     if number > 1:
         shown.append((BUTTON, "< Prev"))
     shown.append((BUTTON, "Next >"))
-    products = session.world.products
+    products = session.shop.products
     for asin in session.hits():
         item = products[asin]
         shown += ((LINK, asin), (TITLE, item.title), (PRICE, item.price_tag))

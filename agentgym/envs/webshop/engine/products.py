@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from agentgym.envs.webshop.official.schema import Entry, Origins, listed
+from agentgym.envs.webshop.official.schema import NAMES, Entry, listed
 from agentgym.outcome import well_formed
 
 LONGEST_ASIN = 10
@@ -137,11 +137,7 @@ class Instruction:
 
     @classmethod
     def parse(cls, value: Any, where: str = "an entry of items_ins_v2.json") -> Instruction:
-        """Read one entry of the file.
-
-        Args:
-            value: The entry; None stands for a product without one.
-            where: What it is and in which file, for error messages.
+        """Read one entry of the file, which error messages call ``where``; None is an empty one.
 
         Raises:
             DataError: A field is of the wrong type.
@@ -149,11 +145,8 @@ class Instruction:
         entry = Entry({} if value is None else value, where)
         if "attributes" not in entry:
             return cls()
-        wanted = (
-            ()
-            if entry.get("instruction_attributes") is None
-            else entry.texts("instruction_attributes")
-        )
+        named = "instruction_attributes"
+        wanted = () if entry.get(named) is None else entry.texts(named)
         text = None if entry.get("instruction") is None else entry.text("instruction")
         return cls(entry.texts("attributes"), text or None, wanted)
 
@@ -178,9 +171,9 @@ def unit_interval(*key: object) -> float:
 
 
 def usable(
-    items: Iterable[Any], origin: str = Origins().items
+    items: Iterable[Any], origin: str = NAMES.items
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the items that the original keeps: a fit asin, and the first of its kind.
+    """Yield the items that the original keeps: those with a fit asin, the first of each.
 
     Args:
         items: The items file.
@@ -205,13 +198,9 @@ def usable(
 
 
 def parse_prices(pricing: str | None) -> tuple[float, ...]:
-    """Read a price such as ``$12.9`` or ``$12.9$20``.
+    """Read one price such as ``$12.9``, or the two ends of a range such as ``$12.9$20``.
 
-    Args:
-        pricing: The official string; None or empty means the default price.
-
-    Returns:
-        One price, or the two ends of a range.
+    None and the empty string mean the default price.
 
     Raises:
         ValueError: It is no price.
@@ -239,9 +228,6 @@ def parse_product(
         nouns: Nouns of its name.
         price: Price that counts; drawn within a range by the asin if left out.
         where: What error messages call the item.
-
-    Returns:
-        The product.
 
     Raises:
         DataError: A field is missing or of the wrong type.

@@ -20,60 +20,26 @@ from typing import Any
 
 from rapidfuzz.fuzz import token_set_ratio
 
-from agentgym.envs.webshop.engine.colours import COLOURS
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.products import Product, category_levels
 
+_COLOURS = """
+alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown
+burgundy camel camo caramel champagne charcoal cheetah chestnut chocolate christmas coffee
+cognac copper coral cranberry cream crystal dark denim eggplant elephant espresso fuchsia gold
+granite grape graphite grass gray green grey heather indigo ivory ivy khaki lavender lemon
+leopard light lilac lime magenta maroon mauve merlot midnight mint mocha multicolor mushroom
+mustard natural navy nude olive orange peach pewter pink plum purple rainbow red rose royal rust
+sand sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger
+turquoise violet walnut wheat white wine yellow
+"""
+COLOURS = tuple(_COLOURS.split())
+"""The colour words of the original, in its order, which decides: "dark navy" is ``dark``."""
 MODES = ("official", "strict", "sparse")
 MATCH = 85
 """A fuzzy match must score above this, out of 100."""
 _SYMBOL = re.compile(r"\W")
 _LATIN_1 = dict.fromkeys(range(128, 256))
-
-
-@dataclass(frozen=True, slots=True)
-class RewardDetails:
-    """The reward of a purchase and its parts."""
-
-    reward: float
-    """The reward, in [0, 1]."""
-    r_type: float
-    """Factor for the kind of product."""
-    title_score: float
-    """Share of the goal's title nouns in the bought title."""
-    query_match: bool
-    """Whether both are filed under the same search term."""
-    category_match: bool
-    """Whether they share two category levels."""
-    attributes: tuple[bool, ...]
-    """For each asked attribute, whether it was met."""
-    options: tuple[bool, ...]
-    """For each asked option, whether it was met."""
-    price: bool
-    """Whether the price is within the bound."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-safe values under the names of the original's log.
-
-        ``r_att``, ``r_option`` and ``r_price`` are the met shares, and the ``w_`` entries their
-        weights; ``r_option`` is None if no option was asked for.
-        """
-        asked = len(self.attributes) + len(self.options) + 1
-        return {
-            "reward": self.reward,
-            "r_type": self.r_type,
-            "r_att": sum(self.attributes) / max(len(self.attributes), 1),
-            "w_att": len(self.attributes) / asked,
-            "r_option": sum(self.options) / len(self.options) if self.options else None,
-            "w_option": len(self.options) / asked,
-            "r_price": self.price,
-            "w_price": 1 / asked,
-            "query_match": self.query_match,
-            "category_match": self.category_match,
-            "title_score": self.title_score,
-            "attributes_met": list(self.attributes),
-            "options_met": list(self.options),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +58,44 @@ class Match:
     """For each asked attribute, whether it was met."""
 
 
+@dataclass(frozen=True, slots=True)
+class RewardDetails:
+    """The reward of a purchase and its parts."""
+
+    reward: float
+    """The reward, in [0, 1]."""
+    match: Match
+    """How the product compares with the goal, options aside."""
+    options: tuple[bool, ...]
+    """For each asked option, whether it was met."""
+    price: bool
+    """Whether the price is within the bound."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-safe values under the names of the original's log.
+
+        ``r_att``, ``r_option`` and ``r_price`` are the met shares, and the ``w_`` entries their
+        weights; ``r_option`` is None if no option was asked for.
+        """
+        attributes, options = self.match.attributes, self.options
+        asked = len(attributes) + len(options) + 1
+        return {
+            "reward": self.reward,
+            "r_type": self.match.r_type,
+            "r_att": sum(attributes) / max(len(attributes), 1),
+            "w_att": len(attributes) / asked,
+            "r_option": sum(options) / len(options) if options else None,
+            "w_option": len(options) / asked,
+            "r_price": self.price,
+            "w_price": 1 / asked,
+            "query_match": self.match.query_match,
+            "category_match": self.match.category_match,
+            "title_score": self.match.title_score,
+            "attributes_met": list(attributes),
+            "options_met": list(options),
+        }
+
+
 def match(item: Product, goal: Goal, nouns: tuple[str, ...]) -> Match:
     """Compare a product with a goal, options aside.
 
@@ -99,9 +103,6 @@ def match(item: Product, goal: Goal, nouns: tuple[str, ...]) -> Match:
         item: The bought product.
         goal: What was asked for.
         nouns: Nouns of the title of the goal's product, repetitions included.
-
-    Returns:
-        The parts of the reward.
     """
     title = sum(noun in item.noun_set for noun in set(nouns)) / len(nouns) if nouns else 0.2
     query = item.query == goal.query
@@ -124,18 +125,12 @@ def score(
         goal: What was asked for.
         chosen: Chosen value of each option group.
         mode: ``"official"`` or ``"strict"``; ``"sparse"`` compares as ``"official"`` does.
-
-    Returns:
-        The reward and its parts.
     """
     options = (_strict_options if mode == "strict" else _official_options)(goal, chosen)
     price = item.price <= goal.price_upper
     met = sum(parts.attributes) + sum(options) + price
     reward = met / (len(goal.attributes) + len(options) + 1) * parts.r_type
-    return RewardDetails(
-        reward, parts.r_type, parts.title_score, parts.query_match, parts.category_match,
-        parts.attributes, options, price,
-    )  # fmt: skip
+    return RewardDetails(reward, parts, options, price)
 
 
 @lru_cache(maxsize=16384)

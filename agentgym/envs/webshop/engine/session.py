@@ -1,16 +1,21 @@
-"""The shop as a state machine: which page is open, what can be clicked, and where a click leads."""
+"""A visit as a state machine: which page is open, what can be clicked, where a click leads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.index import World
 from agentgym.envs.webshop.engine.products import Product
 from agentgym.envs.webshop.engine.reward import RewardDetails
+from agentgym.envs.webshop.engine.shop import Shop
 
-INDEX, RESULTS, ITEM, SUB, DONE = "index", "results", "item", "sub", "done"
+PageKind = Literal["index", "results", "item", "sub", "done"]
+INDEX: Final = "index"
+RESULTS: Final = "results"
+ITEM: Final = "item"
+SUB: Final = "sub"
+DONE: Final = "done"
 SUB_PAGES = ("description", "features", "reviews")
 BACK, PREVIOUS, NEXT, BUY, SEARCH = "back to search", "< prev", "next >", "buy now", "search"
 
@@ -18,7 +23,7 @@ BACK, PREVIOUS, NEXT, BUY, SEARCH = "back to search", "< prev", "next >", "buy n
 class State(NamedTuple):
     """Everything about a session that can change; cheap to keep, compare and restore."""
 
-    page: str = INDEX
+    page: PageKind = INDEX
     """Kind of the open page."""
     query: str | None = None
     """Words of the last search."""
@@ -35,21 +40,21 @@ class State(NamedTuple):
 
 
 class Session:
-    """One shopper in a world that all sessions share.
+    """One shopper in a shop that all sessions share.
 
     Args:
-        world: The shop.
+        shop: The shop.
         goal: What the shopper looks for.
         page_size: Products on a results page.
         reward: Reward mode, ``"official"`` or ``"strict"``.
     """
 
-    __slots__ = ("_reward", "details", "goal", "page_size", "state", "world")
+    __slots__ = ("_reward", "details", "goal", "page_size", "shop", "state")
 
     def __init__(
-        self, world: World, goal: Goal, page_size: int = 10, reward: str = "official"
+        self, shop: Shop, goal: Goal, page_size: int = 10, reward: str = "official"
     ) -> None:
-        self.world = world
+        self.shop = shop
         self.goal = goal
         self.page_size = page_size
         self._reward = reward
@@ -61,7 +66,7 @@ class Session:
         """The open product; only on item, sub and done pages."""
         asin = self.state.asin
         assert asin is not None, "no product is open"
-        return self.world.products[asin]
+        return self.shop.products[asin]
 
     @property
     def options(self) -> dict[str, str]:
@@ -70,7 +75,7 @@ class Session:
 
     def found(self) -> Sequence[str]:
         """Return the asins that the present search finds, best first."""
-        return self.world.search(self.state.query or "")
+        return self.shop.search(self.state.query or "")
 
     def hits(self) -> Sequence[str]:
         """Return the asins on the present results page."""
@@ -99,6 +104,7 @@ class Session:
 
     def search(self, query: str) -> None:
         """Search for a lower-case query; possible on every page, also after the purchase."""
+        # The original checks neither the page nor the query.
         self.state = State(RESULTS, query, visited=self.state.visited)
 
     def click(self, name: str) -> bool:
@@ -128,7 +134,7 @@ class Session:
         """Return the reward that buying the open product now would give; None if none is open."""
         if self.state.asin is None:
             return None
-        return self.world.reward(self.product, self.goal, self.options, self._reward)
+        return self.shop.reward(self.product, self.goal, self.options, self._reward)
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return the state as a plain tuple."""

@@ -2,8 +2,7 @@
 
 It searches for the words of the instruction that a title shows, opens the hits whose line meets the
 instruction, in their order, and checks each on its page: one that lacks an attribute or an option
-is left again. The expert of :mod:`agentgym.envs.webshop.experts.oracle` knows which hit is right,
-which no policy can learn to know.
+is left again. The oracle knows which hit is right, which no policy can learn to know.
 """
 
 from __future__ import annotations
@@ -13,12 +12,17 @@ from typing import NamedTuple
 
 from agentgym.caching import BoundedCache
 from agentgym.envs.webshop.engine import compact
-from agentgym.envs.webshop.engine import session as e
 from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.index import World, plain_query
 from agentgym.envs.webshop.engine.products import Product
-from agentgym.envs.webshop.engine.session import Session, State
-from agentgym.envs.webshop.experts.oracle import Expert, Step, choose
+from agentgym.envs.webshop.engine.session import (
+    ITEM,
+    PREVIOUS,
+    RESULTS,
+    Session,
+    State,
+)
+from agentgym.envs.webshop.engine.shop import Shop, plain_query
+from agentgym.envs.webshop.experts.base import Expert, Step, buy, choose, towards
 from agentgym.retrieval import tokenize
 
 CACHED_LISTS = 8192
@@ -39,23 +43,26 @@ class CarefulExpert(Expert):
     """Plans that a shopper without hidden knowledge can follow.
 
     Args:
-        world: The shop.
+        shop: The shop.
         highlights: Whether results lines show the highlights of products.
         reward: Reward mode by which a product will do.
+        thinks: Whether it says what it compares.
     """
 
-    def __init__(self, world: World, highlights: bool = False, reward: str = "official") -> None:
-        super().__init__(world)
+    def __init__(
+        self,
+        shop: Shop,
+        highlights: bool = False,
+        reward: str = "official",
+        thinks: bool = False,
+    ) -> None:
+        super().__init__(shop)
         self._highlights = highlights
         self._reward = reward
+        self._thinks = thinks
         self._lists: BoundedCache[tuple[str, str, str], tuple[Candidate, ...]] = BoundedCache(
             CACHED_LISTS
         )
-
-    def turns(self, goal: Goal, page_size: int) -> int | None:
-        """Return the length of the plan from the start, or None if there is none."""
-        step = self._search(goal, page_size)
-        return None if step is None else step.turns
 
     def thought(self, session: Session) -> str:
         """Say what is compared on a freshly opened item page: ``durable organic no``.
@@ -65,9 +72,9 @@ class CarefulExpert(Expert):
         neighbours. Empty where there is nothing to compare.
         """
         goal, state = session.goal, session.state
-        if state.page != e.ITEM or state.options or state.asin is None:
+        if not self._thinks or state.page != ITEM or state.options or state.asin is None:
             return ""
-        target = self._world.products[goal.asin]
+        target = self._shop.products[goal.asin]
         shown = set(self._shown(target))
         asked = [a for a in goal.attributes if not shown.issuperset(tokenize(a))]
         found = compact.highlights(session.product)
@@ -79,7 +86,7 @@ class CarefulExpert(Expert):
     def query(self, goal: Goal) -> str:
         """Return the instruction's words that the target's title shows, in their order.
 
-        Where these do not find the target, this is the query of the plain expert.
+        Where these do not find the target, this is the query of the oracle.
         """
         title = {term for word in goal.name.split() for term in tokenize(word)}
         words = plain_query(goal.instruction_text).split()
@@ -87,38 +94,17 @@ class CarefulExpert(Expert):
         query = " ".join(dict.fromkeys(kept))
         if any(candidate.suits for candidate in self._candidates(goal, query)):
             return query
-        plan = self._world.plan(goal.asin)
+        plan = self._shop.plan(goal.asin)
         return query if plan is None else plan[0]
 
-    def _ways(self, session: Session) -> Iterator[Step]:
-        """Yield the ways on from a state: on from here, or a new search."""
-        goal, state, size = session.goal, session.state, session.page_size
-        if state.page in (e.ITEM, e.SUB):
-            on = self._from_page(goal, state, size)
-            if on is not None and state.page == e.SUB:
-                yield Step(1 + on.turns, "click", e.PREVIOUS)
-            elif on is not None:
-                yield on
-        elif state.page == e.RESULTS:
-            on = self._from_list(goal, state, size)
-            if on is not None:
-                yield on
-        search = self._search(goal, size)
-        if search is not None:
-            yield search
-
     def _from_page(self, goal: Goal, state: State, size: int) -> Step | None:
-        """Continue on an item page: choose and buy if it suits, or go back to the results."""
         assert state.asin is not None
         if self._suits(state.asin, goal):
-            chosen = dict(state.options)
-            wanted = choose(self._world.products[state.asin], goal)
-            missing = [value for group, value in wanted if chosen.get(group) != value]
-            return Step(1 + len(missing), "click", missing[0] if missing else e.BUY)
-        on = self._from_list(goal, state, size)
-        return None if on is None else Step(1 + on.turns, "click", e.PREVIOUS)
+            return buy(state, choose(self._shop.products[state.asin], goal))
+        on = self._from_results(goal, state, size)
+        return None if on is None else Step(1 + on.turns, "click", PREVIOUS)
 
-    def _from_list(self, goal: Goal, state: State, size: int) -> Step | None:
+    def _from_results(self, goal: Goal, state: State, size: int) -> Step | None:
         """Continue on a results page: open the candidates that were not opened yet, in order."""
         found = self._candidates(goal, state.query or "")
         fresh = [c for c in found if c.asin not in state.visited] or [c for c in found if c.suits]
@@ -130,17 +116,14 @@ class CarefulExpert(Expert):
             turns += abs(target - page) + 1
             page = target
             if candidate.suits:
-                turns += 1 + len(choose(self._world.products[candidate.asin], goal))
-                away, asin = first
-                name = asin.lower() if not away else e.NEXT if away > 0 else e.PREVIOUS
-                return Step(turns, "click", name)
+                turns += 1 + len(choose(self._shop.products[candidate.asin], goal))
+                return Step(turns, "click", towards(*first))
             turns += 1
         return None
 
     def _search(self, goal: Goal, size: int) -> Step | None:
-        """Begin with a search."""
         query = self.query(goal)
-        on = self._from_list(goal, State(e.RESULTS, query), size)
+        on = self._from_results(goal, State(RESULTS, query), size)
         return None if on is None else Step(1 + on.turns, "search", query)
 
     def _candidates(self, goal: Goal, query: str) -> tuple[Candidate, ...]:
@@ -152,10 +135,10 @@ class CarefulExpert(Expert):
         return found
 
     def _look(self, goal: Goal, query: str) -> Iterator[Candidate]:
-        products = self._world.products
+        products = self._shop.products
         asked = set(tokenize(goal.instruction_text))
         wanted = asked.intersection(self._shown(products[goal.asin]))
-        for rank, asin in enumerate(self._world.search(query)):
+        for rank, asin in enumerate(self._shop.search(query)):
             item = products[asin]
             if item.price <= goal.price_upper and wanted.issubset(self._shown(item)):
                 yield Candidate(rank, asin, self._suits(asin, goal))
@@ -167,6 +150,6 @@ class CarefulExpert(Expert):
 
     def _suits(self, asin: str, goal: Goal) -> bool:
         """Return whether a product, bought with the asked options, earns the full reward."""
-        item = self._world.products[asin]
+        item = self._shop.products[asin]
         chosen = dict(choose(item, goal))
-        return self._world.reward(item, goal, chosen, self._reward).reward == 1.0
+        return self._shop.reward(item, goal, chosen, self._reward).reward == 1.0

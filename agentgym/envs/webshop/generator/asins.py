@@ -20,7 +20,7 @@ class AsinCodec:
     """A bijection between indices below 2**40 and product numbers.
 
     A Feistel network over two halves of 20 bits: numbers look random, never collide, and the index
-    can be read back without a table, so a catalogue of any size needs no memory for them.
+    can be read back without a table, so a shop of any size needs no memory for them.
 
     Args:
         key: Text that the map depends on, for example the seed.

@@ -1,4 +1,4 @@
-"""How hard a generated shop is: three presets of the same knobs."""
+"""How hard a generated shop is: three presets of the same settings."""
 
 from __future__ import annotations
 
@@ -36,27 +36,29 @@ def _one_of(name: str, value: str, choices: Collection[str]) -> None:
 
 
 @dataclass(frozen=True)
-class Difficulty:
-    """The knobs of the generator. Shares are percentages, drawn as integers.
+class GeneratorConfig:
+    """The settings of the generator. Shares are percentages, drawn as integers.
 
-    A variant of a preset should get a name of its own: the name is part of task ids.
+    Products come in clusters of near-duplicates, so that a shopper has to compare them. The first
+    product of a cluster is a lead; a decoy equals a lead but for what makes it wrong. A variant of
+    a preset should get a name of its own: the name is part of task ids.
 
     Raises:
         ConfigurationError: A value is out of range; the message names it.
     """
 
     name: str
-    """Name of the preset; part of the catalogue's key."""
+    """Name of the preset; part of the shop's key."""
     vocabulary: str
     """``tiny`` (single words, closed) or ``full``."""
-    family_size: int
-    """Products of one family: they share type and visible attributes."""
+    cluster_size: int
+    """Products of one cluster: they share type and visible attributes."""
     visible: int
-    """Attributes in the title, shared by the family."""
+    """Attributes in the title, shared by the cluster."""
     shared_hidden: int
-    """Attributes outside the title that the whole family has."""
+    """Attributes outside the title that the whole cluster has."""
     own_hidden: int
-    """Attributes outside the title whose set differs between the leads of a family."""
+    """Attributes outside the title whose set differs between the leads of a cluster."""
     buried: int
     """Share of products whose hidden attributes stand only in later bullets, out of search."""
     visible_asked: int
@@ -68,21 +70,37 @@ class Difficulty:
     offered: tuple[int, int]
     """Least and most values that a product offers per option group."""
     same_values: bool
-    """Whether all products of a family offer the same values, each in an order of its own."""
+    """Whether all products of a cluster offer the same values, each in an order of its own."""
     paraphrased: int
     """Share of attributes that an instruction puts in other words."""
     type_paraphrased: int
     """Share of instructions that put the product's type in other words."""
     price_decoys: int
-    """Share of siblings that equal a lead but cost a little more than its bound."""
+    """Share of products that equal a lead but cost a little more than its bound."""
     option_decoys: int
-    """Share of siblings that equal a lead but lack some values, with look-alikes instead."""
+    """Share of products that equal a lead but lack some values, with look-alikes instead."""
     noise: tuple[int, int]
     """Least and most meaningless words in a title."""
     price_step: int
     """Prices are multiples of this many cents."""
     slack: tuple[int, ...]
     """Tens of dollars added to the least bound above the price, drawn uniformly."""
+
+    @classmethod
+    def of(cls, difficulty: str | GeneratorConfig) -> GeneratorConfig:
+        """Return the preset of a name; a configuration is returned as it is.
+
+        Raises:
+            ConfigurationError: There is no such preset.
+        """
+        if isinstance(difficulty, GeneratorConfig):
+            return difficulty
+        if not isinstance(difficulty, str) or difficulty not in DIFFICULTIES:
+            raise ConfigurationError(
+                f"expected a difficulty among {', '.join(DIFFICULTIES)}, got {difficulty!r:.80}; "
+                "pass one of them, or a GeneratorConfig of your own"
+            )
+        return DIFFICULTIES[difficulty]
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -96,7 +114,7 @@ class Difficulty:
         left = min(len(d.hidden) for d in departments) - self.shared_hidden
         if departments[0].hidden is departments[0].visible:
             left -= self.visible
-        _in_range("family_size", self.family_size, 1, math.comb(left, self.own_hidden))
+        _in_range("cluster_size", self.cluster_size, 1, math.comb(left, self.own_hidden))
         _in_range("price_step", self.price_step, 1, 500)
         for name in ("offered", "noise"):
             low, high = getattr(self, name)
@@ -108,10 +126,10 @@ class Difficulty:
             )
 
 
-EASY = Difficulty(
+EASY = GeneratorConfig(
     name="easy",
     vocabulary="tiny",
-    family_size=3,
+    cluster_size=3,
     visible=2,
     shared_hidden=0,
     own_hidden=1,
@@ -130,10 +148,10 @@ EASY = Difficulty(
     slack=(0, 0, 1, 2),
 )
 
-MEDIUM = Difficulty(
+MEDIUM = GeneratorConfig(
     name="medium",
     vocabulary="full",
-    family_size=4,
+    cluster_size=4,
     visible=2,
     shared_hidden=1,
     own_hidden=2,
@@ -152,10 +170,10 @@ MEDIUM = Difficulty(
     slack=(0, 0, 0, 1),
 )
 
-HARD = Difficulty(
+HARD = GeneratorConfig(
     name="hard",
     vocabulary="full",
-    family_size=6,
+    cluster_size=6,
     visible=2,
     shared_hidden=2,
     own_hidden=2,
@@ -175,19 +193,3 @@ HARD = Difficulty(
 )
 
 DIFFICULTIES = {preset.name: preset for preset in (EASY, MEDIUM, HARD)}
-
-
-def difficulty(name: str | Difficulty) -> Difficulty:
-    """Return a preset by name; a :class:`Difficulty` is returned as it is.
-
-    Raises:
-        ConfigurationError: There is no such preset.
-    """
-    if isinstance(name, Difficulty):
-        return name
-    if not isinstance(name, str) or name not in DIFFICULTIES:
-        raise ConfigurationError(
-            f"expected a difficulty among {', '.join(DIFFICULTIES)}, got {name!r:.80}; pass one of "
-            "them, or a Difficulty object of your own"
-        )
-    return DIFFICULTIES[name]

@@ -1,41 +1,14 @@
-"""Goals: what a shopper wants, and the words in which it is said."""
+"""Goals of generated products: what is asked for, and the words in which it is said."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from agentgym.envs.webshop.generator.config import Difficulty
-from agentgym.envs.webshop.generator.families import VERSION, Draft
+from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.generator.config import GeneratorConfig
+from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, Draft
 from agentgym.envs.webshop.generator.stream import Stream
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES, Attribute
-
-
-@dataclass(frozen=True)
-class Request:
-    """One goal of a generated product; exactly its own product is sure to satisfy it."""
-
-    asin: str
-    """Product number of the target."""
-    k: int
-    """Number of the goal among those of its product."""
-    name: str
-    """Title of the target."""
-    instruction: str
-    """The full text, price clause included."""
-    attributes: tuple[str, ...]
-    """Canonical names of the attributes asked for; the text may paraphrase them."""
-    options: tuple[tuple[str, str], ...]
-    """Pairs of group name and value asked for."""
-    price_upper: float
-    """Highest price in dollars that still satisfies the goal."""
-    query: str
-    """Type of the target."""
-    category: str
-    """Official category of the target."""
-    product_category: str
-    """Category path of the target."""
-
 
 _PLAIN = (
     "find {row} {type}{is hidden}{comma options}",
@@ -63,49 +36,46 @@ _PRICE = (
 )
 
 
-def request(
-    draft: Draft, item: dict[str, Any], k: int, difficulty: Difficulty, seed: int
-) -> Request:
-    """Make goal ``k`` of a product.
+def make_goal(
+    draft: Draft, item: dict[str, Any], k: int, config: GeneratorConfig, seed: int
+) -> Goal:
+    """Make goal ``k`` of a product; exactly its own product is sure to satisfy it.
 
-    The draws depend on catalogue seed, product and ``k`` only, so a goal is the same whatever the
-    size of the catalogue and the number of goals per product.
+    The draws depend on the shop's seed, product and ``k`` only, so a goal is the same whatever the
+    size of the shop and the number of goals per product.
 
     Args:
         draft: The target's facts.
         item: The target in the official schema.
         k: Number of the goal.
-        difficulty: The knobs.
-        seed: Seed of the catalogue.
-
-    Returns:
-        The goal.
+        config: The settings.
+        seed: Seed of the shop.
     """
-    stream = Stream(VERSION, difficulty.name, seed, "goal", draft.index, k)
-    visible = [a for a in draft.visible if stream.percent(difficulty.visible_asked)]
+    stream = Stream(GENERATOR_VERSION, config.name, seed, "goal", draft.index, k)
+    visible = [a for a in draft.visible if stream.percent(config.visible_asked)]
     visible = stream.shuffled(visible or draft.visible[:1])
-    hidden = [a for a in draft.hidden if stream.percent(difficulty.hidden_asked)]
+    hidden = [a for a in draft.hidden if stream.percent(config.hidden_asked)]
     options = tuple(
         (name, stream.choice(values))
         for name, values in draft.options
-        if stream.percent(difficulty.option_asked)
+        if stream.percent(config.option_asked)
     )
-    price = (draft.cents // 1000 + 1) * 10 + 10 * stream.choice(difficulty.slack)
-    if VOCABULARIES[difficulty.vocabulary].brands:
-        text = _full_text(draft, visible + hidden, options, price, difficulty, stream)
+    price = (draft.cents // 1000 + 1) * 10 + 10 * stream.choice(config.slack)
+    if VOCABULARIES[config.vocabulary].brands:
+        text = _full_text(draft, visible + hidden, options, price, config, stream)
     else:
         text = _plain_text(draft.type.name, visible, hidden, options, price, stream)
-    return Request(
+    return Goal(
         asin=item["asin"],
-        k=k,
         name=item["name"],
-        instruction=text,
-        attributes=tuple(a.name for a in visible + hidden),
-        options=options,
-        price_upper=float(price),
-        query=item["query"],
         category=item["category"],
+        query=item["query"],
         product_category=item["product_category"],
+        instruction_text=text,
+        # Canonical names, though the text may paraphrase them.
+        attributes=tuple(a.name for a in visible + hidden),
+        goal_options=dict(options),
+        price_upper=float(price),
     )
 
 
@@ -149,16 +119,16 @@ def _full_text(
     wanted: list[Attribute],
     options: tuple[tuple[str, str], ...],
     price: int,
-    difficulty: Difficulty,
+    config: GeneratorConfig,
     stream: Stream,
 ) -> str:
     """Say a goal in free words, some of them paraphrased."""
     said = []
     for attribute in stream.shuffled(wanted):
-        other = attribute.paraphrases and stream.percent(difficulty.paraphrased)
+        other = attribute.paraphrases and stream.percent(config.paraphrased)
         said.append(stream.choice(attribute.paraphrases) if other else attribute.name)
     name = draft.type.name
-    if draft.type.paraphrases and stream.percent(difficulty.type_paraphrased):
+    if draft.type.paraphrases and stream.percent(config.type_paraphrased):
         name = stream.choice(draft.type.paraphrases)
     asked = [
         stream.choice(_OPTION).format(name=group, value=value)

@@ -8,38 +8,36 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.webshop.generator.shop import Catalogue
+from agentgym.envs.webshop.generator.generated_shop import GeneratedShop
+from agentgym.envs.webshop.official.schema import NAMES
 
-ITEMS, INS, HUMAN, META = (
-    "items_shuffle.json",
-    "items_ins_v2.json",
-    "items_human_ins.json",
-    "meta.json",
-)
+META = "meta.json"
 
 
-def write(catalogue: Catalogue, folder: str | Path, goals_per_product: int = 4) -> dict[str, Any]:
+def write(shop: GeneratedShop, folder: str | Path, goals_per_product: int = 4) -> dict[str, Any]:
     """Write a shop to ``folder`` so that any WebShop implementation can read it.
 
     The goals stand in ``items_human_ins.json`` in the official form; the bounds of this project's
     goals are kept under the extra key ``price_upper``, which the original ignores.
 
     Args:
-        catalogue: The shop.
+        shop: The shop.
         folder: Folder to write to; it is made if absent, files in it are replaced.
         goals_per_product: Number of goals per product.
 
     Returns:
-        What was written to ``meta.json``: the catalogue's facts and the SHA-256 of each file.
+        What was written to ``meta.json``: the shop's facts and the SHA-256 of each file.
     """
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)
-    meta = dict(catalogue.meta, goals_per_product=goals_per_product)
-    human = ((a, _human(catalogue, a, goals_per_product)) for a in catalogue.ins)
+    meta = dict(shop.meta, goals_per_product=goals_per_product)
+    human = ((a, _human(shop, a, goals_per_product)) for a in shop.instructions)
     meta["sha256"] = {
-        ITEMS: _stream(root / ITEMS, "[]", map(_text, catalogue.items)),
-        INS: _stream(root / INS, "{}", _entries(catalogue.ins.items())),
-        HUMAN: _stream(root / HUMAN, "{}", _entries(human)),
+        NAMES.items: _stream(root / NAMES.items, "[]", map(_text, shop.items)),
+        NAMES.instructions: _stream(
+            root / NAMES.instructions, "{}", _entries(shop.instructions.items())
+        ),
+        NAMES.human: _stream(root / NAMES.human, "{}", _entries(human)),
     }
     (root / META).write_text(json.dumps(meta, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     return meta
@@ -72,18 +70,18 @@ def _stream(path: Path, brackets: str, entries: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def _human(catalogue: Catalogue, asin: str, count: int) -> list[dict[str, Any]]:
+def _human(shop: GeneratedShop, asin: str, count: int) -> list[dict[str, Any]]:
     """Return the goals of a product in the form of ``items_human_ins.json``."""
-    attributes = catalogue.ins[asin]["attributes"]
+    index, attributes = shop.index(asin), shop.instructions[asin]["attributes"]
     return [
         {
             "asin": asin,
-            "instruction": request.instruction,
+            "instruction": goal.instruction_text,
             "attributes": attributes,
-            "options": [value for _, value in request.options],
-            "instruction_attributes": list(request.attributes),
-            "instruction_options": [value for _, value in request.options],
-            "price_upper": request.price_upper,
+            "options": list(goal.option_values),
+            "instruction_attributes": list(goal.attributes),
+            "instruction_options": list(goal.option_values),
+            "price_upper": goal.price_upper,
         }
-        for request in catalogue.requests(catalogue.index(asin), count)
+        for goal in (shop.goal(index, k) for k in range(count))
     ]

@@ -22,7 +22,7 @@ SMALL_SET = 1000
 
 @dataclass(frozen=True)
 class OfficialFiles:
-    """Where the files of one catalogue are."""
+    """Where the official files are."""
 
     items: Path
     """Products."""
@@ -48,9 +48,6 @@ def locate(folder: str | os.PathLike[str], num_products: int | None = None) -> O
     Args:
         folder: The folder.
         num_products: Number of products wanted; up to 1,000 the small files are preferred.
-
-    Returns:
-        The paths.
 
     Raises:
         DataError: The folder lacks the items or the instructions.
@@ -81,7 +78,7 @@ def locate(folder: str | os.PathLike[str], num_products: int | None = None) -> O
 def read_items(files: OfficialFiles, num_products: int | None = None) -> Sequence[Any]:
     """Read the products, the first ``num_products`` of them."""
     items: list[Any] = _load(files.items, list)
-    return items if num_products is None else items[:num_products]
+    return items[:num_products]
 
 
 def read_instructions(files: OfficialFiles) -> Mapping[str, Any]:

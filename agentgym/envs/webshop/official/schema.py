@@ -25,6 +25,10 @@ class Origins(NamedTuple):
         return f"{asin!r} in {self.instructions}"
 
 
+NAMES = Origins()
+"""The official names of the files."""
+
+
 class Entry:
     """One object of an official file.
 
@@ -71,26 +75,14 @@ class Entry:
         return tuple(map(well_formed, value))
 
     def wrong(self, name: str, expected: str) -> NoReturn:
-        """Refuse a field.
-
-        Args:
-            name: The field.
-            expected: What it should be.
-
-        Raises:
-            DataError: Always.
-        """
+        """Refuse a field; raises DataError always."""
         if name not in self._fields:
             raise DataError(_message(f"{name!r} of {self._where}", expected, "no such field"))
         _wrong(f"{name!r} of {self._where}", expected, self._fields[name])
 
 
 def listed(value: Any, where: str) -> list[Any] | tuple[Any, ...]:
-    """Read a list.
-
-    Args:
-        value: What stands in the file.
-        where: What it is and in which file, for error messages.
+    """Read a list, which error messages call ``where``.
 
     Raises:
         DataError: It is none.

@@ -6,8 +6,7 @@ import itertools
 
 import pytest
 
-from agentgym.envs.alfworld.engine.formulas import Entities, compile_goal
-from agentgym.envs.alfworld.engine.goals import Goal
+from agentgym.envs.alfworld.engine.goals import Entities, Goal, compile_goal
 from agentgym.envs.alfworld.engine.pddl import read_tree
 from agentgym.envs.alfworld.engine.state import NOBODY, State
 from agentgym.errors import DataError

@@ -7,8 +7,7 @@ import pickle
 
 import pytest
 
-from agentgym.envs.alfworld.engine.game import Game
-from agentgym.envs.alfworld.engine.household import Household, player_names
+from agentgym.envs.alfworld.engine.household import Game, Household, player_names
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.errors import DataError
 from tests.envs.alfworld.houses import house, problem
@@ -67,9 +66,9 @@ def test_facts_are_found_by_entity() -> None:
 def test_journeys_lead_anywhere_else() -> None:
     kitchen = house(KITCHEN)
     everywhere = ("go to cabinet 1", "go to sinkbasinbasin 1", "go to sinkbasinbasin 2")
-    assert kitchen.journeys(kitchen.start.place) == everywhere
+    assert kitchen.go_commands(kitchen.start.place) == everywhere
     (shared,) = set(kitchen.places[1]) & set(kitchen.places[2])
-    assert kitchen.journeys(shared) == ("go to cabinet 1", "go to sinkbasinbasin 1")
+    assert kitchen.go_commands(shared) == ("go to cabinet 1", "go to sinkbasinbasin 1")
 
 
 def test_a_household_is_shared_by_copies_and_pickled_as_its_game() -> None:

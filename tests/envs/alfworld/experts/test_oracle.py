@@ -8,11 +8,10 @@ import random
 
 import pytest
 
-from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
-from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game, Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.experts.oracle import plan
-from agentgym.envs.alfworld.generator import Knobs, generate
+from agentgym.envs.alfworld.generator import GeneratorConfig, generate
 from tests.envs.alfworld.data import shared_pack
 from tests.envs.alfworld.houses import random_house, shortest, wander
 from tests.envs.alfworld.tiny import IMPOSSIBLE, PLAN, TINY
@@ -68,10 +67,10 @@ def test_no_plan_is_shorter(seed: int) -> None:
 
 @pytest.mark.parametrize("task_type", TASK_TYPES)
 def test_generated_games_are_won_from_anywhere(task_type: str) -> None:
-    knobs = Knobs(task_types=(task_type,))
+    config = GeneratorConfig(task_types=(task_type,))
     for number in range(6):
         rng = random.Random(number)
-        session = Session(Household.of(generate(knobs, "train", number)))
+        session = Session(Household.of(generate(config, "train", number)))
         follow(session)
         session.intro()
         stray(session, rng, 30)

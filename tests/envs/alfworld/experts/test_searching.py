@@ -4,29 +4,29 @@ from dataclasses import replace
 
 import pytest
 
-from agentgym.envs.alfworld.active_game import Play
-from agentgym.envs.alfworld.engine.game import Game
-from agentgym.envs.alfworld.generator import Knobs, generate
+from agentgym.envs.alfworld.active_game import ActiveGame
+from agentgym.envs.alfworld.engine.household import Game
+from agentgym.envs.alfworld.generator import GeneratorConfig, generate
 from tests.envs.alfworld.tiny import IMPOSSIBLE, TINY
 
 
 def playthrough(game: Game) -> list[tuple[str, str]]:
     """Let the searching expert play; return its commands and the answers."""
-    play = Play(expert="searching")
-    play.start(game)
+    active = ActiveGame(expert="searching")
+    active.start(game)
     turns: list[tuple[str, str]] = []
-    while not play.session.won and len(turns) < 150:
-        command = play.expert_command()
-        assert command is not None and command in play.admissible()
-        turns.append((command, play.step(command)[0]))
+    while not active.session.won and len(turns) < 150:
+        command = active.expert_command()
+        assert command is not None and command in active.admissible()
+        turns.append((command, active.step(command)[0]))
     return turns
 
 
 @pytest.mark.parametrize("difficulty", ["easy", "medium", "hard"])
 def test_it_solves_every_kind_of_task(difficulty: str) -> None:
-    knobs = Knobs.of(difficulty)
+    config = GeneratorConfig.of(difficulty)
     for number in range(24):
-        game = generate(knobs, "valid_unseen", number)
+        game = generate(config, "valid_unseen", number)
         turns = playthrough(game)
         assert turns[-1][0].split()[0] in ("move", "use", "take"), game.id
         assert len(turns) < 150, game.id
@@ -34,7 +34,7 @@ def test_it_solves_every_kind_of_task(difficulty: str) -> None:
 
 def test_it_takes_only_what_it_has_read_of() -> None:
     for number in range(30):
-        game = generate(Knobs.of("medium"), "train", number)
+        game = generate(GeneratorConfig.of("medium"), "train", number)
         read = ""
         for command, answer in playthrough(game):
             verb, *words = command.split()
@@ -65,28 +65,28 @@ def test_it_opens_what_is_closed() -> None:
 
 
 def test_it_is_at_a_loss_when_all_is_seen_and_nothing_helps() -> None:
-    play = Play(expert="searching")
-    play.start(IMPOSSIBLE)
-    assert play.expert_command() is None and play.turns_left() is None
+    active = ActiveGame(expert="searching")
+    active.start(IMPOSSIBLE)
+    assert active.expert_command() is None and active.turns_left() is None
     for command in ("go to drawer 1", "open drawer 1"):
-        play.step(command)
-        assert play.expert_command() is None
+        active.step(command)
+        assert active.expert_command() is None
 
 
 def test_what_was_put_down_is_not_forgotten() -> None:
     """Nobody has looked into the desk from which the mug was taken, as a policy may do."""
     hidden = TINY.problem.replace("Desk_bar_1 loc_bar_1", "Desk_bar_1 loc_bar_2")
     hidden = hidden.replace("Mug_bar_1 loc_bar_1", "Mug_bar_1 loc_bar_2")
-    play = Play(expert="searching")
-    play.start(replace(TINY, problem=hidden))
+    active = ActiveGame(expert="searching")
+    active.start(replace(TINY, problem=hidden))
     for command in ("go to drawer 1", "take mug 1 from desk 1", "move mug 1 to desk 1"):
-        assert play.step(command)[1]
-    assert play.turns_left() == 3 and play.expert_command() == "take mug 1 from desk 1"
+        assert active.step(command)[1]
+    assert active.turns_left() == 3 and active.expert_command() == "take mug 1 from desk 1"
 
 
 def test_a_refused_command_teaches_nothing() -> None:
-    play = Play(expert="searching")
-    play.start(TINY)
-    before = play.expert_command()
-    assert play.step("examine desk 1")[1] is False
-    assert play.expert_command() == before == "go to desk 1"
+    active = ActiveGame(expert="searching")
+    active.start(TINY)
+    before = active.expert_command()
+    assert active.step("examine desk 1")[1] is False
+    assert active.expert_command() == before == "go to desk 1"

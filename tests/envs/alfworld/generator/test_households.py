@@ -13,19 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgym.envs.alfworld.engine.game import TASK_TYPES, Game
-from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game, Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.experts.oracle import plan
-from agentgym.envs.alfworld.generator import (
-    DIFFICULTIES,
+from agentgym.envs.alfworld.generator import DIFFICULTIES, GeneratorConfig, generate
+from agentgym.envs.alfworld.generator.households import set_name
+from agentgym.envs.alfworld.generator.rooms import (
     HELD_OUT,
     SPLIT_ROOMS,
-    Knobs,
-    generate,
-    set_name,
+    kind_of,
+    room,
+    room_numbers,
 )
-from agentgym.envs.alfworld.generator.rooms import kind_of, numbers, room
 from agentgym.envs.alfworld.generator.tables import (
     CONTENTS,
     LAMP_SUPPORTS,
@@ -39,10 +38,11 @@ GOLDEN = "b251e4d465e682875bb0e6517407308d9f86edb495f9f2b5f28c2ca843eeed53"
 
 _DIGEST = """
 import hashlib
-from agentgym.envs.alfworld.generator import DIFFICULTIES, SPLIT_ROOMS, generate
+from agentgym.envs.alfworld.generator import DIFFICULTIES, generate
+from agentgym.envs.alfworld.generator.rooms import SPLIT_ROOMS
 text = "".join(
-    repr(generate(knobs, split, number, seed))
-    for knobs in DIFFICULTIES.values() for split in SPLIT_ROOMS
+    repr(generate(config, split, number, seed))
+    for config in DIFFICULTIES.values() for split in SPLIT_ROOMS
     for number in range(6) for seed in (0, 7)
 )
 print(hashlib.sha256(text.encode()).hexdigest())
@@ -50,8 +50,8 @@ print(hashlib.sha256(text.encode()).hexdigest())
 
 spans = st.none() | st.integers(3, 40) | st.tuples(st.integers(3, 8), st.integers(8, 30))
 clutter = st.none() | st.integers(0, 40) | st.tuples(st.integers(0, 8), st.integers(8, 30))
-all_knobs = st.builds(
-    Knobs,
+all_configs = st.builds(
+    GeneratorConfig,
     task_types=st.lists(st.sampled_from(TASK_TYPES), min_size=1, unique=True),
     receptacles=spans,
     distractors=clutter,
@@ -79,13 +79,13 @@ def play(game: Game) -> tuple[int, bool]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(all_knobs, splits, st.integers(0, 10**6), st.integers(0, 2**40))
+@given(all_configs, splits, st.integers(0, 10**6), st.integers(0, 2**40))
 def test_every_household_is_sound_and_won_by_the_expert(
-    knobs: Knobs, split: str, number: int, seed: int
+    config: GeneratorConfig, split: str, number: int, seed: int
 ) -> None:
-    game = generate(knobs, split, number, seed)
-    assert game == generate(knobs, split, number, seed)
-    assert game.task_type == knobs.task_types[number % len(knobs.task_types)]
+    game = generate(config, split, number, seed)
+    assert game == generate(config, split, number, seed)
+    assert game.task_type == config.task_types[number % len(config.task_types)]
     scene = int(game.scene.removeprefix("FloorPlan"))
     assert (scene in HELD_OUT) == SPLIT_ROOMS[split]
     assert kind_of(scene) in TASK_ROOMS[game.task_type]
@@ -94,15 +94,15 @@ def test_every_household_is_sound_and_won_by_the_expert(
 
 
 @settings(max_examples=60, deadline=None)
-@given(all_knobs, splits, st.integers(0, 10**6))
-def test_objects_lie_where_they_may(knobs: Knobs, split: str, number: int) -> None:
-    game = generate(knobs, split, number)
+@given(all_configs, splits, st.integers(0, 10**6))
+def test_objects_lie_where_they_may(config: GeneratorConfig, split: str, number: int) -> None:
+    game = generate(config, split, number)
     found = facts(game)
     receptacles = {f[1]: f[2].removesuffix("Type") for f in found if f[0] == "receptacleType"}
     objects = {f[1]: f[2].removesuffix("Type") for f in found if f[0] == "objectType"}
     places = {f[1]: f[2] for f in found if f[0] == "receptacleAtLocation"}
     homes = {f[1]: f[2] for f in found if f[0] == "inReceptacle"}
-    here = {r.symbol: r for r in room(int(game.scene.removeprefix("FloorPlan"))).receptacles}
+    here = {r.pddl_name: r for r in room(int(game.scene.removeprefix("FloorPlan"))).receptacles}
     assert set(places) == set(receptacles) <= set(here)
     assert all(here[name].kind == kind for name, kind in receptacles.items())
     assert set(homes) == set(objects)
@@ -119,11 +119,11 @@ def test_objects_lie_where_they_may(knobs: Knobs, split: str, number: int) -> No
 @settings(max_examples=40, deadline=None)
 @given(st.integers(3, 12), st.integers(0, 9), st.sampled_from([True, False]), splits,
        st.integers(0, 10**6))  # fmt: skip
-def test_knobs_decide_the_size(
+def test_the_config_decides_the_size(
     receptacles: int, distractors: int, hidden: bool, split: str, number: int
 ) -> None:
-    knobs = Knobs(receptacles=receptacles, distractors=distractors, hidden=hidden)
-    game = generate(knobs, split, number)
+    config = GeneratorConfig(receptacles=receptacles, distractors=distractors, hidden=hidden)
+    game = generate(config, split, number)
     found = facts(game)
     kinds = {f[1]: f[2].removesuffix("Type") for f in found if f[0] == "receptacleType"}
     objects = {f[1]: f[2].removesuffix("Type") for f in found if f[0] == "objectType"}
@@ -142,16 +142,16 @@ def test_knobs_decide_the_size(
 
 
 def test_splits_have_rooms_of_their_own_and_every_kind() -> None:
-    assert numbers("train") == numbers("valid_seen")
-    assert set(numbers("train")).isdisjoint(numbers("valid_unseen"))
-    assert set(numbers("train")) | set(numbers("valid_unseen")) == {
+    assert room_numbers("train") == room_numbers("valid_seen")
+    assert set(room_numbers("train")).isdisjoint(room_numbers("valid_unseen"))
+    assert set(room_numbers("train")) | set(room_numbers("valid_unseen")) == {
         hundred + number for hundred in (0, 200, 300, 400) for number in range(1, 31)
     }
-    assert Counter(map(kind_of, numbers("valid_unseen"))) == dict.fromkeys(ROOM_KINDS, 3)
+    assert Counter(map(kind_of, room_numbers("valid_unseen"))) == dict.fromkeys(ROOM_KINDS, 3)
     for task_type in TASK_TYPES:
         for hidden in (True, False):
-            knobs = Knobs(task_types=[task_type], hidden=hidden)
-            seen = {generate(knobs, "valid_unseen", number).scene for number in range(60)}
+            config = GeneratorConfig(task_types=[task_type], hidden=hidden)
+            seen = {generate(config, "valid_unseen", number).scene for number in range(60)}
             kinds = {kind_of(int(scene.removeprefix("FloorPlan"))) for scene in seen}
             if hidden is False:
                 assert kinds == TASK_ROOMS[task_type]
@@ -190,16 +190,16 @@ def test_games_are_the_same_in_every_process(hash_seed: str) -> None:
 
 
 def test_keys_and_names() -> None:
-    assert Knobs.of("easy").key == "easy"
-    assert Knobs.of({}).key == "hard"
-    assert set_name(Knobs.of("hard"), 3) == "alfworld/hard-seed3"
-    listed = Knobs.of({"task_types": ["heat", "place"], "receptacles": 5})
-    assert listed == Knobs(
+    assert GeneratorConfig.of("easy").key == "easy"
+    assert GeneratorConfig.of({}).key == "hard"
+    assert set_name(GeneratorConfig.of("hard"), 3) == "alfworld/hard-seed3"
+    listed = GeneratorConfig.of({"task_types": ["heat", "place"], "receptacles": 5})
+    assert listed == GeneratorConfig(
         task_types=("pick_heat_then_place_in_recep", "pick_and_place_simple"), receptacles=[5, 5]
     )
     assert re.fullmatch(r"custom-[0-9a-f]{8}", listed.key)
-    assert listed.key != Knobs(receptacles=5).key
-    assert hash(listed) == hash(Knobs.of(listed))
+    assert listed.key != GeneratorConfig(receptacles=5).key
+    assert hash(listed) == hash(GeneratorConfig.of(listed))
     assert hashlib.sha256(listed.text().encode()).hexdigest().startswith(listed.key[7:])
 
 
@@ -226,15 +226,15 @@ def test_keys_and_names() -> None:
         {"colour": "red"},
     ],
 )
-def test_bad_knobs_are_refused(values: dict[str, Any]) -> None:
+def test_bad_settings_of_the_generator_are_refused(values: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="expected"):
-        Knobs.of(values)
+        GeneratorConfig.of(values)
 
 
 def test_bad_places_are_refused() -> None:
     with pytest.raises(TaskNotFound, match="valid_unseen"):
-        generate(Knobs(), "test", 0)
+        generate(GeneratorConfig(), "test", 0)
     with pytest.raises(TaskNotFound, match="number"):
-        generate(Knobs(), "train", -1)
+        generate(GeneratorConfig(), "train", -1)
     with pytest.raises(ConfigurationError, match="difficulty"):
-        Knobs.of("impossible")
+        GeneratorConfig.of("impossible")

@@ -11,9 +11,15 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.alfworld.engine.game import TASK_TYPES
+from agentgym.envs.alfworld.engine.household import TASK_TYPES
 from agentgym.envs.alfworld.generator.problem import GOALS, SENTENCES
-from agentgym.envs.alfworld.generator.rooms import kind_of, numbers, place, room, symbol
+from agentgym.envs.alfworld.generator.rooms import (
+    kind_of,
+    location_name,
+    pddl_name,
+    room,
+    room_numbers,
+)
 from agentgym.envs.alfworld.generator.tables import (
     CONTENTS,
     LAMP_SUPPORTS,
@@ -23,7 +29,7 @@ from agentgym.envs.alfworld.generator.tables import (
 )
 from agentgym.envs.alfworld.original.package import import_alfworld
 
-ALL_ROOMS = sorted(numbers("train") + numbers("valid_unseen"))
+ALL_ROOMS = sorted(room_numbers("train") + room_numbers("valid_unseen"))
 BASINS = {"Sink": "SinkBasin", "Bathtub": "BathtubBasin"}
 
 
@@ -75,17 +81,17 @@ def test_floor_plans(number: int, constants: Any) -> None:
     poses = json.loads((layouts / f"FloorPlan{number}-openable.json").read_text())
     types = set(json.loads((layouts / f"FloorPlan{number}-objects.json").read_text()))
     expected = {
-        symbol(name): place(round(x * 4), round(z * 4), rotation // 90, horizon)
+        pddl_name(name): location_name(round(x * 4), round(z * 4), rotation // 90, horizon)
         for name, (x, z, rotation, horizon) in poses.items()
     }
     mine = room(number)
-    found = {r.symbol: r.place for r in mine.receptacles}
+    found = {r.pddl_name: r.location for r in mine.receptacles}
     assert {name: found[name] for name in expected} == expected
     posed = {BASINS.get(head, head) for head in (name.split("|")[0] for name in poses)}
-    added = [r for r in mine.receptacles if r.symbol not in expected]
+    added = [r for r in mine.receptacles if r.pddl_name not in expected]
     assert {r.kind for r in added} == (types & set(CONTENTS)) - posed
-    assert len({r.symbol for r in mine.receptacles}) == len(mine.receptacles)
-    assert len({r.place for r in added} - set(expected.values())) == len(added)
+    assert len({r.pddl_name for r in mine.receptacles}) == len(mine.receptacles)
+    assert len({r.location for r in added} - set(expected.values())) == len(added)
     placeable = {kind for kinds in CONTENTS.values() for kind in kinds} | set(LAMP_SUPPORTS)
     assert set(mine.objects) == types & placeable
     assert list(mine.objects) == sorted(mine.objects)

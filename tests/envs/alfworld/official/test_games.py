@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.alfworld.engine.game import TASK_TYPES
+from agentgym.envs.alfworld.engine.household import TASK_TYPES
 from agentgym.envs.alfworld.generator import trial_folder
 from agentgym.envs.alfworld.official.games import EXPECTED, OfficialGames, count_note
 from agentgym.envs.alfworld.official.packs import Pack, read_pack

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.envs.alfworld.original.process import WorkerEngine
-from agentgym.envs.alfworld.original.session import ReferenceSession, open_reference
+from agentgym.envs.alfworld.original.session import OriginalSession, open_original
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from tests.envs.alfworld.tiny import IMPOSSIBLE, PLAN, TINY, needs_alfworld
 
@@ -21,7 +21,7 @@ pytestmark = [*needs_alfworld,
 ROOT = Path(__file__).resolve().parents[4]
 
 
-def engine_of(session: ReferenceSession) -> WorkerEngine:
+def engine_of(session: OriginalSession) -> WorkerEngine:
     """Return the worker of a session."""
     engine = session._engine
     assert isinstance(engine, WorkerEngine)
@@ -42,7 +42,7 @@ def gone(pid: int, seconds: float = 20.0) -> bool:
 
 def test_the_second_session_has_a_worker_of_its_own() -> None:
     descriptors = set(os.listdir("/proc/self/fd"))
-    with open_reference(TINY) as first, open_reference(TINY) as second:
+    with open_original(TINY) as first, open_original(TINY) as second:
         pid = engine_of(second).pid
         assert pid is not None
         for command in (*PLAN, "look"):
@@ -59,7 +59,7 @@ def test_the_second_session_has_a_worker_of_its_own() -> None:
 
 
 def test_a_worker_that_dies_costs_one_game() -> None:
-    with open_reference(TINY, worker=True) as session:
+    with open_original(TINY, worker=True) as session:
         with pytest.raises(DataError, match="impossible"):
             session.start(IMPOSSIBLE)
         pid = engine_of(session).pid
@@ -76,7 +76,7 @@ def test_a_worker_that_dies_costs_one_game() -> None:
 
 
 def test_a_worker_that_hangs_is_killed() -> None:
-    with open_reference(TINY, worker=True) as session:
+    with open_original(TINY, worker=True) as session:
         engine = engine_of(session)
         pid = engine.pid
         assert pid is not None
@@ -97,8 +97,8 @@ def test_a_limit_is_above_zero(limit: float) -> None:
 def test_no_worker_outlives_its_parent(end: str) -> None:
     code = (
         "import os; from tests.envs.alfworld.tiny import TINY; "
-        "from agentgym.envs.alfworld.original.session import open_reference; "
-        "session = open_reference(TINY, worker=True); "
+        "from agentgym.envs.alfworld.original.session import open_original; "
+        "session = open_original(TINY, worker=True); "
         f"print(session._engine.pid, flush=True); {end}"
     )
     command = [sys.executable, "-c", code]

@@ -17,7 +17,7 @@ import pytest
 
 from agentgym.envs.alfworld.original import package
 from agentgym.envs.alfworld.original.engine import EngineBusy, LocalEngine
-from agentgym.envs.alfworld.original.session import ReferenceSession, open_reference
+from agentgym.envs.alfworld.original.session import OriginalSession, open_original
 from agentgym.errors import DataError, EnvFailure, NotSupported
 from tests.envs.alfworld.tiny import IMPOSSIBLE, INTRO, PLAN, PROBLEM, TINY, needs_alfworld
 
@@ -26,9 +26,9 @@ ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture
-def session() -> Iterator[ReferenceSession]:
+def session() -> Iterator[OriginalSession]:
     """The tiny game in this process."""
-    with open_reference(TINY, worker=False) as opened:
+    with open_original(TINY, worker=False) as opened:
         yield opened
 
 
@@ -43,11 +43,11 @@ def run(code: str, **environment: str) -> str:
 
 OPEN = (
     "import os, sys; from tests.envs.alfworld.tiny import TINY; "
-    "from agentgym.envs.alfworld.original.session import open_reference; "
+    "from agentgym.envs.alfworld.original.session import open_original; "
 )
 
 
-def test_a_game_is_won(session: ReferenceSession) -> None:
+def test_a_game_is_won(session: OriginalSession) -> None:
     assert session.intro() == f"{INTRO}put a mug in drawer."
     assert session.admissible() == ("go to desk 1", "go to drawer 1", "help", "inventory", "look")
     assert not session.won and not session.done
@@ -58,30 +58,30 @@ def test_a_game_is_won(session: ReferenceSession) -> None:
     assert session.won and session.done and type(answers[-1][1]) is float
 
 
-def test_the_intro_begins_anew(session: ReferenceSession) -> None:
+def test_the_intro_begins_anew(session: OriginalSession) -> None:
     first = session.intro()
     session.step(PLAN[0])
     assert PLAN[1] in session.admissible()
     assert session.intro() == first and PLAN[1] not in session.admissible()
 
 
-def test_the_sentence_is_what_the_grammar_would_say(session: ReferenceSession) -> None:
+def test_the_sentence_is_what_the_grammar_would_say(session: OriginalSession) -> None:
     domain, grammar = package.package_texts()
-    engine = package.real_engine()
+    engine = package.original_engine()
     given = grammar.replace("UNKNOWN GOAL.", TINY.goal)
     with package.undisturbed():
         engine.load({"pddl_domain": domain, "grammar": given, "pddl_problem": PROBLEM})
         assert engine.reset().feedback == session.intro()
 
 
-def test_a_sentence_is_never_run(session: ReferenceSession, tmp_path: Path) -> None:
+def test_a_sentence_is_never_run(session: OriginalSession, tmp_path: Path) -> None:
     sentence = f"""do {{open('{tmp_path}/made', 'w')}} #look.feedback# [x|y] "\\n"; \\ 'z' <a>."""
     assert session.start(replace(TINY, goal=sentence)) == INTRO + sentence
     assert not any(tmp_path.iterdir())
     assert session.step("look")[0].startswith("You are in the middle of a room.")
 
 
-def test_odd_commands_do_nothing(session: ReferenceSession) -> None:
+def test_odd_commands_do_nothing(session: OriginalSession) -> None:
     for command in ("", " ", "LOOK", "go  to desk 1", "\\x", "look\nlook", "\0", "\ud800", "\u5e8a",
                     "x" * 100_000, "{1/0}", "#look.feedback#"):  # fmt: skip
         assert session.step(command) == ("Nothing happens.", 0.0, False)
@@ -92,7 +92,7 @@ def test_odd_commands_do_nothing(session: ReferenceSession) -> None:
                                      PROBLEM.replace("Mug_bar_1 MugType", "Mug_bar_1 CupType"),
                                      IMPOSSIBLE.problem])  # fmt: skip
 def test_a_game_that_cannot_be_loaded_costs_nothing_else(
-    problem: str, session: ReferenceSession
+    problem: str, session: OriginalSession
 ) -> None:
     argv, stdout = sys.argv, sys.stdout
     with pytest.raises(DataError, match="expected a game that ALFWorld's engine can load"):
@@ -103,7 +103,7 @@ def test_a_game_that_cannot_be_loaded_costs_nothing_else(
     assert session.start(TINY) == f"{INTRO}put a mug in drawer."
 
 
-def test_the_process_is_left_as_it_was(session: ReferenceSession) -> None:
+def test_the_process_is_left_as_it_was(session: OriginalSession) -> None:
     argv, stdout, state = sys.argv, sys.stdout, random.getstate()
     session.start(TINY)
     session.step("look")
@@ -112,7 +112,7 @@ def test_the_process_is_left_as_it_was(session: ReferenceSession) -> None:
 
 def test_importing_leaves_folder_and_variable_alone(tmp_path: Path) -> None:
     code = (
-        f"{OPEN} open_reference(TINY); import alfworld.info; heavy = ('torch', 'cv2', 'spacy'); "
+        f"{OPEN} open_original(TINY); import alfworld.info; heavy = ('torch', 'cv2', 'spacy'); "
         "print(os.environ.get('ALFWORLD_DATA'), alfworld.info.ALFWORLD_DATA, alfworld.ALFWORLD_DATA"
         ", [m for m in heavy if m in sys.modules])"
     )
@@ -132,7 +132,7 @@ def test_importing_the_module_imports_no_package() -> None:
 def test_an_absent_package_is_named() -> None:
     code = (
         f"{OPEN} sys.modules['alfworld'] = None\n"
-        "try: open_reference(TINY)\n"
+        "try: open_original(TINY)\n"
         "except ImportError as error: print(type(error).__name__, error)"
     )
     assert "agentgym-suite[alfworld]" in run(code)
@@ -141,21 +141,21 @@ def test_an_absent_package_is_named() -> None:
 def test_a_python_that_textworld_does_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 13, 0, "final", 0))
     with pytest.raises(NotSupported, match=r"3\.10 to 3\.12"):
-        package.real_engine.__wrapped__()
+        package.original_engine.__wrapped__()
 
 
-def test_a_process_has_one_engine_and_one_holder(session: ReferenceSession) -> None:
+def test_a_process_has_one_engine_and_one_holder(session: OriginalSession) -> None:
     with pytest.raises(EngineBusy, match="close that one"):
         LocalEngine()
     with pytest.raises(EngineBusy):
-        open_reference(TINY, worker=False)
+        open_original(TINY, worker=False)
     session.close()
     session.close()
     with pytest.raises(EnvFailure, match="closed"):
         session.step("look")
     with pytest.raises(EnvFailure, match="closed"):
         session.start(TINY)
-    dropped = open_reference(TINY, worker=False)
+    dropped = open_original(TINY, worker=False)
     assert dropped.intro().startswith(INTRO)
     del dropped
     gc.collect()
@@ -164,11 +164,11 @@ def test_a_process_has_one_engine_and_one_holder(session: ReferenceSession) -> N
 
 def test_a_failed_opening_frees_the_engine() -> None:
     with pytest.raises(DataError):
-        open_reference(IMPOSSIBLE, worker=False)
-    open_reference(TINY, worker=False).close()
+        open_original(IMPOSSIBLE, worker=False)
+    open_original(TINY, worker=False).close()
 
 
-def test_a_snapshot_is_played_again(session: ReferenceSession) -> None:
+def test_a_snapshot_is_played_again(session: OriginalSession) -> None:
     session.step("nonsense")
     for command in PLAN[:2]:
         session.step(command)
@@ -188,7 +188,7 @@ def test_a_snapshot_is_played_again(session: ReferenceSession) -> None:
 
 
 @pytest.mark.parametrize("copier", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
-def test_a_copy_goes_on_alone(copier: object, session: ReferenceSession) -> None:
+def test_a_copy_goes_on_alone(copier: object, session: OriginalSession) -> None:
     session.step(PLAN[0])
     assert callable(copier)
     with copier(session) as other:

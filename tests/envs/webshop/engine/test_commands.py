@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from agentgym.actions import GRAMMARS
 from agentgym.envs.webshop.engine import commands
-from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.index import World, official_goals
+from agentgym.envs.webshop.engine.goals import Goal, official_goals
+from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.env import WebShopEnv
-from agentgym.envs.webshop.shop import OBSERVATION_MODES
+from agentgym.envs.webshop.shared_shop import OBSERVATION_MODES
 from agentgym.envs.webshop.tasks import listed_tasks
 from agentgym.tasks import Task, TaskList
 from tests.envs.webshop.conftest import INSTRUCTIONS, make_item, shared_data
@@ -48,15 +48,15 @@ ODD = ["8.4 ounce  |  250 ml", "8.4 ounce | 250 ml", " | x", "cm\u00a0(25.5\u203
 def odd_shop(values: list[str], **kwargs: Any) -> WebShopEnv:
     """Make a shop of one product that offers these values."""
     group = [{"value": value} for value in values]
-    world = World.build(
+    shop = Shop.build(
         [make_item(0, customization_options={"Color": group})],
         INSTRUCTIONS, lambda item: ("shoes",), goals=official_goals(INSTRUCTIONS, None),
     )  # fmt: skip
     tasks = [
         Task(f"odd/{number}", "train", number, goal.instruction_text, goal.to_content())
-        for number, goal in enumerate(world.goals)
+        for number, goal in enumerate(shop.goals)
     ]
-    return WebShopEnv(world=world, tasks=TaskList("odd", {"train": tasks}), max_turns=99, **kwargs)
+    return WebShopEnv(world=shop, tasks=TaskList("odd", {"train": tasks}), max_turns=99, **kwargs)
 
 
 def check_actions(env: WebShopEnv) -> None:
@@ -83,7 +83,7 @@ def check_actions(env: WebShopEnv) -> None:
 def test_odd_values_can_be_clicked_in_every_grammar(mode: str, grammar: str) -> None:
     env = odd_shop(ODD, observation_mode=mode, grammar=grammar)
     check_actions(env)
-    assert {"8.4 ounce  |  250 ml", "8.4 ounce | 250 ml"} <= set(env.world.products[
+    assert {"8.4 ounce  |  250 ml", "8.4 ounce | 250 ml"} <= set(env.shop.products[
         "B000000000"].choosable)  # fmt: skip
     solved = 0
     for task in env.tasks.iterate("train"):
@@ -91,7 +91,7 @@ def test_odd_values_can_be_clicked_in_every_grammar(mode: str, grammar: str) -> 
         while not info["stop_reason"]:
             info = env.step(env.oracle().act("", info))[4]
         goal = Goal.from_content(task.content)
-        assert info["success"] or not env.world.solvable(env.session.product, goal)
+        assert info["success"] or not env.shop.solvable(env.session.product, goal)
         solved += info["success"]
     assert solved >= 10
 
@@ -106,20 +106,20 @@ def test_any_values_can_be_clicked_in_every_grammar(
 
 
 @cache
-def official() -> World:
-    return WebShopEnv(data_dir=shared_data("webshop") / "catalogue").world
+def official() -> Shop:
+    return WebShopEnv(data_dir=shared_data("webshop") / "catalogue").shop
 
 
 @pytest.mark.parametrize("mode", ["text", "compact"])
 @pytest.mark.parametrize("grammar", GRAMMARS)
 def test_official_values_can_be_clicked_in_every_grammar(mode: str, grammar: str) -> None:
-    world, odd = official(), 0
+    shop, odd = official(), 0
     env = WebShopEnv(
-        world=world, tasks=listed_tasks("x", world.goals), observation_mode=mode, grammar=grammar
+        world=shop, tasks=listed_tasks("x", shop.goals), observation_mode=mode, grammar=grammar
     )
-    for item in world.products.items:
+    for item in shop.products.values():
         assert set(item.choosable) == set(item.group_of), "all that is offered can be chosen"
-        odd += any(commands.line(value) != value for value in item.choosable)
+        odd += any(commands.one_line(value) != value for value in item.choosable)
         for name in item.admissible:
             read = env._read(env.language.read(env.language.write(f"click[{name}]")).native)
             assert read == ("click", name)

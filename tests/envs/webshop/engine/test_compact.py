@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.envs.webshop.engine import commands
-from agentgym.envs.webshop.engine.index import World
+from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.tasks import listed_tasks
 
 
 @pytest.fixture
-def env(world: World) -> WebShopEnv:
-    tasks = listed_tasks("tiny", world.goals)
-    made = WebShopEnv(world=world, tasks=tasks, observation_mode="compact", max_turns=50)
+def env(shop: Shop) -> WebShopEnv:
+    tasks = listed_tasks("tiny", shop.goals)
+    made = WebShopEnv(world=shop, tasks=tasks, observation_mode="compact", max_turns=50)
     asin = "B000000002"
     split, index = next(
         (split, index)

@@ -7,35 +7,35 @@ from dataclasses import replace
 import pytest
 
 from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.index import World
 from agentgym.envs.webshop.engine.reward import fuzzy, match, plain_colour, score
+from agentgym.envs.webshop.engine.shop import Shop
 
 
 @pytest.fixture
-def goal(world: World) -> Goal:
+def goal(shop: Shop) -> Goal:
     return next(
-        goal for goal in world.goals
+        goal for goal in shop.goals
         if goal.asin == "B000000002" and goal.goal_options == {"color": "navy", "size": "small"}
     )  # fmt: skip
 
 
-def test_the_target_as_asked_scores_one(world: World, goal: Goal) -> None:
-    item = world.products[goal.asin]
-    details = world.reward(item, goal, {"color": "navy", "size": "small"})
+def test_the_target_as_asked_scores_one(shop: Shop, goal: Goal) -> None:
+    item = shop.products[goal.asin]
+    details = shop.reward(item, goal, {"color": "navy", "size": "small"})
     assert details.reward == 1.0 and details.as_dict()["w_option"] == 0.5
 
 
-def test_parts_add_up(world: World, goal: Goal) -> None:
-    item = world.products[goal.asin]
-    assert world.reward(item, goal, {}).reward == 2 / 4
-    assert world.reward(item, goal, {"size": "small"}).reward == 3 / 4
-    assert world.reward(item, replace(goal, price_upper=1.0), {}).reward == 1 / 4
+def test_parts_add_up(shop: Shop, goal: Goal) -> None:
+    item = shop.products[goal.asin]
+    assert shop.reward(item, goal, {}).reward == 2 / 4
+    assert shop.reward(item, goal, {"size": "small"}).reward == 3 / 4
+    assert shop.reward(item, replace(goal, price_upper=1.0), {}).reward == 1 / 4
     without = replace(goal, goal_options={})
-    assert world.reward(item, without, {}).as_dict()["r_option"] is None
+    assert shop.reward(item, without, {}).as_dict()["r_option"] is None
 
 
-def test_the_kind_of_product_is_a_factor(world: World, goal: Goal) -> None:
-    lamp, shoe = world.products["B000000001"], world.products[goal.asin]
+def test_the_kind_of_product_is_a_factor(shop: Shop, goal: Goal) -> None:
+    lamp, shoe = shop.products["B000000001"], shop.products[goal.asin]
     parts = match(lamp, goal, shoe.nouns)
     assert parts.category_match and not parts.query_match
     assert parts.r_type == 1.0  # both share the levels Home and Things, and the noun "model"
@@ -55,9 +55,9 @@ def test_colour_words_replace_values_but_not_pairs() -> None:
     assert plain_colour("plain") == "plain"
 
 
-def test_official_and_strict_options_differ(world: World, goal: Goal) -> None:
-    item = world.products[goal.asin]
-    parts = world.match(item, goal)
+def test_official_and_strict_options_differ(shop: Shop, goal: Goal) -> None:
+    item = shop.products[goal.asin]
+    parts = shop.match(item, goal)
     swapped = {"size": "navy", "color": "small"}
     assert score(parts, item, goal, swapped, "official").reward == 1.0
     assert score(parts, item, goal, swapped, "strict").reward == 0.5

@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.webshop.engine import compact, pages
-from agentgym.envs.webshop.engine.index import World
 from agentgym.envs.webshop.engine.session import Session
-from agentgym.envs.webshop.experts.oracle import Expert
+from agentgym.envs.webshop.engine.shop import Shop
+from agentgym.envs.webshop.experts.oracle import OracleExpert
 
 
-def session(world: World, number: int = 0, page_size: int = 10) -> Session:
-    return Session(world, world.goals[number], page_size)
+def session(shop: Shop, number: int = 0, page_size: int = 10) -> Session:
+    return Session(shop, shop.goals[number], page_size)
 
 
-def test_the_way_through_the_shop(world: World) -> None:
-    shopper = session(world)
+def test_the_way_through_the_shop(shop: Shop) -> None:
+    shopper = session(shop)
     assert shopper.clickables() == ["search"] and not shopper.click("search")
     shopper.search("running shoes")
     assert shopper.clickables()[:2] == ["back to search", "next >"]
@@ -40,16 +40,16 @@ def test_the_way_through_the_shop(world: World) -> None:
     assert shopper.state.page == "results"
 
 
-def test_back_to_search_forgets(world: World) -> None:
-    shopper = session(world)
+def test_back_to_search_forgets(shop: Shop) -> None:
+    shopper = session(shop)
     shopper.search("lamps")
     shopper.click(shopper.hits()[0].lower())
     assert shopper.state.visited and shopper.click("back to search")
     assert shopper.state == type(shopper.state)()
 
 
-def test_texts_of_the_pages(world: World) -> None:
-    shopper = session(world)
+def test_texts_of_the_pages(shop: Shop) -> None:
+    shopper = session(shop)
     wanted = shopper.goal.instruction_text
     assert pages.text(pages.parts(shopper)) == (
         f"WebShop [SEP] Instruction: [SEP] {wanted} [SEP] Search"
@@ -75,8 +75,8 @@ def test_texts_of_the_pages(world: World) -> None:
     assert score in pages.text(pages.parts(shopper, show_score=True))
 
 
-def test_visited_products_are_marked(world: World) -> None:
-    shopper = session(world)
+def test_visited_products_are_marked(shop: Shop) -> None:
+    shopper = session(shop)
     shopper.search("lamps")
     asin = shopper.hits()[0]
     shopper.click(asin.lower())
@@ -98,9 +98,9 @@ MOVES = st.lists(
 @settings(max_examples=80, deadline=None)
 @given(MOVES, st.integers(0, 30), st.sampled_from([1, 4, 10]))
 def test_any_walk_keeps_the_promises(
-    world: World, moves: list[int | str], number: int, page_size: int
+    shop: Shop, moves: list[int | str], number: int, page_size: int
 ) -> None:
-    shopper, expert = session(world, number, page_size), Expert(world)
+    shopper, expert = session(shop, number, page_size), OracleExpert(shop)
     for move in moves:
         names = shopper.clickables()
         if isinstance(move, int):
@@ -113,7 +113,7 @@ def test_any_walk_keeps_the_promises(
             assert known or shopper.state == before
         elif shopper.state.page != "done":
             shopper.search(move)
-        other = session(world, 0, page_size)
+        other = session(shop, 0, page_size)
         other.restore(pickle.loads(pickle.dumps(shopper.snapshot())))
         assert other.state == shopper.state and other.clickables() == shopper.clickables()
         assert other.details == shopper.details
@@ -137,9 +137,9 @@ def test_any_walk_keeps_the_promises(
 @settings(max_examples=60, deadline=None)
 @given(MOVES, st.integers(0, 30))
 def test_short_names_resolve_to_what_they_stand_for(
-    world: World, moves: list[int | str], number: int
+    shop: Shop, moves: list[int | str], number: int
 ) -> None:
-    shopper = session(world, number, 4)
+    shopper = session(shop, number, 4)
     for move in moves:
         for name in shopper.clickables():
             if name != "search":

@@ -90,14 +90,14 @@ def play(folder: Path, **kwargs: Any) -> None:
 
 def walk(env: WebShopEnv) -> list[str]:
     """List actions that see the first hit whole, choose all its options and buy it."""
-    hits = env.world.search("running shoes thing")
+    hits = env.shop.search("running shoes thing")
     if not hits:
         return ["click[back to search]"]
     first = "1" if env.observation_mode == "compact" else hits[0].lower()
     steps = [f"click[{first}]"]
     for name in ("description", "features", "reviews"):
         steps += [f"click[{name}]", "click[< prev]"]
-    options = env.world.products[hits[0]].choosable
+    options = env.shop.products[hits[0]].choosable
     return [*steps, *(f"click[{value}]" for value in options), "click[buy now]"]
 
 
@@ -232,4 +232,4 @@ def test_paths_that_cannot_be_read_are_named(name: str) -> None:
 def test_a_folder_in_the_home_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "shop", ITEMS, INSTRUCTIONS, PEOPLE)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert len(WebShopEnv(data_dir="~/shop").world.products) == 24
+    assert len(WebShopEnv(data_dir="~/shop").shop.products) == 24

@@ -1,4 +1,4 @@
-"""Families of near-duplicates: what the products are, before any text is written."""
+"""Clusters of near-duplicates: what the products are, before any text is written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from agentgym.envs.webshop.generator.config import Difficulty
+from agentgym.envs.webshop.generator.config import GeneratorConfig
 from agentgym.envs.webshop.generator.stream import Stream
 from agentgym.envs.webshop.generator.vocabulary import (
     VOCABULARIES,
@@ -17,7 +17,7 @@ from agentgym.envs.webshop.generator.vocabulary import (
     ProductType,
 )
 
-VERSION = "1"
+GENERATOR_VERSION = "1"
 """Version of the generator; a change of any text or draw must raise it."""
 
 Options = tuple[tuple[str, tuple[str, ...]], ...]
@@ -28,9 +28,9 @@ class Draft:
     """A product as facts."""
 
     index: int
-    """Position in the catalogue."""
-    family: int
-    """Number of its family."""
+    """Position in the shop."""
+    cluster: int
+    """Number of its cluster."""
     department: Department
     """Department of its type."""
     type: ProductType
@@ -52,71 +52,62 @@ class Draft:
         return self.visible + self.hidden
 
 
-def family(difficulty: Difficulty, seed: int, number: int) -> tuple[Draft, ...]:
-    """Make family ``number`` of the shop with this difficulty and seed.
+def draft_cluster(config: GeneratorConfig, seed: int, number: int) -> tuple[Draft, ...]:
+    """Make a cluster of a shop, its products in the order of their indices.
 
-    The first sibling is a lead. Each further one is a price decoy or an option decoy of the last
+    Its first product is a lead. Each further one is a price decoy or an option decoy of the last
     lead, or a lead of its own: another set of hidden attributes, price and options.
 
     Args:
-        difficulty: The knobs.
-        seed: Seed of the catalogue.
-        number: Number of the family, from 0.
-
-    Returns:
-        The siblings, in the order of their indices.
+        config: The settings.
+        seed: Seed of the shop.
+        number: Number of the cluster, from 0.
     """
-    stream = Stream(VERSION, difficulty.name, seed, "family", number)
-    department, product_type, visible = _cell(difficulty, seed, number)
+    # "family" is what a cluster was called first; the word keys the draws.
+    stream = Stream(GENERATOR_VERSION, config.name, seed, "family", number)
+    department, product_type, visible = _cell(config, seed, number)
     pool = [a for a in department.hidden if a not in visible]
     picked = stream.sample(pool, len(pool))
-    shared = picked[: difficulty.shared_hidden]
-    own = _hidden_sets(stream, difficulty, picked[difficulty.shared_hidden :])
-    base = _base_price(stream, difficulty, product_type)
-    siblings: list[Draft] = []
+    shared = picked[: config.shared_hidden]
+    own = _hidden_sets(stream, config, picked[config.shared_hidden :])
+    base = _base_price(stream, config, product_type)
+    drafts: list[Draft] = []
     lead: Draft | None = None
-    for place in range(difficulty.family_size):
+    for place in range(config.cluster_size):
         roll = stream.below(100)
         leads = False
-        if lead is not None and roll < difficulty.price_decoys:
+        if lead is not None and roll < config.price_decoys:
             hidden, options, cents = lead.hidden, lead.options, _dearer(stream, lead.cents)
-        elif lead is not None and roll < difficulty.price_decoys + difficulty.option_decoys:
-            hidden, cents = lead.hidden, _near(stream, difficulty, base)
+        elif lead is not None and roll < config.price_decoys + config.option_decoys:
+            hidden, cents = lead.hidden, _near(stream, config, base)
             options = _other_options(stream, product_type.groups, lead.options)
         else:
             leads = True
             hidden = tuple(stream.shuffled(shared + own[place]))
-            if difficulty.same_values and siblings:
-                options = _reordered(stream, siblings[0].options)
+            if config.same_values and drafts:
+                options = _reordered(stream, drafts[0].options)
             else:
-                options = _options(stream, difficulty, product_type.groups)
-            cents = _near(stream, difficulty, base)
+                options = _options(stream, config, product_type.groups)
+            cents = _near(stream, config, base)
         draft = Draft(
-            number * difficulty.family_size + place,
-            number,
-            department,
-            product_type,
-            tuple(stream.shuffled(visible)),
-            hidden,
-            options,
-            cents,
-            stream.percent(difficulty.buried),
-        )
-        siblings.append(draft)
+            number * config.cluster_size + place, number, department, product_type,
+            tuple(stream.shuffled(visible)), hidden, options, cents, stream.percent(config.buried),
+        )  # fmt: skip
+        drafts.append(draft)
         if leads:
             lead = draft
-    return tuple(siblings)
+    return tuple(drafts)
 
 
 def _cell(
-    difficulty: Difficulty, seed: int, number: int
+    config: GeneratorConfig, seed: int, number: int
 ) -> tuple[Department, ProductType, tuple[Attribute, ...]]:
-    """Choose type and visible attributes so that families differ until all cells are used.
+    """Choose type and visible attributes so that clusters differ until all cells are used.
 
     Cells (type x attribute set) are visited in the order of an affine permutation, which goes
     through the types evenly.
     """
-    types, sets, step, start = _grid(difficulty.vocabulary, difficulty.visible, seed)
+    types, sets, step, start = _grid(config.vocabulary, config.visible, seed)
     cell = (step * number + start) % (len(types) * len(sets))
     department, product_type = types[cell % len(types)]
     chosen = sets[cell // len(types)]
@@ -128,7 +119,7 @@ def _grid(
     vocabulary: str, visible: int, seed: int
 ) -> tuple[tuple[tuple[Department, ProductType], ...], tuple[tuple[int, ...], ...], int, int]:
     """List types and attribute sets, and the step and start of the permutation of their cells."""
-    stream = Stream(VERSION, vocabulary, seed, "cells")
+    stream = Stream(GENERATOR_VERSION, vocabulary, seed, "cells")
     departments = VOCABULARIES[vocabulary].departments
     types = stream.shuffled([(d, t) for d in departments for t in d.types])
     pool = min(len(d.visible) for d in departments)
@@ -142,35 +133,35 @@ def _grid(
 
 
 def _hidden_sets(
-    stream: Stream, difficulty: Difficulty, pool: list[Attribute]
+    stream: Stream, config: GeneratorConfig, pool: list[Attribute]
 ) -> list[list[Attribute]]:
-    """Draw one set of own hidden attributes per sibling, all different."""
-    size = difficulty.own_hidden
+    """Draw one set of own hidden attributes per product, all different."""
+    size = config.own_hidden
     sets: list[list[Attribute]] = []
     # A pool of a few more attributes than needed: sets overlap, so one attribute alone
-    # does not always tell two siblings apart.
-    few = pool[: difficulty.family_size + size]
-    while len(sets) < difficulty.family_size:
+    # does not always tell two products apart.
+    few = pool[: config.cluster_size + size]
+    while len(sets) < config.cluster_size:
         drawn = stream.sample(few, size)
         if all(set(drawn) != set(other) for other in sets):
             sets.append(drawn)
     return sets
 
 
-def _base_price(stream: Stream, difficulty: Difficulty, product_type: ProductType) -> int:
-    """Draw the family's price level in cents; in the full shop low prices are more frequent."""
+def _base_price(stream: Stream, config: GeneratorConfig, product_type: ProductType) -> int:
+    """Draw the cluster's price level in cents; in the full shop low prices are more frequent."""
     low, high = product_type.prices
     first, second = stream.below(1000), stream.below(1000)
-    if difficulty.price_step > 1:
+    if config.price_step > 1:
         cents = 100 * low + (high - low) * first // 10
-        return cents // difficulty.price_step * difficulty.price_step
+        return cents // config.price_step * config.price_step
     return 100 * low + (high - low) * min(first, second) // 10
 
 
-def _near(stream: Stream, difficulty: Difficulty, base: int) -> int:
-    """Draw a sibling's price around the family's level."""
-    if difficulty.price_step > 1:
-        step = difficulty.price_step
+def _near(stream: Stream, config: GeneratorConfig, base: int) -> int:
+    """Draw a product's price around the cluster's level."""
+    if config.price_step > 1:
+        step = config.price_step
         return max(step, base + step * stream.between(-2, 2))
     cents = base * stream.between(80, 120) // 100
     return max(199, cents // 100 * 100 + stream.choice((99, 50, 0, 95)))
@@ -181,9 +172,9 @@ def _dearer(stream: Stream, cents: int) -> int:
     return (cents // 1000 + 1) * 1000 + stream.between(1, 60) * 10
 
 
-def _options(stream: Stream, difficulty: Difficulty, groups: tuple[OptionGroup, ...]) -> Options:
+def _options(stream: Stream, config: GeneratorConfig, groups: tuple[OptionGroup, ...]) -> Options:
     """Draw the values that a product offers."""
-    low, high = difficulty.offered
+    low, high = config.offered
     offered = []
     for group in groups:
         count = min(stream.between(low, high), len(group.values))

@@ -16,21 +16,21 @@ from typing import Any
 import pytest
 
 from agentgym.caching import check_folder
-from agentgym.envs.webshop import cache
-from agentgym.envs.webshop.engine.index import World
+from agentgym.envs.webshop.engine.shop import Shop
+from agentgym.envs.webshop.engine.storage import open_or_build
 
 NOBODY = 65534
 QUERIES = ("running shoes", "table lamps", "feature 7: breathable navy", "model 3", "zzz")
 
 
-def facts(world: World) -> list[Any]:
-    """Return all that can be asked of a world."""
-    asins = world.products.asins
+def facts(shop: Shop) -> list[Any]:
+    """Return all that can be asked of a shop."""
+    asins = shop.products.asins
     return [
-        [world.search(query) for query in QUERIES],
-        [world.plan(asin) for asin in asins],
-        [world.products[asin].to_record() for asin in asins],
-        list(world.goals),
+        [shop.search(query) for query in QUERIES],
+        [shop.plan(asin) for asin in asins],
+        [shop.products[asin].to_record() for asin in asins],
+        list(shop.goals),
     ]
 
 
@@ -54,38 +54,38 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.fixture
-def stored(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def stored(shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the tiny shop in a cache of its own."""
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
-    cache.cached("key", lambda: world)
+    open_or_build(Shop, "key", lambda: shop)
     (folder,) = (tmp_path / "webshop").iterdir()
     return folder
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-def test_every_damaged_file_is_noticed_and_mended(how: str, world: World, stored: Path) -> None:
-    expected, pristine = facts(world), stored.with_name("pristine")
+def test_every_damaged_file_is_noticed_and_mended(how: str, shop: Shop, stored: Path) -> None:
+    expected, pristine = facts(shop), stored.with_name("pristine")
     shutil.copytree(stored, pristine)
     names = sorted(path.name for path in pristine.iterdir())
     assert {"terms.txt", "plans.npy", "products.npy", "goals.npy", "manifest.json"} <= set(names)
     for name in names:
         DAMAGES[how](stored / name)
-        assert facts(cache.cached("key", lambda: world)) == expected, name
+        assert facts(open_or_build(Shop, "key", lambda: shop)) == expected, name
         check_folder(stored)
-        opened = cache.cached("key", lambda: pytest.fail("built again though it is sound"))
+        opened = open_or_build(Shop, "key", lambda: pytest.fail("built again though it is sound"))
         assert facts(opened) == expected
 
 
-def test_a_stored_world_is_the_built_world(world: World, stored: Path) -> None:
-    assert facts(World.open(stored)) == facts(world)
+def test_a_stored_world_is_the_built_world(shop: Shop, stored: Path) -> None:
+    assert facts(Shop.open(stored)) == facts(shop)
 
 
 def test_concurrent_writers_do_not_disturb_each_other(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda _: cache.cached("key", lambda: world), range(8)))
+        made = list(pool.map(lambda _: open_or_build(Shop, "key", lambda: shop), range(8)))
     assert {len(one.products) for one in made} == {24}
     (folder,) = (tmp_path / "webshop").iterdir()
     assert not folder.name.startswith(".")
@@ -110,43 +110,43 @@ def read_only(folder: Path, mode: int = 0o555) -> Iterator[None]:
 
 @pytest.mark.parametrize("state", ["empty", "sound", "damaged"])
 def test_a_read_only_cache_gives_the_same_shop(
-    state: str, world: World, monkeypatch: pytest.MonkeyPatch
+    state: str, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = Path(tempfile.mkdtemp())  # pytest's own folders cannot be read by others
     monkeypatch.setenv("AGENTGYM_CACHE", str(root))
     try:
         if state != "empty":
-            cache.cached("key", lambda: world)
+            open_or_build(Shop, "key", lambda: shop)
             (folder,) = (root / "webshop").iterdir()
             if state == "damaged":
                 flip(0.5)(folder / "terms.txt")
         with read_only(root):
-            opened = cache.cached("key", lambda: world)
-            assert (opened is world) == (state != "sound")
-            assert facts(opened) == facts(world)
+            opened = open_or_build(Shop, "key", lambda: shop)
+            assert (opened is shop) == (state != "sound")
+            assert facts(opened) == facts(shop)
     finally:
         shutil.rmtree(root)
 
 
 def test_a_cache_that_cannot_be_entered_is_none(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = Path(tempfile.mkdtemp())
     monkeypatch.setenv("AGENTGYM_CACHE", str(root / "hidden"))
     try:
         with read_only(root, 0):
-            assert cache.cached("key", lambda: world) is world
+            assert open_or_build(Shop, "key", lambda: shop) is shop
     finally:
         shutil.rmtree(root)
 
 
 def test_without_a_writable_cache_the_world_stays_in_memory(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("AGENTGYM_CACHE", str(blocked))
-    assert cache.cached("key", lambda: world) is world
+    assert open_or_build(Shop, "key", lambda: shop) is shop
 
 
 FULL = """

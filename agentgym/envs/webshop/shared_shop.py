@@ -5,31 +5,26 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from agentgym.caching import BoundedCache
-from agentgym.envs.webshop.cache import cached
 from agentgym.envs.webshop.checks import choice, flag, whole
-from agentgym.envs.webshop.engine.goals import Goal, generated_goals
-from agentgym.envs.webshop.engine.index import HITS, World, official_goals
-from agentgym.envs.webshop.engine.nouns import BUILTIN, NounSource, cache_key, freeze, of_item
-from agentgym.envs.webshop.engine.products import Instruction, Product
+from agentgym.envs.webshop.engine.goals import Goal, official_goals, solvable_goals
+from agentgym.envs.webshop.engine.nouns import BUILTIN, NounSource, cache_key, freeze, nouns_of
+from agentgym.envs.webshop.engine.products import Instruction
 from agentgym.envs.webshop.engine.reward import MODES
+from agentgym.envs.webshop.engine.shop import HITS, Shop
+from agentgym.envs.webshop.engine.storage import open_or_build
+from agentgym.envs.webshop.experts.base import Expert
 from agentgym.envs.webshop.experts.careful import CarefulExpert
-from agentgym.envs.webshop.experts.oracle import Expert
-from agentgym.envs.webshop.generator import (
-    MAX_SIZE,
-    MIN_SIZE,
-    Catalogue,
-    Difficulty,
-    difficulty,
-    generate,
-)
-from agentgym.envs.webshop.generator import VERSION as GENERATOR
-from agentgym.envs.webshop.official import files as official
+from agentgym.envs.webshop.experts.oracle import OracleExpert
+from agentgym.envs.webshop.generator import GeneratedShop, GeneratorConfig, generate
+from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION
+from agentgym.envs.webshop.generator.generated_shop import MAX_SIZE, MIN_SIZE
+from agentgym.envs.webshop.official.files import locate, read_human, read_instructions, read_items
 from agentgym.envs.webshop.tasks import (
     GOALS_PER_PRODUCT,
     SPLIT_MODES,
@@ -52,13 +47,13 @@ class ShopConfig:
     """Everything that decides products, goals and splits."""
 
     size: int = 1000
-    """Products of a generated catalogue."""
-    difficulty: str | Difficulty = "medium"
-    """Difficulty of a generated catalogue."""
+    """Products of a generated shop."""
+    difficulty: str | GeneratorConfig = "medium"
+    """Difficulty of a generated shop."""
     seed: int = 0
-    """Seed of a generated catalogue, and of goals made for official data."""
+    """Seed of a generated shop, and of goals made for official data."""
     data_dir: str | os.PathLike[str] | None = None
-    """Folder with the official files; None generates a catalogue."""
+    """Folder with the official files; None generates a shop."""
     num_products: int | None = None
     """Read only this many products of the official files."""
     goal_mode: str = "generated"
@@ -83,7 +78,7 @@ class ShopConfig:
         """
         checked = {
             "size": whole("size", self.size, MIN_SIZE, MAX_SIZE),
-            "difficulty": difficulty(self.difficulty),
+            "difficulty": GeneratorConfig.of(self.difficulty),
             "seed": whole("catalogue_seed", self.seed, 0),
             "data_dir": _folder(self.data_dir),
             "nouns": freeze(self.nouns),
@@ -112,14 +107,15 @@ class ShopConfig:
                 f"data_dir={self.data_dir!r} and goal_mode={self.goal_mode!r}"
             )
 
+    @property
+    def nouns_key(self) -> str | None:
+        """What stands for the nouns in keys."""
+        return cache_key(freeze(self.nouns))
+
     def task_key(self, base: str) -> str:
-        """Name the task set: ids are numbers, so what decides their meaning is part of the name.
+        """Name the task set: ``base``, and a word for each setting that is not the default.
 
-        Args:
-            base: Name of the catalogue.
-
-        Returns:
-            The name, with a word for each setting that is not the default.
+        Task ids are numbers, so what decides their meaning is part of the name.
         """
         words = [base]
         if self.goal_mode == "official":
@@ -130,16 +126,16 @@ class ShopConfig:
             words.append(f"{self.goals_per_product}goals")
         if self.data_dir is not None:
             words += [f"seed{self.seed}"] * (self.seed > 0)
-            nouns = cache_key(freeze(self.nouns))  # they decide which goals are solvable
+            nouns = self.nouns_key  # they decide which goals are solvable
             words += [] if nouns is None else [hashlib.sha256(nouns.encode()).hexdigest()[:8]]
         return "-".join(words)
 
 
 @dataclass(frozen=True)
-class View:
-    """How a shop is looked at, as far as the expert's plans depend on it."""
+class VisitConfig:
+    """How the shop is visited, as far as an expert's plans depend on it."""
 
-    page_size: int = 10
+    page_size: int = OFFICIAL_PAGE
     """Products on a results page."""
     expert: str = "target"
     """``target`` knows the right product, ``careful`` only what a shopper can read; ``thinking``
@@ -159,26 +155,46 @@ class View:
         flag("highlights", self.highlights)
         choice("reward", self.reward, MODES)
 
-    def expert_for(self, world: World) -> Expert:
-        """Return the expert of a world."""
-        if self.expert != "target":
-            return CarefulExpert(world, self.highlights, self.reward)
-        return Expert(world)
+    def expert_for(self, shop: Shop) -> Expert:
+        """Return the expert of a shop."""
+        if self.expert == "target":
+            return OracleExpert(shop)
+        return CarefulExpert(shop, self.highlights, self.reward, self.expert == "thinking")
 
 
 @dataclass
-class Shop:
-    """A world with its tasks and its expert, shared by the environments of a process."""
+class SharedShop:
+    """A shop with its tasks and its expert, shared by the environments of a process."""
 
-    world: World
+    shop: Shop
     """The shop."""
     tasks: TaskSet
     """Its goals as tasks."""
     expert: Expert
     """Plans."""
     config: ShopConfig | None = None
-    """Where it came from; None if world and tasks were given."""
+    """Where it came from; None if shop and tasks were given."""
     _goals: BoundedCache[str, Goal] = field(default_factory=lambda: BoundedCache(CACHED_GOALS))
+
+    @classmethod
+    def of(cls, shop: Shop | None, tasks: TaskSet | None, visit: VisitConfig) -> SharedShop:
+        """Put a given shop and task set together.
+
+        Raises:
+            ConfigurationError: One of them is missing, or none.
+        """
+        if shop is None or tasks is None:
+            raise ConfigurationError(
+                "expected world and tasks together, or neither of them; got "
+                f"world={shop!r:.40}, tasks={tasks!r:.40}"
+            )
+        for name, value, kind in (("world", shop, Shop), ("tasks", tasks, TaskSet)):
+            if not isinstance(value, kind):
+                raise ConfigurationError(
+                    f"expected {name} to be a {kind.__name__}, got {type(value).__name__}: "
+                    f"{value!r:.80}"
+                )
+        return cls(shop, tasks, visit.expert_for(shop))
 
     def goal(self, task: Task) -> Goal:
         """Return the goal of a task."""
@@ -187,51 +203,35 @@ class Shop:
             found = self._goals.put(task.id, Goal.from_content(task.content))
         return found
 
-    @classmethod
-    def of(cls, world: World, tasks: TaskSet, view: View) -> Shop:
-        """Put a given world and task set together."""
-        return cls(world, tasks, view.expert_for(world))
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Shop:
+    def __deepcopy__(self, memo: dict[int, Any]) -> SharedShop:
         """Copies of an environment share the shop."""
         return self
 
 
 _lock = threading.RLock()
-_worlds: dict[ShopConfig, World] = {}
-_shops: dict[tuple[ShopConfig, View], Shop] = {}
+_shops: dict[ShopConfig, Shop] = {}
+_shared: dict[tuple[ShopConfig, VisitConfig], SharedShop] = {}
 
 
-def open_shop(config: ShopConfig, view: View) -> Shop:
+def open_shop(config: ShopConfig, visit: VisitConfig) -> SharedShop:
     """Return this process's shop of a configuration, made on first use.
-
-    Args:
-        config: The configuration.
-        view: How it is looked at, which decides the expert's plans.
-
-    Returns:
-        The shop.
 
     Raises:
         ConfigurationError: The configuration cannot be met.
         DataError: The official files are missing or damaged.
     """
     with _lock:
-        shop = _shops.get((config, view))
-        if shop is None:
-            shop = _shops[config, view] = _make(config, view)
-        return shop
+        shared = _shared.get((config, visit))
+        if shared is None:
+            shared = _shared[config, visit] = _make(config, visit)
+        return shared
 
 
 def page_size(mode: str, size: int | None) -> int:
-    """Return the number of products on a results page.
-
-    Args:
-        mode: Observation mode.
-        size: What the user asked for; None is the default of the mode.
+    """Return the number of products on a results page; ``size`` None is the mode's default.
 
     Raises:
-        ConfigurationError: The mode does not allow the size.
+        ConfigurationError: The observation mode does not allow the size.
     """
     if mode != "compact":
         if size not in (None, OFFICIAL_PAGE):
@@ -245,74 +245,74 @@ def page_size(mode: str, size: int | None) -> int:
     return whole("results_per_page", size, 1, HITS)
 
 
-def _make(config: ShopConfig, view: View) -> Shop:
-    catalogue = None
+def _make(config: ShopConfig, visit: VisitConfig) -> SharedShop:
+    generated = None
     if config.data_dir is None:
-        catalogue = generate(config.size, config.difficulty, config.seed)
-    world = _worlds.get(config)
-    if world is None:
-        world = _generated(config, catalogue) if catalogue else _from_files(config)
-        _worlds[config] = world
-    expert = view.expert_for(world)
-    plan_length = partial(expert.turns, page_size=view.page_size)
-    if catalogue is not None and config.goal_mode == "generated":
-        tasks = generated_tasks(
-            catalogue, config.goals_per_product, plan_length, config.task_key(catalogue.key)
-        )
+        generated = generate(config.size, config.difficulty, config.seed)
+    shop = _shops.get(config)
+    if shop is None:
+        shop = _from_files(config) if generated is None else _from_generator(config, generated)
+        _shops[config] = shop
+    expert = visit.expert_for(shop)
+    plan_length = partial(expert.turns, page_size=visit.page_size)
+    base = f"official-{len(shop.products)}" if generated is None else generated.key
+    key = config.task_key(base)
+    if generated is not None and config.goal_mode == "generated":
+        tasks = generated_tasks(generated, config.goals_per_product, plan_length, key)
     else:
-        base = catalogue.key if catalogue else f"official-{len(world.products)}"
-        key = config.task_key(base)
-        tasks = listed_tasks(key, world.goals, config.split_mode, plan_length, old_key=base)
-    return Shop(world, tasks, expert, config)
+        tasks = listed_tasks(key, shop.goals, config.split_mode, plan_length, old_key=base)
+    return SharedShop(shop, tasks, expert, config)
 
 
-def _generated(config: ShopConfig, catalogue: Catalogue) -> World:
-    """Open or build the world of a generated catalogue."""
-    own = config.goal_mode == "generated"
-    key = ["generated", GENERATOR, repr(catalogue.difficulty), catalogue.size, catalogue.seed,
-           config.goal_mode, cache_key(freeze(config.nouns))]  # fmt: skip
+def _from_generator(config: ShopConfig, generated: GeneratedShop) -> Shop:
+    """Open or build a generated shop."""
+    key = ["generated", GENERATOR_VERSION, repr(generated.config), generated.size, generated.seed,
+           config.goal_mode, config.nouns_key]  # fmt: skip
 
-    def build() -> World:
-        def known(item: Mapping[str, Any]) -> Sequence[str]:
-            return catalogue.nouns(catalogue.index(item["asin"]))
+    def build() -> Shop:
+        def known(item: Mapping[str, Any]) -> tuple[str, ...]:
+            return generated.nouns(generated.index(item["asin"]))
 
         given = freeze(config.nouns)
-        nouns = known if given is None else of_item(given)
-        goals = () if own else official_goals(catalogue.ins, None)
-        return World.build(catalogue.items, catalogue.ins, nouns, goals=goals)
+        nouns = known if given is None else nouns_of(given)
+        # Its own goals are not kept: they are made again when they are asked for.
+        own = config.goal_mode == "generated"
+        goals = None if own else official_goals(generated.instructions, None)
+        return Shop.build(generated.items, generated.instructions, nouns, goals=goals)
 
-    return cached(key, build)
+    return open_or_build(Shop, key, build)
 
 
-def _from_files(config: ShopConfig) -> World:
-    """Open or build the world of the official files."""
+def _from_files(config: ShopConfig) -> Shop:
+    """Open or build the shop of the official files."""
     assert config.data_dir is not None
-    files = official.locate(config.data_dir, config.num_products)
+    files = locate(config.data_dir, config.num_products)
     key = ["files", files.key(), config.num_products, config.goal_mode, config.human_goals,
-           config.goals_per_product, config.seed, cache_key(freeze(config.nouns))]  # fmt: skip
+           config.goals_per_product, config.seed, config.nouns_key]  # fmt: skip
 
-    def build() -> World:
-        items = official.read_items(files, config.num_products)
-        instructions = official.read_instructions(files)
-        nouns = of_item(freeze(config.nouns) or BUILTIN)
+    def build() -> Shop:
+        items = read_items(files, config.num_products)
+        instructions = read_instructions(files)
+        nouns = nouns_of(freeze(config.nouns) or BUILTIN)
+        goals = None
         if config.goal_mode == "official":
-            human = official.read_human(files) if config.human_goals else None
+            human = read_human(files) if config.human_goals else None
             goals = official_goals(instructions, human, files.origins)
-            return World.build(items, instructions, nouns, goals=goals, origins=files.origins)
-        world = World.build(items, instructions, nouns, origins=files.origins)
-        return world.with_goals(_few_goals(world, instructions, config))
+        shop = Shop.build(items, instructions, nouns, goals=goals, origins=files.origins)
+        if goals is None:
+            shop.goals = _few_goals(shop, instructions, config)
+        return shop
 
-    return cached(key, build)
+    return open_or_build(Shop, key, build)
 
 
-def _few_goals(world: World, instructions: Mapping[str, Any], config: ShopConfig) -> list[Goal]:
+def _few_goals(shop: Shop, instructions: Mapping[str, Any], config: ShopConfig) -> list[Goal]:
     """Make at most ``goals_per_product`` solvable goals of each product."""
     goals: list[Goal] = []
-    products: Sequence[Product] = world.products.items
-    for item in products:
+    for item in shop.products.values():
         entry = Instruction.parse(instructions.get(item.asin))
-        goals += generated_goals(
-            item, entry, seed=config.seed, limit=config.goals_per_product, solvable=world.solvable
+        goals += solvable_goals(
+            item, entry, seed=config.seed, limit=config.goals_per_product, solvable=shop.solvable
         )
     return goals
 

@@ -18,9 +18,6 @@ def tracked(items: Iterable[Item], total: int, what: str) -> Iterator[Item]:
         items: What is worked on.
         total: How many there are.
         what: What is being done, for the user.
-
-    Yields:
-        Each item.
     """
     if total < MANY:
         yield from items

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.alfworld.engine.game import Game
+from agentgym.envs.alfworld.engine.household import Game
+from agentgym.envs.alfworld.official.gamefile import GAME_FILE, TRAJECTORY_FILE
 from agentgym.envs.alfworld.original.package import UNNAMED_TASK, package_texts
 from agentgym.errors import DataError
 
-GAME_FILE = "game.tw-pddl"
 PROBLEM_FILE = "initial_state.pddl"
-TRAJECTORY_FILE = "traj_data.json"
 
 _PLAIN = re.compile(r"[A-Za-z0-9 ,.'-]{1,300}")
 _TYPED = re.compile(r"\((objectType|receptacleType) \?\w+ (\w+)Type\)", re.IGNORECASE)
@@ -30,7 +29,7 @@ def write_game(game: Game, folder: str | Path, walkthrough: Sequence[str] | None
 
     Args:
         game: The game.
-        folder: Where to write; it is made if need be. :func:`trial_folder` gives a path below the
+        folder: Where to write; it is made if absent. :func:`trial_folder` gives a path below the
             folder of a split in the manner of the official data.
         walkthrough: Commands that win the game, if known.
 
@@ -65,14 +64,9 @@ def write_game(game: Game, folder: str | Path, walkthrough: Sequence[str] | None
 
 
 def trial_folder(game: Game) -> Path:
-    """Return a relative path in the manner of the official data.
+    """Return a relative path in the manner of the official data, another one for every id.
 
-    Args:
-        game: The game.
-
-    Returns:
-        For example ``pick_and_place_simple-Mug-None-Desk-305/trial_T3c1f...``; different for games
-        with different ids.
+    It reads, for example, ``pick_and_place_simple-Mug-None-Desk-305/trial_3c1f...``.
     """
     task = task_parameters(game)
     place = task["parent_target"] or task["toggle_target"]
@@ -82,13 +76,7 @@ def trial_folder(game: Game) -> Path:
 
 
 def task_parameters(game: Game) -> dict[str, Any]:
-    """Read ALFRED's ``pddl_params`` off the goal of a problem.
-
-    Args:
-        game: The game.
-
-    Returns:
-        Object, receptacle and lamp types of the task; the last two are empty where it has none.
+    """Read ALFRED's ``pddl_params`` off the goal of a problem; what a task lacks is empty.
 
     Raises:
         DataError: The problem's goal names no object.

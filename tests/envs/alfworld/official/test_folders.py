@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from agentgym.envs.alfworld.generator import trial_folder
-from agentgym.envs.alfworld.official import index
-from agentgym.envs.alfworld.official.index import digest, folder_index, read_problem
+from agentgym.envs.alfworld.official import folders
+from agentgym.envs.alfworld.official.folders import digest, folder_index, read_problem
 from agentgym.errors import DataError
 from tests.envs.alfworld.data import damaged, games, write_split, write_trial
 
@@ -33,13 +33,13 @@ def split(tmp_path: Path) -> Path:
 def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Record which trials are read."""
     seen: list[str] = []
-    original = index._trial
+    original = folders._trial
 
     def recorded(folder: Path, relative: str) -> object:
         seen.append(relative)
         return original(folder, relative)
 
-    monkeypatch.setattr(index, "_trial", recorded)
+    monkeypatch.setattr(folders, "_trial", recorded)
     yield seen
 
 

@@ -9,18 +9,12 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.alfworld.engine.game import TASK_TYPES
-from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.experts.oracle import plan
-from agentgym.envs.alfworld.generator import (
-    Knobs,
-    generate,
-    trial_folder,
-    write_game,
-)
-from agentgym.envs.alfworld.generator.folders import task_parameters
-from agentgym.envs.alfworld.original.package import import_alfworld, real_engine, undisturbed
+from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder, write_game
+from agentgym.envs.alfworld.generator.write import task_parameters
+from agentgym.envs.alfworld.original.package import import_alfworld, original_engine, undisturbed
 from agentgym.envs.alfworld.tasks import OfficialTasks
 from agentgym.errors import DataError
 from tests.envs.alfworld.data import games
@@ -44,7 +38,7 @@ def test_the_original_collects_and_wins_what_is_written(tmp_path: Path) -> None:
         folders[str(path)] = game
     assert {game.task_type for game in GAMES} == set(TASK_TYPES)
     assert set(collected(tmp_path / "json_2.1.1" / "train")) == set(folders)
-    engine = real_engine()
+    engine = original_engine()
     for path, game in folders.items():
         with undisturbed():
             engine.load(path)
@@ -63,7 +57,7 @@ def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:
         write_game(game, tmp_path / "json_2.1.1" / "valid_unseen" / trial_folder(game))
     tasks = OfficialTasks(tmp_path)
     assert tasks.splits == ("valid_unseen",)
-    read = [tasks.game(task) for task in tasks.iterate("test")]
+    read = [tasks.problem(task) for task in tasks.iterate("test")]
     written = sorted(GAMES, key=lambda game: trial_folder(game).as_posix())
     assert read == [replace(game, id=found.id) for game, found in zip(written, read, strict=True)]
     names = [task.content["official_name"] for task in tasks.iterate("test")]
@@ -89,7 +83,7 @@ def test_parameters_of_every_task_type() -> None:
 
 
 def test_folders_differ_when_ids_do() -> None:
-    listed = [generate(Knobs(), "train", number) for number in range(50)]
+    listed = [generate(GeneratorConfig(), "train", number) for number in range(50)]
     assert len({trial_folder(game) for game in listed}) == 50
     assert all(len(trial_folder(game).parts) == 2 for game in listed)
 

@@ -1,11 +1,11 @@
-"""Products as texts, in the official JSON schema."""
+"""Drafts as texts, in the official JSON schema."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from agentgym.envs.webshop.generator.config import Difficulty
-from agentgym.envs.webshop.generator.families import VERSION, Draft
+from agentgym.envs.webshop.generator.config import GeneratorConfig
+from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, Draft
 from agentgym.envs.webshop.generator.stream import Stream
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES
 
@@ -35,21 +35,11 @@ _SENTENCES = ("They offer {feature}.", "Known for {feature}.", "Expect {feature}
 _CLOSINGS = ("Made {use}.", "A good choice {use}.", "Ask us anything.", "Ships within two days.")
 
 
-def item(draft: Draft, asin: str, difficulty: Difficulty, seed: int) -> dict[str, Any]:
-    """Write one product.
-
-    Args:
-        draft: The facts.
-        asin: Its product number.
-        difficulty: The knobs.
-        seed: Seed of the catalogue.
-
-    Returns:
-        A dict with exactly the fields of the official ``items_shuffle`` files.
-    """
-    if VOCABULARIES[difficulty.vocabulary].brands:
-        stream = Stream(VERSION, difficulty.name, seed, "text", draft.index)
-        title, bullets, description = _catalogue_texts(draft, difficulty, stream)
+def listing(draft: Draft, asin: str, config: GeneratorConfig, seed: int) -> dict[str, Any]:
+    """Write one product, with exactly the fields of the official ``items_shuffle`` files."""
+    if VOCABULARIES[config.vocabulary].brands:
+        stream = Stream(GENERATOR_VERSION, config.name, seed, "text", draft.index)
+        title, bullets, description = _full_texts(draft, config, stream)
     else:
         title, bullets, description = _plain_texts(draft)
     path = (draft.department.root, draft.type.aisle, draft.type.name.title())
@@ -87,13 +77,13 @@ def _plain_texts(draft: Draft) -> tuple[str, list[str], str]:
     return title, [name, *features] if draft.buried else features, name
 
 
-def _catalogue_texts(
-    draft: Draft, difficulty: Difficulty, stream: Stream
+def _full_texts(
+    draft: Draft, config: GeneratorConfig, stream: Stream
 ) -> tuple[str, list[str], str]:
     """Write title, bullets and description with noise words around the facts."""
-    vocabulary = VOCABULARIES[difficulty.vocabulary]
+    vocabulary = VOCABULARIES[config.vocabulary]
     brand, name = stream.choice(vocabulary.brands), draft.type.name
-    title = _title(draft, difficulty, stream, brand)
+    title = _title(draft, config, stream, brand)
 
     def fill(template: str, feature: str = "") -> str:
         text = template.format(
@@ -112,10 +102,10 @@ def _catalogue_texts(
     return title, bullets, " ".join(description)
 
 
-def _title(draft: Draft, difficulty: Difficulty, stream: Stream, brand: str) -> str:
+def _title(draft: Draft, config: GeneratorConfig, stream: Stream, brand: str) -> str:
     """Write a title: brand, type and visible attributes among noise words."""
-    vocabulary = VOCABULARIES[difficulty.vocabulary]
-    noise = stream.sample(vocabulary.noise, stream.between(*difficulty.noise))
+    vocabulary = VOCABULARIES[config.vocabulary]
+    noise = stream.sample(vocabulary.noise, stream.between(*config.noise))
     cut = stream.between(0, len(noise))
     features = ", ".join(a.name.title() for a in draft.visible)
     name = draft.type.name.title()

@@ -1,4 +1,4 @@
-"""The games of one split folder, found once and remembered in the cache folder.
+"""A split as a folder of trials, whose games are found once and remembered in the cache folder.
 
 A folder of the official training data has 8,810 trials of which 3,553 are games; reading them all
 takes many seconds, so the outcome is kept. It is made again when a folder was added, removed or had
@@ -16,22 +16,23 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from agentgym.envs.alfworld import stored
-from agentgym.envs.alfworld.engine.game import TASK_TYPES, digest
+from agentgym import caching
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, digest
 from agentgym.envs.alfworld.official.gamefile import (
+    GAME_FILE,
+    TRAJECTORY_FILE,
+    GameEntry,
     check_playable,
     read_game,
     read_trajectory,
     scene_name,
 )
-from agentgym.envs.alfworld.waiting import tracked
+from agentgym.envs.alfworld.progress_bar import tracked
 from agentgym.errors import DataError
 
 INDEX_VERSION = 2
 """Raise it when the stored form, or what is collected, changes."""
 
-GAME_FILE = "game.tw-pddl"
-TRAJECTORY_FILE = "traj_data.json"
 LEFT_OUT = ("movable", "Sliced")
 """Words in the names of folders that alfworld's own environment passes over."""
 
@@ -40,41 +41,44 @@ DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What is known of an official game before it is read."""
-
-    id: str
-    """Name, for example ``pick_and_place_simple-Mug-None-Desk-305/trial_T2019...``."""
-    task_type: str
-    """One of the six task types."""
-    scene: str
-    """Floor plan; empty if the data does not name it."""
-    goal: str
-    """The sentence of the game."""
-    human_goal: str
-    """A sentence that a person wrote for it; empty if there is none."""
-    sha256: str
-    """Hash (hex) of the PDDL problem."""
-
-
-@dataclass(frozen=True, slots=True)
 class Index:
     """The games of one split."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[GameEntry, ...]
     """The games, sorted by id."""
     skipped: Mapping[str, int]
     """Reasons for which trials are not games, and how many."""
 
 
+class FolderSource:
+    """The games of a folder of trials."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._index: Index | None = None
+
+    def entries(self) -> tuple[GameEntry, ...]:
+        """Return the games, sorted by the names of their folders."""
+        return self._known().entries
+
+    def problem(self, number: int) -> str:
+        """Read the PDDL problem of one game from its file."""
+        return read_problem(self.path, self._known().entries[number])
+
+    def skipped(self) -> Mapping[str, int]:
+        """Return why trials are not games, and how many."""
+        return self._known().skipped
+
+    def _known(self) -> Index:
+        if self._index is None:
+            self._index = folder_index(self.path)
+        return self._index
+
+
 def folder_index(folder: Path) -> Index:
-    """Return the games below a folder, from the cache if it has not changed.
+    """Return the games below a split's folder, from the cache if it has not changed.
 
-    Args:
-        folder: The folder of one split.
-
-    Returns:
-        The games that alfworld's own ``AlfredTWEnv`` would collect, in the order of their names.
+    They are those that alfworld's own ``AlfredTWEnv`` would collect, in the order of their names.
 
     Raises:
         DataError: A file is damaged; the message names it.
@@ -82,9 +86,9 @@ def folder_index(folder: Path) -> Index:
     folders = list(_walk(folder))
     key = _key(folder, folders)
     path = _cache_path(folder)
-    known = stored.load(path, key)
+    known = caching.load_json(path, key)
     if known is not None:
-        return Index(tuple(Entry(*row) for row in known["entries"]), known["skipped"])
+        return Index(tuple(GameEntry(*row) for row in known["entries"]), known["skipped"])
     try:
         index = _collect(folder, [relative for relative, _ in folders])
     except OSError as error:
@@ -93,25 +97,12 @@ def folder_index(folder: Path) -> Index:
             "permissions"
         ) from error
     rows = [astuple(entry) for entry in index.entries]
-    stored.save(path, key, {"entries": rows, "skipped": dict(index.skipped)})
+    caching.save_json(path, key, {"entries": rows, "skipped": dict(index.skipped)})
     return index
 
 
-def forget(folder: Path) -> None:
-    """Remove what is remembered of a folder."""
-    with suppress(OSError):
-        _cache_path(folder).unlink()
-
-
-def read_problem(folder: Path, entry: Entry) -> str:
-    """Read the PDDL problem of a game.
-
-    Args:
-        folder: The folder of its split.
-        entry: The game.
-
-    Returns:
-        Text of the problem.
+def read_problem(folder: Path, entry: GameEntry) -> str:
+    """Read the PDDL problem of a game in a split's folder.
 
     Raises:
         DataError: The file is damaged, or is not what it was when the index was made.
@@ -119,7 +110,8 @@ def read_problem(folder: Path, entry: Entry) -> str:
     path = folder / entry.id / GAME_FILE
     problem = read_game(path).problem
     if digest(problem) != entry.sha256:
-        forget(folder)
+        with suppress(OSError):
+            _cache_path(folder).unlink()
         raise DataError(
             f"expected {path} as it was when its folder was indexed, but its problem has changed; "
             "the index has been removed: make the environment again"
@@ -128,7 +120,7 @@ def read_problem(folder: Path, entry: Entry) -> str:
 
 
 def _cache_path(folder: Path) -> Path:
-    return stored.cache_path("index", str(folder.resolve()))
+    return caching.entry_path("alfworld", "index", str(folder.resolve()))
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, int]]:
@@ -158,18 +150,18 @@ def _key(folder: Path, folders: list[tuple[str, int]]) -> str:
 
 def _collect(folder: Path, folders: list[str]) -> Index:
     """Read every trial."""
-    entries: list[Entry] = []
+    entries: list[GameEntry] = []
     skipped: Counter[str] = Counter()
     for relative in tracked(sorted(folders), len(folders), f"Indexing {folder.name}"):
         found = _trial(folder, relative)
-        if isinstance(found, Entry):
+        if isinstance(found, GameEntry):
             entries.append(found)
         elif found:
             skipped[found] += 1
     return Index(tuple(entries), dict(sorted(skipped.items())))
 
 
-def _trial(folder: Path, relative: str) -> Entry | str:
+def _trial(folder: Path, relative: str) -> GameEntry | str:
     """Return the game in a folder, or why it is none; empty if the folder is no trial."""
     here = folder / relative
     if not (here / TRAJECTORY_FILE).is_file():
@@ -186,7 +178,7 @@ def _trial(folder: Path, relative: str) -> Entry | str:
         return "not marked solvable or unsolvable" if game.solvable is None else "unsolvable"
     check_playable(game.problem, str(here / GAME_FILE))
     scene = trajectory.scene or _scene_of_folder(relative)
-    return Entry(
+    return GameEntry(
         relative,
         trajectory.task_type,
         scene,

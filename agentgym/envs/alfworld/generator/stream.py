@@ -14,12 +14,8 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-class Draw:
-    """A stream of choices.
-
-    Args:
-        name: Text that decides the stream.
-    """
+class Stream:
+    """A stream of draws that its name alone decides."""
 
     def __init__(self, name: str) -> None:
         seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
@@ -33,7 +29,7 @@ class Draw:
         """Return an integer from ``low`` to ``high``, both included."""
         return low + self.below(high - low + 1)
 
-    def pick(self, items: Sequence[Item]) -> Item:
+    def choice(self, items: Sequence[Item]) -> Item:
         """Return one of ``items``, which are not empty."""
         return items[self.below(len(items))]
 

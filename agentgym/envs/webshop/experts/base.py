@@ -1,0 +1,122 @@
+"""What experts have in common: from any state, the shorter of going on and searching anew."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Literal, NamedTuple
+
+from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.products import Product
+from agentgym.envs.webshop.engine.reward import fuzzy, plain_colour
+from agentgym.envs.webshop.engine.session import (
+    BUY,
+    DONE,
+    ITEM,
+    NEXT,
+    PREVIOUS,
+    RESULTS,
+    SUB,
+    Session,
+    State,
+)
+from agentgym.envs.webshop.engine.shop import Shop
+
+
+class Step(NamedTuple):
+    """The expert's next action, and how many are left with it."""
+
+    turns: int
+    """Actions until the purchase, this one included."""
+    name: Literal["search", "click"]
+    """What to do."""
+    argument: str
+    """The query, or the name to click."""
+
+
+class Expert(ABC):
+    """Plans for the goals of one shop.
+
+    Args:
+        shop: The shop.
+    """
+
+    def __init__(self, shop: Shop) -> None:
+        self._shop = shop
+
+    def step(self, session: Session) -> Step | None:
+        """Return the next step of the shortest way to the purchase.
+
+        It is None after the purchase, or if no search leads to a product that will do. In a tie the
+        way on from the open page is taken.
+        """
+        goal, state, size = session.goal, session.state, session.page_size
+        if state.page == DONE:
+            return None
+        on = None
+        if state.page in (ITEM, SUB):
+            on = self._from_page(goal, state, size)
+            if on is not None and state.page == SUB:
+                on = Step(1 + on.turns, "click", PREVIOUS)
+        elif state.page == RESULTS:
+            on = self._from_results(goal, state, size)
+        anew = self._search(goal, size)
+        if on is None or (anew is not None and anew.turns < on.turns):
+            return anew
+        return on
+
+    def turns(self, goal: Goal, page_size: int) -> int | None:
+        """Return the length of the plan from the start, or None if there is none."""
+        step = self._search(goal, page_size)
+        return None if step is None else step.turns
+
+    def thought(self, session: Session) -> str:
+        """Say what is compared on the open page; nothing, where the expert keeps silent."""
+        return ""
+
+    @abstractmethod
+    def _search(self, goal: Goal, size: int) -> Step | None:
+        """Begin with a search."""
+
+    @abstractmethod
+    def _from_results(self, goal: Goal, state: State, size: int) -> Step | None:
+        """Continue on a results page: open a product, or turn pages towards it."""
+
+    @abstractmethod
+    def _from_page(self, goal: Goal, state: State, size: int) -> Step | None:
+        """Continue on an item page: choose and buy, or go back to the results."""
+
+
+def towards(away: int, asin: str) -> str:
+    """Return what to click for a product that is ``away`` pages of results ahead."""
+    return asin.lower() if not away else NEXT if away > 0 else PREVIOUS
+
+
+def buy(state: State, wanted: tuple[tuple[str, str], ...]) -> Step:
+    """Choose the options that are still missing on the open page, then buy."""
+    chosen = dict(state.options)
+    missing = [value for group, value in wanted if chosen.get(group) != value]
+    return Step(1 + len(missing), "click", missing[0] if missing else BUY)
+
+
+def choose(product: Product, goal: Goal) -> tuple[tuple[str, str], ...]:
+    """Decide which options of a product meet a goal.
+
+    Returns:
+        (group, value) pairs, one per group at most, as clicks would set them.
+    """
+    chosen: dict[str, str] = {}
+    for wanted in goal.option_values:
+        value = _offered(product, wanted)
+        if value is not None and value in product.choosable:
+            chosen.setdefault(product.group_of[value], value)
+    order = list(product.options)
+    return tuple(sorted(chosen.items(), key=lambda pair: order.index(pair[0])))
+
+
+def _offered(product: Product, wanted: str) -> str | None:
+    """Find the offered value that is, or counts as, the wanted one."""
+    if wanted in product.group_of:
+        return wanted
+    colour = str(plain_colour(wanted))
+    alike = (v for v in product.group_of if fuzzy(str(plain_colour(v)), colour))
+    return next(alike, None)

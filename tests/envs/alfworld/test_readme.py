@@ -1,0 +1,40 @@
+"""What the family's page shows must work as printed."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.envs import alfworld
+from agentgym.envs.alfworld.env import ALFWorldEnv
+
+PAGE = Path(alfworld.__file__).with_name("README.md").read_text()
+
+
+def test_the_examples_print_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    namespace: dict[str, Any] = {}
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert len(examples) == PAGE.count("```python")
+    for code, shown in examples:
+        exec(compile(code, "README.md", "exec"), namespace)  # our own document
+        assert capsys.readouterr().out == shown
+
+
+def test_every_argument_stands_on_the_page_with_its_default() -> None:
+    rows = re.findall(r"^\| (`.+?) \| (.+?) \|", PAGE[PAGE.index("## Arguments") :], re.MULTILINE)
+    for name, parameter in inspect.signature(ALFWorldEnv.__init__).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            (default,) = [shown for names, shown in rows if f"`{name}`" in names]
+            if parameter.default is not None:
+                assert f"`{parameter.default!r}`".replace("'", '"') in default
+
+
+def test_every_module_stands_on_the_page() -> None:
+    rooms = PAGE[PAGE.index("## Inside") :]
+    for path in Path(alfworld.__file__).parent.rglob("*.py"):
+        if path.stem not in ("__init__", "stream", "progress_bar"):
+            assert path.stem in rooms or path.parent.name == "original", path
