@@ -1,13 +1,12 @@
-"""The ALFWorld half of ``textworld_alfworld_throughput.py``."""
+"""What ``throughput.py`` measures of ALFWorld."""
 
 from __future__ import annotations
 
 import random
-import statistics
 import time
 from typing import Any
 
-from stopwatch import Stopwatch, resident, wall
+from stopwatch import Stopwatch, growth, make, memory, play, start
 
 ENV_ID = "agentgym/ALFWorld-v0"
 BARS: dict[str, tuple[str, float]] = {
@@ -27,83 +26,31 @@ GAMES = 12
 """Games that the original engine plays; ours plays as many as there is time for."""
 COMMANDS = 20
 """Commands of an episode."""
-RESETS = 1000
 
 
 def measure_start(options: dict[str, Any]) -> dict[str, float]:
     """Time the first ``gym.make`` of a process, and the first reset."""
-    import gymnasium
-
-    import agentgym  # noqa: F401
-
-    made: list[Any] = []
-    started = time.process_time()
-    seconds = wall(lambda: made.append(gymnasium.make(ENV_ID)))
-    return {
-        "make_seconds": seconds,
-        "make_processor_seconds": time.process_time() - started,
-        "first_reset_seconds": wall(lambda: made[0].reset(seed=0)),
-    }
+    return start(ENV_ID)
 
 
 def measure_gym(options: dict[str, Any]) -> dict[str, float]:
     """Time resets to new tasks and random admissible steps through ``gym.make``."""
-    return played(options)
+    env = make(ENV_ID, difficulty=DIFFICULTY)
+    env.reset(seed=0)
+    return play(env, options["seconds"], "gym")
 
 
 def measure_searching(options: dict[str, Any]) -> dict[str, float]:
     """Do the same beside the searching expert, whose way has to be found anew after most steps."""
-    figures = played(options, expert="searching")
-    return {name.replace("gym_", "searching_"): figure for name, figure in figures.items()}
-
-
-def played(options: dict[str, Any], **kwargs: Any) -> dict[str, float]:
-    """Play at random through ``gym.make`` and time it."""
-    import gymnasium
-
-    import agentgym  # noqa: F401
-
-    env = gymnasium.make(ENV_ID, difficulty=DIFFICULTY, **kwargs)
-    draw = random.Random(0)
+    env = make(ENV_ID, difficulty=DIFFICULTY, expert="searching")
     env.reset(seed=0)
-    resets: list[float] = []
-    step = Stopwatch(time.thread_time)
-    while step.seconds < options["seconds"]:
-        started = time.thread_time()
-        _, info = env.reset()
-        resets.append(time.thread_time() - started)
-        over = False
-        while not over:
-            action = draw.choice(info["admissible_actions"])
-            _, _, done, late, info = step(lambda: env.step(action))  # noqa: B023
-            over = done or late
-    return {
-        "gym_steps_per_second": step.rate,
-        "gym_reset_milliseconds": 1000 * statistics.median(resets),
-        "gym_reset_mean_milliseconds": 1000 * statistics.fmean(resets),
-        "gym_reset_worst_milliseconds": 1000 * max(resets),
-    }
+    return play(env, options["seconds"], "searching")
 
 
 def measure_memory(options: dict[str, Any]) -> dict[str, float]:
     """Measure how much resident memory a thousand resets to new tasks add."""
-    import gymnasium
-
-    import agentgym  # noqa: F401
-
-    env = gymnasium.make(ENV_ID, difficulty=DIFFICULTY)
-    tasks: Any = env.unwrapped
-    count = tasks.tasks.len("train")
-
-    def play(numbers: range) -> None:
-        for number in numbers:
-            _, info = env.reset(options={"split": "train", "index": number % count})
-            env.step(info["admissible_actions"][0])
-
-    play(range(RESETS // 2))  # fills the caches, which are bounded
-    before = resident()
-    play(range(RESETS // 2, RESETS // 2 + RESETS))
-    return {"megabytes_of_1000_resets": resident() - before, "resident_megabytes": resident()}
+    grown = growth(make(ENV_ID, difficulty=DIFFICULTY))
+    return {"megabytes_of_1000_resets": grown, "resident_megabytes": memory()}
 
 
 class Engines:

@@ -3,7 +3,8 @@
 They choose by the order, length or hash of the admissible actions, by tokens of the task id and of
 ``details``, by ``state_key``, or type such tokens themselves. The floor of a family is honest if
 none of them comes near a policy that reads: each family is played with its id's defaults and with
-the settings of its default training, beside the random policy and the expert.
+the settings of its default training, or with ``--set`` alone, beside the random policy and the
+expert.
 
 Two more policies sort the actions by the alphabet. That is a fixed ranking of verbs (unlock, take,
 put and open before go and examine, or the reverse), which no order of the list can hide: their
@@ -11,6 +12,7 @@ figures show how far one gets with a preference for some verbs, without reading 
 
 Usage:
     python benchmarks/blind_policies.py [--families alfworld textworld webshop] [--n 500]
+        [--set difficulty=easy] [--split test]
 """
 
 from __future__ import annotations
@@ -29,12 +31,13 @@ import gymnasium
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agentgym.core import TextEnv
+from agentgym.making import parse_pairs
 from agentgym.registration import FAMILIES, family
 from agentgym.statistics import wilson_ci95
 from trainers.config.families import defaults_for
 
 SPLIT = "train"
-"""Training tasks: what a policy could exploit while it learns."""
+"""Training tasks, unless others are asked for: what a policy could exploit while it learns."""
 Info = Mapping[str, Any]
 Chooser = Callable[["Memory", Info], str]
 
@@ -168,19 +171,20 @@ VERBS: Mapping[str, Chooser] = {
 """Policies that prefer some verbs to others, whatever the task is."""
 
 
-def play(env: TextEnv, choose: Chooser, index: int) -> bool:
-    """Play a training task.
+def play(env: TextEnv, choose: Chooser, index: int, split: str = SPLIT) -> bool:
+    """Play a task.
 
     Args:
         env: The environment.
         choose: The policy.
         index: Index of the task.
+        split: Its split.
 
     Returns:
         Whether it was solved.
     """
     memory = Memory(index)
-    _, info = env.reset(seed=index, options={"split": SPLIT, "index": index})
+    _, info = env.reset(seed=index, options={"split": split, "index": index})
     while not info["stop_reason"]:
         action = choose(memory, info) if info["admissible_actions"] else "look"
         memory.typed.append(action)
@@ -188,10 +192,10 @@ def play(env: TextEnv, choose: Chooser, index: int) -> bool:
     return bool(info["success"])
 
 
-def solved(env: TextEnv, choose: Chooser, n: int) -> int:
-    """Return how many of n tasks, spread over the training split, a policy solves."""
-    size = env.tasks.len(SPLIT)
-    return sum(play(env, choose, number * size // n) for number in range(n))
+def solved(env: TextEnv, choose: Chooser, n: int, split: str = SPLIT) -> int:
+    """Return how many of n tasks, spread over a split, a policy solves."""
+    size = env.tasks.len(split)
+    return sum(play(env, choose, number * size // n, split) for number in range(n))
 
 
 def settings(name: str) -> dict[str, dict[str, Any]]:
@@ -208,24 +212,28 @@ def expert(env: TextEnv) -> Chooser:
     return lambda memory, info: str(env.oracle_action())
 
 
-def measure(names: Sequence[str], n: int) -> dict[str, Any]:
+def measure(
+    names: Sequence[str], n: int, split: str = SPLIT, given: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Play every policy.
 
     Args:
         names: Short names of families.
         n: Tasks of each.
+        split: Their split.
+        given: Arguments of the environments in place of the two settings.
 
     Returns:
         Success with its 95 % interval, by family, settings and policy.
     """
-    result: dict[str, Any] = {"split": SPLIT, "n": n}
+    result: dict[str, Any] = {"split": split, "n": n}
     for name in names:
-        for label, kwargs in settings(name).items():
+        for label, kwargs in ({"given": dict(given)} if given else settings(name)).items():
             env = gymnasium.make(family(name).id, **kwargs).unwrapped
             assert isinstance(env, TextEnv)
             rows: dict[str, Any] = {}
             for policy, choose in {**BLIND, **VERBS, "expert": expert(env)}.items():
-                rate, low, high = wilson_ci95(solved(env, choose, n), n)
+                rate, low, high = wilson_ci95(solved(env, choose, n, split), n)
                 rows[policy] = {"success": rate, "ci95": [round(low, 4), round(high, 4)]}
             env.close()
             worst = max(BLIND, key=lambda policy: rows[policy]["success"])
@@ -241,8 +249,11 @@ def main() -> None:
     names = [entry.name for entry in FAMILIES]
     parser.add_argument("--families", nargs="+", choices=names, default=names)
     parser.add_argument("--n", type=int, default=500)
+    parser.add_argument("--split", default=SPLIT)
+    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
     arguments = parser.parse_args()
-    print(to_json(measure(arguments.families, arguments.n)))
+    given = parse_pairs(arguments.set, "--set")
+    print(to_json(measure(arguments.families, arguments.n, arguments.split, given)))
 
 
 if __name__ == "__main__":

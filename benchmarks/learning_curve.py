@@ -22,17 +22,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from figures import draw
 from provenance import to_json
 
 from agentgym.evaluation import mean_ci95
 from agentgym.registration import family
 from trainers.config.families import defaults_for
-from trainers.output.run_folder import read_jsonl
+from trainers.output.jsonl import read_jsonl
 
 ARMS = ("scaling", "short", "long")
 STAGES = {"webshop": (5, 7, 9)}
 """Stages of the scaling arm where a family's default is a constant."""
-COLOURS = {"scaling": "tab:blue", "short": "tab:orange", "long": "tab:green"}
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def main() -> None:
     result = collect(options)
     text = to_json(result)
     (options.out / "learning_curve.json").write_text(text + "\n")
-    draw(result, options.out / "learning_curve.png")
+    draw(options.out / "learning_curve.json")
     print(text)
 
 
@@ -168,26 +168,6 @@ def arm_result(runs: list[dict[str, Any]]) -> dict[str, Any]:
         for run in runs
     ]
     return result
-
-
-def draw(result: dict[str, Any], path: Path) -> None:
-    """Draw the validation curves: one thin line per seed, one thick line for the mean."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), dpi=120, layout="constrained")
-    for axes, name in zip(figure.subplots(1, 2), ("score", "success"), strict=True):
-        for arm, values in result["arms"].items():
-            grid = np.linspace(0, result["turns"], 41)
-            lines = [np.interp(grid, c["turns"], c[name]) for c in values["curves"]]
-            label = f"{arm} ({result['rounds'][arm]} turns)"
-            axes.plot(grid, np.mean(lines, axis=0), color=COLOURS[arm], linewidth=2, label=label)
-            for line in lines:
-                axes.plot(grid, line, color=COLOURS[arm], linewidth=0.8, alpha=0.35)
-        axes.set(xlabel="environment turns", ylabel=f"validation {name}")
-        axes.grid(alpha=0.25)
-    labelled = axes.get_legend_handles_labels()
-    figure.legend(*labelled, loc="outside lower center", ncols=len(result["arms"]), frameon=False)
-    figure.savefig(path)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
+import sys
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from trainers.output.summary import commit
 
 PACKAGES = (
     "gymnasium", "numpy", "rapidfuzz", "textworld", "alfworld", "torch", "transformers", "trl",
@@ -31,9 +35,10 @@ def to_json(result: Mapping[str, Any]) -> str:
 
 def measured() -> dict[str, Any]:
     """Describe the code, the packages and the machine."""
+    found = commit()
     return {
-        "commit": _git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "commit": found.removesuffix("-dirty") or None,
+        "uncommitted_changes": found.endswith("-dirty"),
         "python": platform.python_version(),
         "packages": _versions(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -52,16 +57,6 @@ def _versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-
-def _git(*arguments: str) -> str | None:
-    """Ask git about this checkout; None outside of one."""
-    command = ["git", "-C", str(Path(__file__).parent), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
 
 
 def _processor() -> str:

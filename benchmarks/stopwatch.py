@@ -1,9 +1,11 @@
-"""A stopwatch for calls and a gauge of memory, shared by benchmarks."""
+"""A stopwatch, a gauge of memory, and what the throughput of every family is measured by."""
 
 from __future__ import annotations
 
+import random
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,9 +47,82 @@ def wall(action: Callable[[], Any]) -> float:
     return time.perf_counter() - started
 
 
-def resident() -> float:
-    """Return the resident memory in megabytes; Linux only."""
+def memory(name: str = "Rss") -> float:
+    """Return the resident (``Rss``) or private (``Private_Dirty``) megabytes; Linux only."""
     for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
-        if line.startswith("Rss:"):
+        if line.startswith(f"{name}:"):
             return int(line.split()[1]) / 1024
     return 0.0
+
+
+def make(env_id: str, **kwargs: Any) -> Any:
+    """Make an environment as a user does."""
+    import gymnasium
+
+    import agentgym  # noqa: F401
+
+    return gymnasium.make(env_id, **kwargs)
+
+
+def start(env_id: str, **kwargs: Any) -> dict[str, float]:
+    """Time the first ``gym.make`` of a process, without the imports, and the first reset."""
+    import gymnasium
+
+    import agentgym  # noqa: F401
+
+    made: list[Any] = []
+    started = time.process_time()
+    seconds = wall(lambda: made.append(gymnasium.make(env_id, **kwargs)))
+    return {
+        "make_seconds": seconds,
+        "make_processor_seconds": time.process_time() - started,
+        "first_reset_seconds": wall(lambda: made[0].reset(seed=0)),
+    }
+
+
+def play(
+    env: Any,
+    seconds: float,
+    name: str,
+    options: Callable[[int], Mapping[str, Any] | None] = lambda number: None,
+) -> dict[str, float]:
+    """Time resets and random admissible steps.
+
+    Args:
+        env: The environment.
+        seconds: Processor time of the steps.
+        name: Beginning of the figures' names.
+        options: Reset options by episode.
+    """
+    draw, resets, step = random.Random(0), list[float](), Stopwatch(time.thread_time)
+    while step.seconds < seconds:
+        chosen = options(len(resets))
+        started = time.thread_time()
+        _, info = env.reset(options=chosen)
+        resets.append(time.thread_time() - started)
+        over = False
+        while not over:
+            action = draw.choice(info["admissible_actions"])
+            _, _, done, late, info = step(lambda: env.step(action))  # noqa: B023
+            over = done or late
+    return {
+        f"{name}_steps_per_second": step.rate,
+        f"{name}_reset_milliseconds": 1000 * statistics.median(resets),
+        f"{name}_reset_mean_milliseconds": 1000 * statistics.fmean(resets),
+        f"{name}_reset_worst_milliseconds": 1000 * max(resets),
+    }
+
+
+def growth(env: Any, resets: int = 1000) -> float:
+    """Return the resident megabytes that resets to new tasks add."""
+    count = env.unwrapped.tasks.len("train")
+
+    def play(numbers: range) -> None:
+        for number in numbers:
+            _, info = env.reset(options={"split": "train", "index": number % count})
+            env.step(info["admissible_actions"][0])
+
+    play(range(resets // 2))  # fills the caches, which are bounded
+    before = memory()
+    play(range(resets // 2, resets // 2 + resets))
+    return memory() - before

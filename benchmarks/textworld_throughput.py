@@ -1,14 +1,13 @@
-"""The TextWorld half of ``textworld_alfworld_throughput.py``."""
+"""What ``throughput.py`` measures of TextWorld."""
 
 from __future__ import annotations
 
 import os
 import random
-import statistics
 import time
 from typing import Any
 
-from stopwatch import Stopwatch, resident, wall
+from stopwatch import Stopwatch, growth, make, play, start
 
 ENV_ID = "agentgym/TextWorld-v0"
 BARS: dict[str, tuple[str, float]] = {
@@ -24,7 +23,6 @@ SETTING = "w4-o6-q8"
 GAMES = 8
 COMMANDS = 24
 """Commands of an episode; a game that ends sooner begins anew."""
-RESETS = 1000
 
 
 def processor() -> float:
@@ -33,36 +31,19 @@ def processor() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
-def make(engine: str, **kwargs: Any) -> Any:
-    """Make the environment as a user does."""
-    import gymnasium
-
-    import agentgym  # noqa: F401
-
-    return gymnasium.make(ENV_ID, setting=SETTING, games=GAMES, engine=engine, **kwargs)
+def guide(engine: str, **kwargs: Any) -> Any:
+    """Make the environment with games of the setting above."""
+    return make(ENV_ID, setting=SETTING, games=GAMES, engine=engine, **kwargs)
 
 
 def measure_start(options: dict[str, Any]) -> dict[str, float]:
     """Time the first ``gym.make`` and reset of a process; nothing is in the cache."""
-    import gymnasium
-
-    import agentgym  # noqa: F401
-
-    made: list[Any] = []
-    start = processor()
-    seconds = wall(lambda: made.append(gymnasium.make(ENV_ID, engine="native")))
-    used = processor() - start
-    first = wall(lambda: made[0].reset(seed=0))
-    return {
-        "make_seconds": seconds,
-        "make_processor_seconds": used,
-        "first_reset_seconds": first,
-    }
+    return start(ENV_ID, engine="native")
 
 
 def measure_games(options: dict[str, Any]) -> dict[str, float]:
     """Time how long it takes to make games, and to compile them for the real engine."""
-    tasks = make("inform7").unwrapped.tasks
+    tasks = guide("inform7").unwrapped.tasks
     watch = {name: Stopwatch(processor) for name in ("generate", "compile")}
     for index in range(GAMES):
         task = watch["generate"](lambda: tasks.task("train", index))  # noqa: B023
@@ -72,68 +53,39 @@ def measure_games(options: dict[str, Any]) -> dict[str, float]:
 
 def episodes(env: Any, seconds: float, name: str) -> dict[str, float]:
     """Time resets to cached games and random admissible steps."""
-    draw = random.Random(0)
     for index in range(GAMES):
         env.reset(options={"split": "train", "index": index})
-    resets: list[float] = []
-    step = Stopwatch(time.thread_time)
-    while step.seconds < seconds:
-        options = {"split": "train", "index": len(resets) % GAMES, "horizon": COMMANDS}
-        started = time.thread_time()
-        _, info = env.reset(options=options)
-        resets.append(time.thread_time() - started)
-        over = False
-        while not over:
-            action = draw.choice(info["admissible_actions"])
-            _, _, done, late, info = step(lambda: env.step(action))  # noqa: B023
-            over = done or late
-    return {
-        f"{name}_steps_per_second": step.rate,
-        f"{name}_reset_milliseconds": 1000 * statistics.median(resets),
-        f"{name}_reset_worst_milliseconds": 1000 * max(resets),
-    }
+    return play(
+        env, seconds, name,
+        lambda number: {"split": "train", "index": number % GAMES, "horizon": COMMANDS},
+    )  # fmt: skip
 
 
 def measure_native(options: dict[str, Any]) -> dict[str, float]:
     """Time the native engine through ``gym.make``."""
-    return episodes(make("native"), options["seconds"], "native")
+    return episodes(guide("native"), options["seconds"], "native")
 
 
 def measure_native_parts(options: dict[str, Any]) -> dict[str, float]:
     """Time the native engine with room description and inventory in each observation."""
-    env = make("native", description=True, inventory=True, reward="dense")
+    env = guide("native", description=True, inventory=True, reward="dense")
     return episodes(env, options["seconds"], "native_with_parts")
 
 
 def measure_inform7(options: dict[str, Any]) -> dict[str, float]:
     """Time the real engine through ``gym.make``."""
-    return episodes(make("inform7"), options["seconds"], "inform7")
+    return episodes(guide("inform7"), options["seconds"], "inform7")
 
 
 def measure_inform7_parts(options: dict[str, Any]) -> dict[str, float]:
     """Time the real engine with room description and inventory in each observation."""
-    env = make("inform7", description=True, inventory=True, reward="dense")
+    env = guide("inform7", description=True, inventory=True, reward="dense")
     return episodes(env, options["seconds"], "inform7_with_parts")
 
 
 def measure_memory(options: dict[str, Any]) -> dict[str, float]:
     """Measure how much resident memory a thousand resets to bundled games add."""
-    import gymnasium
-
-    import agentgym  # noqa: F401
-
-    env = gymnasium.make(ENV_ID, engine="native")
-    count = env.unwrapped.tasks.len("train")  # type: ignore[attr-defined]
-
-    def play(numbers: range) -> None:
-        for number in numbers:
-            _, info = env.reset(options={"split": "train", "index": number % count})
-            env.step(info["admissible_actions"][0])
-
-    play(range(RESETS // 2))  # fills the caches, which are bounded
-    before = resident()
-    play(range(RESETS // 2, RESETS // 2 + RESETS))
-    return {"native_megabytes_of_1000_resets": resident() - before}
+    return {"native_megabytes_of_1000_resets": growth(make(ENV_ID, engine="native"))}
 
 
 def measure_original(kind: str, seconds: float, **wanted: bool) -> dict[str, float]:
@@ -146,7 +98,7 @@ def measure_original(kind: str, seconds: float, **wanted: bool) -> dict[str, flo
     """
     import textworld
 
-    tasks = make("inform7").unwrapped.tasks
+    tasks = guide("inform7").unwrapped.tasks
     stories = [tasks.story(tasks.task("train", index)) for index in range(GAMES)]
     infos = textworld.EnvInfos(admissible_commands=True, won=True, score=True, **wanted)
     draw, step, number = random.Random(0), Stopwatch(time.thread_time), 0

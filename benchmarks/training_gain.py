@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from figures import draw
 from provenance import to_json
 
 FAMILIES = ("alfworld", "textworld", "webshop")
@@ -44,7 +45,7 @@ def main() -> int:
     }
     text = to_json(result)
     (options.out / "training_gain.json").write_text(text + "\n")
-    draw(result["families"], options.out / "training_gain.png")
+    draw(options.out / "training_gain.json")
     print(text)
     return 0 if result["met"] else 1
 
@@ -106,30 +107,6 @@ def met(row: dict[str, Any], minutes: float) -> bool:
     """Return whether a run clears the bar."""
     gains = all(row[name]["gain_ci95"][0] > 0 for name in ("success", "score"))
     return gains and row["minutes"] <= minutes
-
-
-def draw(families: dict[str, list[dict[str, Any]]], path: Path) -> None:
-    """Draw the success before and after reinforcement learning, one line per seed."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(3.4 * len(families), 3.2), dpi=120, layout="constrained")
-    panels = figure.subplots(1, len(families), sharey=True, squeeze=False)[0]
-    for axes, (env, rows) in zip(panels, families.items(), strict=True):
-        for row in rows:
-            arms = row["success"]
-            axes.plot([0, 1], [arms["sft"], arms["rl"]], marker="o", label=f"seed {row['seed']}")
-        for arm, style in (("random", ":"), ("oracle", "--")):
-            mean = sum(row["success"][arm] for row in rows) / len(rows)
-            axes.axhline(mean, color="grey", linestyle=style, linewidth=1, label=arm)
-        axes.set(
-            title=env, xticks=[0, 1], xticklabels=["warm start", "trained"],
-            xlim=(-0.4, 1.4), ylim=(-0.03, 1.03),
-        )  # fmt: skip
-        axes.grid(axis="y", alpha=0.25)
-    panels[0].set_ylabel("success on held-out tasks")
-    labelled = panels[0].get_legend_handles_labels()
-    figure.legend(*labelled, loc="outside lower center", ncols=5, fontsize=8, frameon=False)
-    figure.savefig(path)
 
 
 if __name__ == "__main__":

@@ -11,19 +11,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
+from agentgym.caching import write_atomically
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.schema import TINY, TrainConfig
 from trainers.models.policy import check_model
 from trainers.output.curve import write_curve
-from trainers.output.display import Display
+from trainers.output.display import Display, result_table
 from trainers.output.phase import Phase
-from trainers.output.report import scaled_text, write_report
-from trainers.output.run_folder import COMPLETE, TRAINED, RunFolder, write_atomically
-from trainers.output.summary import GREEDY, ArmResult, Evaluation, Horizon, Summary, WarmStart
-from trainers.output.verdict import arm_names, gate_remark, steps_remark, verdict, versions
+from trainers.output.report import write_card, write_report
+from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.output.summary import (
+    GREEDY,
+    Evaluation,
+    Horizon,
+    Summary,
+    WarmStart,
+    arm_names,
+    commit,
+    gate_remark,
+    steps_remark,
+    verdict,
+    versions,
+)
 from trainers.phases.comparison import PolicyComparison
 from trainers.rollouts.engines import check_installed
 
@@ -31,7 +41,8 @@ if TYPE_CHECKING:
     from trainers.phases.reinforcement import Reinforcement
 
 PACKAGES = (
-    "torch", "transformers", "trl", "peft", "accelerate", "datasets", "matplotlib", "yaml",
+    "torch", "transformers", "trl", "peft", "accelerate", "datasets", "filelock", "jinja2",
+    "matplotlib", "yaml",
 )  # fmt: skip
 
 logger = logging.getLogger(__name__)
@@ -117,8 +128,9 @@ class _Run:
             self._display.note(comparison.no_scale)
         self._learn(comparison)
         summary = self._summarise(comparison)
-        write_curve(self._folder)
-        report = write_report(self._folder, summary)
+        write_curve(self._folder, self._names)
+        write_card(self._folder, self._run, summary)
+        report = write_report(self._folder, self._run, summary)
         content = summary.to_dict()
         text = json.dumps(content, indent=2) + "\n"
         write_atomically(self._folder.summary_path, text.encode())
@@ -127,7 +139,6 @@ class _Run:
 
     def _learn(self, comparison: PolicyComparison) -> None:
         """Imitate the expert, then learn from reward; compare the policy after each."""
-        from trainers.output.card import write_card
         from trainers.phases.reinforcement import Reinforcement
         from trainers.phases.warm_start import warm_start
 
@@ -139,10 +150,8 @@ class _Run:
             learning.train()
             self._folder.note()
             self._evaluate("rl", comparison, learning)
-            trained = self._folder.checkpoints / TRAINED
-            learning.save(trained)
-            write_card(trained, self._run)
-            (trained / COMPLETE).touch()
+            learning.save(self._folder.trained)
+            (self._folder.trained / COMPLETE).touch()
         finally:
             learning.close()
 
@@ -192,6 +201,7 @@ class _Run:
             ),
             warm_start=warm_start and WarmStart(**warm_start),
             packages=versions(),
+            commit=commit(),
         )
 
     def _steps(self) -> int:
@@ -200,34 +210,13 @@ class _Run:
         return max((record["step"] for record in records), default=0)
 
     def _show(self, summary: Summary, report: Path) -> None:
-        """Show the result as a table."""
-        panel = summary.evaluation
-        table = Table(
-            title=f"{summary.env}: {summary.eval['rl'].n} held-out tasks, "
-            f"{panel.horizon} turns, {panel.decoding} actions"
-        )
-        for head in ("policy", "score (95 %)", "success (95 %)", "turns", "0 to 100"):
-            table.add_column(head, justify="left" if head == "policy" else "right", no_wrap=True)
-        for arm, result in summary.eval.items():
-            table.add_row(summary.names[arm], *_cells(result))
-        self._display.note(table)
+        """Show the result as a table, and in words."""
+        self._display.note(result_table(summary))
         for sentence in (summary.verdict, *summary.remarks):
             self._display.note(sentence)
         if self._folder.warnings_path.exists():
             self._display.note(f"there were warnings, see {self._folder.warnings_path}")
         self._display.note(f"{summary.wall_s:.0f} s; open {report}")
-
-
-def _cells(result: ArmResult) -> list[str]:
-    """Write the figures of one policy."""
-    estimates = [
-        f"{value:.3f} ({low:.2f} to {high:.2f})"
-        for value, (low, high) in (
-            (result.score_mean, result.score_ci95),
-            (result.success, result.success_ci95),
-        )
-    ]
-    return [*estimates, f"{result.turns_mean:.1f}", scaled_text(result.scaled)]
 
 
 class _WarningFile(logging.FileHandler):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 import re
@@ -106,10 +105,9 @@ def test_every_file_of_the_folder_is_there(finished):
 
 
 def test_the_pictures_are_pictures_and_the_page_holds_its_own(finished):
-    curve = (finished / "curve.png").read_bytes()
-    assert curve.startswith(b"\x89PNG\r\n\x1a\n")
+    assert (finished / "curve.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     page = (finished / "report.html").read_text()
-    assert base64.b64encode(curve).decode() in page
+    assert page.count("<svg") == 2
     assert not re.search(r"https?:", page)
     assert "<script" not in page
 

@@ -1,51 +1,60 @@
-"""The picture of a run: ``curve.png``."""
+"""The learning curve of a run: ``curve.png``, and the same as SVG for ``report.html``."""
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from trainers.output.jsonl import write_atomically
+from agentgym.caching import write_atomically
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 
 Records = Sequence[Mapping[str, Any]]
 
 QUANTITIES = ("score", "success")
-REFERENCES = (
-    ("random", "random, test", "tab:grey", ":"),
-    ("sft", "before RL, test", "tab:orange", "--"),
-    ("oracle", "expert, test", "tab:green", "-."),
-)
-"""Arm, what it is called, colour and style of each line of reference."""
+TRAINING, VALIDATION = "#3f83d9", "#cf4b57"
+REFERENCES = {"random": ("#878d96", ":"), "sft": ("#d9881c", "--"), "oracle": ("#2f9a68", "-.")}
+"""Colour and style of each line of reference, by arm."""
+NAMES = {"random": "random", "sft": "before RL", "oracle": "oracle"}
+"""What the arms are called as long as nothing else is known."""
+INK, BAND = "#5c636d", "#8fa3bf"
+"""Colours of letters and of the stages."""
+SMOOTHED = 9
+"""Steps over which training episodes are averaged."""
 
 
-def draw_curve(metrics: Records) -> bytes:
-    """Draw score and success over the steps of the RL phase, with the stage switches.
+class Key(NamedTuple):
+    """One entry of a legend."""
+
+    label: str
+    """What it says."""
+    colour: str
+    """Colour of the line."""
+    style: str
+    """A style of lines as CSS knows it."""
+
+
+def draw_curve(metrics: Records, names: Mapping[str, str] = NAMES) -> bytes:
+    """Draw score and success over the steps of the RL phase, with the stages as bands.
 
     Training episodes are played at the horizon of their stage, validation and test at the full one.
 
     Args:
         metrics: Records of ``metrics.jsonl``.
+        names: What the arms are called.
 
     Returns:
         A PNG.
     """
     from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
 
-    steps = [record for record in metrics if record.get("phase") == Phase.REINFORCEMENT]
     figure = Figure(figsize=(10, 4.4), dpi=120, layout="constrained")
     panels = figure.subplots(1, len(QUANTITIES), sharey=True)
     for axes, quantity in zip(panels, QUANTITIES, strict=True):
-        _draw_references(axes, metrics, quantity)
-        _draw_training(axes, steps, quantity)
-        _draw_validation(axes, metrics, quantity)
-        _draw_stages(axes, steps)
-        axes.set(title=quantity, xlabel="RL step", ylim=(-0.03, 1.03))
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        axes.grid(alpha=0.25)
+        _draw_panel(axes, metrics, quantity, names)
+        axes.set_title(quantity)
     panels[0].set_ylabel("mean over episodes")
     handles, labels = panels[0].get_legend_handles_labels()
     if handles:
@@ -55,12 +64,79 @@ def draw_curve(metrics: Records) -> bytes:
     return buffer.getvalue()
 
 
-def write_curve(folder: RunFolder) -> None:
+def draw_panels(
+    metrics: Records, names: Mapping[str, str] = NAMES
+) -> tuple[dict[str, str], list[Key]]:
+    """Draw each quantity as an SVG to be put into a page, whose letters it takes on.
+
+    Args:
+        metrics: Records of ``metrics.jsonl``.
+        names: What the arms are called.
+
+    Returns:
+        The pictures by quantity, and the legend of all of them.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    colours = dict.fromkeys(
+        ("axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor"), INK
+    )
+    pictures, keys = {}, []
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "curve", **colours}):
+        for quantity in QUANTITIES:
+            figure = Figure(figsize=(4.8, 3.2), layout="constrained")
+            axes = figure.subplots()
+            _draw_panel(axes, metrics, quantity, names)
+            axes.spines[["top", "right"]].set_visible(False)
+            lines, labels = axes.get_legend_handles_labels()
+            keys = [_key(line, label) for line, label in zip(lines, labels, strict=True)]
+            buffer = io.StringIO()
+            figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+            pictures[quantity] = _inline(buffer.getvalue())
+    return pictures, keys
+
+
+def write_curve(folder: RunFolder, names: Mapping[str, str] = NAMES) -> None:
     """Write ``curve.png`` from the records so far."""
-    write_atomically(folder.path / "curve.png", draw_curve(folder.metrics()))
+    write_atomically(folder.path / "curve.png", draw_curve(folder.metrics(), names))
 
 
-def _smooth(values: Sequence[float], window: int = 9) -> list[float]:
+def _inline(svg: str) -> str:
+    """Take off what only a file of its own needs, and let letters follow the page's theme."""
+    svg = svg[svg.index("<svg") :]
+    for part in (
+        r"<(metadata|style).*?</\1>",
+        r' xmlns(:xlink)?="[^"]*"',
+        r"(?<=<svg)[^>]*?(?= viewBox)",
+        r"font-family: [^;]*; ",
+    ):
+        svg = re.sub(part, "", svg, flags=re.DOTALL)
+    return svg.replace(INK, "var(--soft)")
+
+
+def _key(line: Any, label: str) -> Key:
+    """Describe a line for the legend of a page."""
+    style = {"-": "solid", ":": "dotted"}.get(line.get_linestyle(), "dashed")
+    return Key(label, line.get_color(), style)
+
+
+def _draw_panel(axes: Any, metrics: Records, quantity: str, names: Mapping[str, str]) -> None:
+    """Draw all that is known about one quantity."""
+    from matplotlib.ticker import MaxNLocator
+
+    steps = [record for record in metrics if record.get("phase") == Phase.REINFORCEMENT]
+    _draw_stages(axes, steps)
+    _draw_references(axes, metrics, quantity, names)
+    _draw_training(axes, steps, quantity)
+    _draw_validation(axes, metrics, quantity)
+    axes.set(xlabel="RL step", ylim=(-0.03, 1.03))
+    axes.margins(x=0.02)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.grid(alpha=0.25)
+
+
+def _smooth(values: Sequence[float], window: int = SMOOTHED) -> list[float]:
     """Return the trailing mean over ``window`` values."""
     parts = [values[max(0, i + 1 - window) : i + 1] for i in range(len(values))]
     return [sum(part) / len(part) for part in parts]
@@ -71,40 +147,45 @@ def _draw_training(axes: Any, steps: Records, quantity: str) -> None:
     if not steps:
         return
     numbers, values = [r["step"] for r in steps], [r[quantity] for r in steps]
-    axes.plot(numbers, values, color="tab:blue", alpha=0.25, linewidth=1)
-    label = "training episodes (mean of 9 steps)"
-    axes.plot(numbers, _smooth(values), color="tab:blue", label=label)
+    axes.plot(numbers, values, color=TRAINING, alpha=0.3, linewidth=1)
+    label = f"training episodes (mean of {SMOOTHED} steps)"
+    axes.plot(numbers, _smooth(values), color=TRAINING, label=label)
 
 
 def _draw_validation(axes: Any, metrics: Records, quantity: str) -> None:
-    """Mark the validations at the full horizon."""
+    """Draw the validations at the full horizon."""
     found = [record for record in metrics if record.get("phase") == Phase.VALIDATION]
     if found:
         numbers, values = [r["step"] for r in found], [r[quantity] for r in found]
-        axes.plot(numbers, values, "o", color="tab:red", markersize=5, label="validation tasks")
+        axes.plot(numbers, values, "o-", color=VALIDATION, markersize=4, label="validation tasks")
 
 
-def _draw_references(axes: Any, metrics: Records, quantity: str) -> None:
+def _draw_references(axes: Any, metrics: Records, quantity: str, names: Mapping[str, str]) -> None:
     """Draw what policies that do not learn reach on the test tasks."""
     rows = {r["arm"]: r["rows"] for r in metrics if r.get("phase") == Phase.COMPARISON}
-    for arm, label, colour, style in REFERENCES:
+    for arm, (colour, style) in REFERENCES.items():
         values = [
             float(row[quantity]) for row in rows.get(arm, ()) if row["stop_reason"] != "error"
         ]
         if values:
             mean = sum(values) / len(values)
-            axes.axhline(mean, color=colour, linestyle=style, linewidth=1.2, label=label)
+            label = f"{names[arm]}, test"
+            axes.axhline(mean, color=colour, linestyle=style, linewidth=1.4, label=label)
 
 
 def _draw_stages(axes: Any, steps: Records) -> None:
-    """Mark the steps at which the horizon changes."""
-    previous = None
+    """Shade the stages of the horizon, the darker the longer, and name their turns."""
+    stages: list[list[int]] = []  # first step, last step, turns
     for record in steps:
-        if record["horizon"] != previous:
-            axes.axvline(record["step"], color="lightgrey", linewidth=0.8, zorder=0)
-            # Upright, because the first stages may be no wider than their names are high.
-            axes.text(
-                record["step"], 0.98, f"{record['horizon']} turns", fontsize=8, va="top",
-                rotation="vertical", color="dimgrey",
-            )  # fmt: skip
-            previous = record["horizon"]
+        if stages and stages[-1][2] == record["horizon"]:
+            stages[-1][1] = record["step"]
+        else:
+            stages.append([record["step"], record["step"], record["horizon"]])
+    most = max((turns for _, _, turns in stages), default=1)
+    for first, last, turns in stages:
+        shade = 0.25 * turns / most
+        axes.axvspan(first - 0.5, last + 0.5, color=BAND, alpha=shade, linewidth=0, zorder=0)
+        # Upright, because the first stages may be no wider than their names are high.
+        axes.text(
+            first, 0.98, f"{turns} turns", fontsize=8, va="top", rotation="vertical", color=INK,
+        )  # fmt: skip

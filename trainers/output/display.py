@@ -18,6 +18,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from trainers.output.summary import ArmResult, Summary, scaled_text
+
 PLAIN_INTERVAL = 10.0
 """Seconds between two lines where the output is not a terminal."""
 
@@ -107,3 +109,29 @@ class Display:
         done = step - self._first_step
         left = (now - self._began) / done * (self._total - step) if done > 0 else 0.0
         return f"[{self._phase}] {step}/{self._total}  {describe(values)}  left {left:.0f} s"
+
+
+def result_table(summary: Summary) -> Table:
+    """Return the compared policies as a table."""
+    panel = summary.evaluation
+    table = Table(
+        title=f"{summary.env}: {summary.eval['rl'].n} held-out tasks, "
+        f"{panel.horizon} turns, {panel.decoding} actions"
+    )
+    for head in ("policy", "score (95 %)", "success (95 %)", "turns", "0 to 100"):
+        table.add_column(head, justify="left" if head == "policy" else "right", no_wrap=True)
+    for arm, result in summary.eval.items():
+        table.add_row(summary.names[arm], *_cells(result))
+    return table
+
+
+def _cells(result: ArmResult) -> list[str]:
+    """Write the figures of one policy."""
+    estimates = [
+        f"{value:.3f} ({low:.2f} to {high:.2f})"
+        for value, (low, high) in (
+            (result.score_mean, result.score_ci95),
+            (result.success, result.success_ci95),
+        )
+    ]
+    return [*estimates, f"{result.turns_mean:.1f}", scaled_text(result.scaled)]

@@ -8,13 +8,13 @@ from typing import Any
 
 import gymnasium
 
+from agentgym.caching import write_atomically
 from agentgym.episodes import Episode, State, Turn, append_episode
 from agentgym.episodes.recorder import failure_details, origin, plain
 from agentgym.episodes.records import clean
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import StopReason
 from trainers.config.resolve import ResolvedRun
-from trainers.output.jsonl import write_atomically
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import Trajectory
 from trainers.rollouts.trajectory import Turn as PlayedTurn

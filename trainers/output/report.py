@@ -1,198 +1,191 @@
-"""The page of a run: ``report.html``, one file that needs nothing else."""
+"""What a reader of a finished run is given: ``report.html``, and the card of the trained model."""
 
 from __future__ import annotations
 
-import base64
-import html
-from collections.abc import Mapping
-from itertools import islice
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from trainers.output.run_folder import RunFolder, read_jsonl, training_step, write_atomically
-from trainers.output.summary import ARMS, ArmResult, Summary
-from trainers.output.verdict import difference
+from agentgym.caching import write_atomically
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TINY
+from trainers.models.policy import task_prompt
+from trainers.output.curve import draw_panels
+from trainers.output.jsonl import read_jsonl
+from trainers.output.phase import Phase
+from trainers.output.run_folder import RunFolder, training_step
+from trainers.output.summary import (
+    GREEDY,
+    ArmResult,
+    Difference,
+    Interval,
+    Summary,
+    direction,
+    scaled_text,
+    signed,
+)
 
 EPISODES_SHOWN = 6
 """Training episodes on the page."""
 TASKS_SHOWN = 3
-"""Held-out tasks of which the page shows the episodes before and after."""
+"""Held-out tasks of which the page shows the episodes before and after, whatever came of them."""
+
+Episodes = dict[str, dict[str, Any]]
+"""Episode records by task."""
 
 
-def write_report(folder: RunFolder, summary: Summary) -> Path:
-    """Write ``report.html``: result, curve, episodes and settings, in one file.
+def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
+    """Write ``report.html``, one file that needs nothing else.
 
     Args:
-        folder: The run's folder, with ``config.yaml`` and ``curve.png``.
+        folder: The run's folder, with ``config.yaml``.
+        run: The run.
         summary: What becomes ``summary.json``.
 
     Returns:
         Path of the page.
     """
-    curve = base64.b64encode((folder.path / "curve.png").read_bytes()).decode()
-    page = _PAGE.format(
-        title=html.escape(f"agentgym-train: {summary.env}, {summary.preset}"),
-        verdict=html.escape(summary.verdict),
-        remarks=_remarks(summary),
-        results=_results(summary),
-        curve=curve,
-        held_out=_held_out(folder, summary),
-        episodes=_training_episodes(folder),
-        facts=_facts(summary),
-        config=html.escape((folder.path / "config.yaml").read_text()),
+    metrics = folder.metrics()
+    training = [record for record in metrics if record.get("phase") == Phase.REINFORCEMENT]
+    before, after = (_episodes(folder, arm) for arm in ("sft", "rl"))
+    panels, keys = draw_panels(metrics, summary.names)
+    page = _render(
+        "report.html.j2",
+        folder=folder.path,
+        checkpoint=folder.trained,
+        run=run,
+        summary=summary,
+        differences=list(_differences(summary)),
+        results=list(_results(summary)),
+        lost=_lost(metrics, summary),
+        lost_in_training=any(record.get("ended_by_error") for record in training),
+        turns=training[-1].get("turns_total", 0) if training else 0,
+        panels=panels,
+        keys=keys,
+        changes=_changes(before, after),
+        pairs=[(before[task], after[task]) for task in _shown(before, after)],
+        episodes=list(read_jsonl(folder.episodes_path))[-EPISODES_SHOWN:],
+        training_step=training_step,
+        usage=_usage(run, summary, folder.trained, str(folder.trained)),
+        config=(folder.path / "config.yaml").read_text(),
     )
     path = folder.path / "report.html"
     write_atomically(path, page.encode())
     return path
 
 
-def scaled_text(value: float | None) -> str:
-    """Write a place on the scale from 0, random, to 100, expert; ``-`` where there is no scale."""
-    return "-" if value is None else f"{value:.1f}"
+def write_card(folder: RunFolder, run: ResolvedRun, summary: Summary) -> None:
+    """Write the ``README.md`` of the trained model: what it is, what it reached, how to use it."""
+    # Where a model lies on this machine tells the reader of a card nothing.
+    model = run.config.model
+    card = _render(
+        "card.md.j2",
+        run=run,
+        summary=summary,
+        base=Path(model).name if Path(model).exists() else model,
+        adapters=_has_adapters(folder.trained),
+        results=list(_results(summary)),
+        usage=_usage(run, summary, folder.trained, "."),
+    )
+    write_atomically(folder.trained / "README.md", card.encode())
 
 
-def _remarks(summary: Summary) -> str:
-    """Write what a reader must know besides the figures."""
-    return "".join(f"<p>{html.escape(remark)}</p>" for remark in summary.remarks)
+def _usage(run: ResolvedRun, summary: Summary, checkpoint: Path, place: str) -> str:
+    """Return Python code that loads a trained model from a place and evaluates it, greedily."""
+    system = []
+    if run.config.model != TINY:
+        env = run.make_env()
+        system = [{"role": "system", "content": task_prompt(env)}]
+        env.close()
+    return _render(
+        "usage.py.j2",
+        run=run,
+        summary=summary,
+        module=run.config.env.rpartition(":")[0],
+        adapters=_has_adapters(checkpoint),
+        place=place,
+        system=system,
+    )
 
 
-def _results(summary: Summary) -> str:
-    """Write the tables: the policies as they were compared, and greedy ones where these differ."""
-    evaluation, names = summary.evaluation, summary.names
-    parts = [
-        f"<p>{evaluation.decoding.capitalize()} actions, {evaluation.horizon} turns, on "
-        f"{summary.eval['rl'].n} tasks of the {evaluation.split} split, which no training "
-        "saw. Score is the environment's measure of progress from 0 to 1, success the share of "
-        "solved tasks, both with 95 % intervals.</p>",
-        _table(summary.eval, names),
+def _has_adapters(path: Path) -> bool:
+    """Return whether a folder holds LoRA adapters, not a whole model."""
+    return (path / "adapter_config.json").exists()
+
+
+def _render(name: str, **values: Any) -> str:
+    """Fill in a template of this package; in a page, everything that comes in is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    templates = Environment(
+        loader=PackageLoader("trainers.output", ""),
+        autoescape=name.endswith(".html.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.filters["scaled"] = scaled_text
+    templates.filters["signed"] = signed
+    templates.filters["side"] = direction
+    return templates.get_template(name).render(**values)
+
+
+def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:
+    """Yield what training changed: name, mean difference and interval, each a row of the plot."""
+    kinds: list[tuple[str, Difference]] = [
+        (summary.evaluation.decoding, summary.paired.rl_minus_sft)
     ]
+    if summary.greedy:
+        kinds.append(("greedy", summary.greedy.rl_minus_sft))
+    for decoding, paired in kinds:
+        yield f"score, {decoding}", paired.score_mean, paired.score_ci95
+        yield f"success, {decoding}", paired.success_mean, paired.success_ci95
+
+
+def _results(summary: Summary) -> Iterator[tuple[str, str, ArmResult]]:
+    """Yield every policy that was compared: arm, name and figures."""
     greedy = summary.greedy
-    if greedy:
-        arms = {"sft": greedy.sft, "rl": greedy.rl}
-        paired = greedy.rl_minus_sft
-        parts += [
-            "<p>The same tasks with the likeliest action in place of a sampled one:</p>",
-            _table(arms, names),
-            f"<p>Trained minus {html.escape(names['sft'])}, greedy: score "
-            f"{difference(paired.score_mean, paired.score_ci95)}, "
-            f"success {difference(paired.success_mean, paired.success_ci95)}.</p>",
-        ]
-    return "\n".join(parts)
+    extra = {"sft": greedy.sft, "rl": greedy.rl} if greedy else {}
+    for arm, result in summary.eval.items():
+        yield arm, summary.names[arm], result
+        if arm in extra:
+            yield arm, f"{summary.names[arm]}, greedy", extra[arm]
 
 
-def _table(arms: Mapping[str, ArmResult], names: Mapping[str, str]) -> str:
-    """Write figures of policies as a table."""
-    rows = []
-    for arm in ARMS:
-        if arm not in arms:
-            continue
-        row = arms[arm]
-        score, success = row.score_ci95, row.success_ci95
-        rows.append(
-            f"<tr><td>{html.escape(names[arm])}</td><td>{row.score_mean:.3f}</td>"
-            f"<td>{score[0]:.3f} to {score[1]:.3f}</td><td>{row.success:.3f}</td>"
-            f"<td>{success[0]:.3f} to {success[1]:.3f}</td><td>{row.turns_mean:.1f}</td>"
-            f"<td>{scaled_text(row.scaled)}</td></tr>"
-        )
-    head = "".join(
-        f"<th>{name}</th>"
-        for name in (
-            "policy", "score", "95 %", "success", "95 %", "turns", "0 random, 100 expert",
-        )
-    )  # fmt: skip
-    return f"<table><tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>"
+def _lost(metrics: Sequence[dict[str, Any]], summary: Summary) -> dict[str, int]:
+    """Count the held-out episodes that were lost to a failed environment, by policy."""
+    lost = {}
+    for record in metrics:
+        if record.get("phase") == Phase.COMPARISON:
+            arm = record["arm"].removesuffix(GREEDY)
+            name = summary.names[arm] + (", greedy" if arm != record["arm"] else "")
+            lost[name] = sum(row["stop_reason"] == "error" for row in record["rows"])
+    return {name: count for name, count in lost.items() if count}
 
 
-def _held_out(folder: RunFolder, summary: Summary) -> str:
-    """Write the first tasks of the panel as they were played before and after training."""
-    names = summary.names
-    arms = {
-        names[arm]: list(islice(read_jsonl(folder.eval_episodes(arm)), TASKS_SHOWN))
-        for arm in ("sft", "rl")
-    }
-    pairs = zip(*arms.values(), strict=False)
-    return "\n".join(
-        _transcript(episode, name)
-        for pair in pairs
-        for name, episode in zip(arms, pair, strict=True)
-    )
+def _episodes(folder: RunFolder, arm: str) -> Episodes:
+    """Read the held-out episodes of a policy."""
+    return {episode["task_id"]: episode for episode in read_jsonl(folder.eval_episodes(arm))}
 
 
-def _training_episodes(folder: RunFolder) -> str:
-    """Write the last logged episodes of training as transcripts."""
-    shown = list(read_jsonl(folder.episodes_path))[-EPISODES_SHOWN:]
-    return "\n".join(_transcript(episode, f"step {training_step(episode)}") for episode in shown)
+def _changes(before: Episodes, after: Episodes) -> Counter[int]:
+    """Count the tasks whose score rose (1), fell (-1) and stayed (0)."""
+    return Counter(_change(before, after, task) for task in before if task in after)
 
 
-def _transcript(episode: Mapping[str, Any], head: str) -> str:
-    """Write one episode record."""
-    lines = [f"<pre class=obs>{html.escape(episode['start']['observation'])}</pre>"]
-    for turn in episode["turns"]:
-        action = html.escape(turn["action"])
-        lines.append(f"<pre class=act>{action}   <i>{turn['reward']:+.2f}</i></pre>")
-        lines.append(f"<pre class=obs>{html.escape(turn['after']['observation'])}</pre>")
-    if "error" in episode["details"]:
-        lines.append(f"<pre class=obs>{html.escape(str(episode['details']['error']))}</pre>")
-    title = html.escape(
-        f"{head}: {episode['task_id']}, {episode['stop_reason']}, score {episode['score']:.2f}"
-    )
-    return f"<details><summary>{title}</summary>{''.join(lines)}</details>"
+def _change(before: Episodes, after: Episodes, task: str) -> int:
+    """Return whether the score of a task rose (1), fell (-1) or stayed (0)."""
+    first, second = before[task]["score"], after[task]["score"]
+    return int(second > first) - int(second < first)
 
 
-def _facts(summary: Summary) -> str:
-    """Write how the run came about and how to go on from it."""
-    horizon, evaluation = summary.horizon, summary.evaluation
-    stages = ", ".join(map(str, horizon.rounds))
-    packages = ", ".join(f"{name} {version}" for name, version in summary.packages.items())
-    lines = {
-        "steps": f"{summary.steps} of reinforcement learning; {stages} turns, a stage every "
-        f"{horizon.every} steps",
-        "seed": summary.seed,
-        "time": f"{summary.wall_s / 60:.1f} minutes",
-        "test tasks": f"{evaluation.split} split, panel SHA-256 {evaluation.panel_sha256}",
-        "versions": packages,
-        "weights": "checkpoints/trained (its README.md says how to load it)",
-        "episodes": "episodes.jsonl of training, eval_episodes/ of validation and test; "
-        "agentgym replay FILE plays them again",
-        "to continue": "a run that was interrupted goes on when its command is repeated with "
-        "--resume; this one is complete",
-        "to evaluate": "serve checkpoints/trained with an OpenAI-compatible server and let "
-        f"agentgym eval {summary.env} --policy chat play it, with the environment's arguments "
-        "below as --set",
-    }
-    rows = (
-        f"<tr><td>{name}</td><td>{html.escape(str(value))}</td></tr>"
-        for name, value in lines.items()
-    )
-    return f"<table class=facts>{''.join(rows)}</table>"
+def _shown(before: Episodes, after: Episodes) -> list[str]:
+    """Choose tasks: the first few of the panel, then the first that rose and the first that fell.
 
-
-_PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>{title}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
-padding: 0 1rem }} table {{ border-collapse: collapse }} td, th {{ padding: .25rem .8rem;
-border-bottom: 1px solid #ddd; text-align: right }}
-td:first-child, th:first-child {{ text-align: left }} .facts td {{ text-align: left;
-overflow-wrap: anywhere; vertical-align: top }} .facts td:first-child {{ white-space: nowrap }}
-pre {{ margin: .2rem 0; white-space: pre-wrap }} .act {{ color: #075; font-weight: 600 }}
-.obs {{ color: #444; padding-left: 1.5rem }} img {{ max-width: 100% }}
-.verdict {{ font-weight: 600 }}
-</style>
-<h1>{title}</h1>
-<p class=verdict>{verdict}</p>
-{remarks}
-{results}
-<img alt="learning curve" src="data:image/png;base64,{curve}">
-<p>Training episodes are played at the turns of their stage, validation and test episodes at the
-most turns.</p>
-<h2>Held-out episodes, before and after</h2>
-{held_out}
-<h2>Last training episodes</h2>
-{episodes}
-<h2>The run</h2>
-{facts}
-<h2>Settings</h2>
-<pre>{config}</pre>
-</html>
-"""
+    A page that showed only the best would mislead, and one without any change would say little.
+    """
+    both = [task for task in before if task in after]
+    moved = [next((t for t in both if _change(before, after, t) == sign), None) for sign in (1, -1)]
+    return list(dict.fromkeys(task for task in (*both[:TASKS_SHOWN], *moved) if task))

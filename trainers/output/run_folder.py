@@ -13,25 +13,18 @@ import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 
+from agentgym.caching import SCRATCH, write_atomically
 from agentgym.errors import ConfigurationError
 from trainers.config.schema import TrainConfig
 from trainers.config.stored import CONFIG_FILE, RESOLVED, compare, kept, read_settings
-from trainers.output.jsonl import (
-    append_line,
-    cut_unfinished_line,
-    filter_lines,
-    read_jsonl,
-    write_atomically,
-)
+from trainers.output.jsonl import append_line, cut_unfinished_line, filter_lines, read_jsonl
 from trainers.output.phase import Phase
 from trainers.output.summary import GREEDY
 
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 LOCK = ".lock"
 """File that a working process holds locked."""
@@ -47,12 +40,13 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.checkpoints = path / "checkpoints"
+        self.trained = self.checkpoints / "trained"
         self.metrics_path = path / "metrics.jsonl"
         self.episodes_path = path / "episodes.jsonl"
         self.summary_path = path / "summary.json"
         self.warnings_path = path / "warnings.log"
         self._clock = time.monotonic()
-        self._lock_file: IO[str] | None = None
+        self._lock: FileLock | None = None
         self._longer: Mapping[str, Any] | None = None
 
     @classmethod
@@ -89,7 +83,7 @@ class RunFolder:
             raise ConfigurationError(f"expected --out to be a folder, but {self.path} is a file")
         if config_path.exists():
             self._check_same_run(config_path, settings, resume)
-        elif self._holds_other_files(config_path):
+        elif self._holds_other_files():
             raise ConfigurationError(
                 f"expected --out to be empty or the folder of a run, but {self.path} holds other "
                 "files; choose another --out"
@@ -118,12 +112,12 @@ class RunFolder:
         Raises:
             ConfigurationError: Another process is at work on the run.
         """
-        if fcntl is None:
-            return
-        self._lock_file = (self.path / LOCK).open("w")
+        from filelock import FileLock, Timeout
+
+        self._lock = FileLock(self.path / LOCK)
         try:
-            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            self._lock.acquire(timeout=0)
+        except Timeout as error:
             raise ConfigurationError(
                 f"expected no other process to work on the run in {self.path}, but one does; wait "
                 "for it, or choose another --out"
@@ -131,18 +125,14 @@ class RunFolder:
 
     def close(self) -> None:
         """Let other processes work on the folder."""
-        if self._lock_file is not None:
-            self._lock_file.close()
-            self._lock_file = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
-    def _holds_other_files(self, config_path: Path) -> bool:
+    def _holds_other_files(self) -> bool:
         """Return whether the folder has files besides what a kill left of an atomic write."""
         entries = self.path.iterdir() if self.path.exists() else []
-        return any(
-            entry.name != LOCK
-            and not (entry.name.startswith(f".{config_path.name}.") and entry.suffix == ".tmp")
-            for entry in entries
-        )
+        return any(entry.name != LOCK and not entry.name.startswith(SCRATCH) for entry in entries)
 
     def _check_same_run(self, path: Path, settings: Mapping[str, Any], resume: bool) -> None:
         """Refuse to mix two runs in one folder."""
@@ -186,7 +176,7 @@ class RunFolder:
                 self.metrics_path,
                 lambda record: record["phase"] != Phase.COMPARISON or record["arm"] not in after,
             )
-        shutil.rmtree(self.checkpoints / TRAINED, ignore_errors=True)
+        shutil.rmtree(self.trained, ignore_errors=True)
         # Last: a run that is killed before this is whole again, and as long as it was.
         self._write_settings(self._longer)
         self._longer = None
@@ -263,7 +253,5 @@ def training_step(episode: Mapping[str, Any]) -> int:
     return int(episode["options"].get("training_step", 0))
 
 
-TRAINED = "trained"
-"""Checkpoint of the policy at the end of a run."""
 COMPLETE = "complete"
 """Marker file that is written last into a checkpoint."""

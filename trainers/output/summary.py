@@ -1,12 +1,18 @@
-"""The result of a run: what ``summary.json`` holds."""
+"""The result of a run: what ``summary.json`` holds, and what it says in words.
+
+The same sentences stand on the screen, in the summary, in the report and on the model's card.
+"""
 
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from agentgym.episodes.recorder import package_versions
 from agentgym.errors import DataError
 
 ARMS = ("random", "sft", "rl", "oracle")
@@ -16,6 +22,8 @@ GREEDY = "-greedy"
 
 Interval = tuple[float, float]
 """Ends of a 95 % interval."""
+LIBRARIES = ("torch", "transformers", "trl", "peft")
+"""Packages whose versions decide, beside the suite's own, what a run computes."""
 Part = TypeVar("Part")
 
 
@@ -149,6 +157,8 @@ class Summary:
     """How the warm start ended; None if there was none."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Versions that decide what a run computes."""
+    commit: str = ""
+    """Commit of the suite's source; empty where it was installed as a package."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is written as JSON."""
@@ -192,3 +202,116 @@ def _read(kind: type[Part], content: Mapping[str, Any]) -> Part:
     names = {each.name for each in fields(cast(Any, kind))}
     values = {name: value for name, value in content.items() if name in names}
     return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})
+
+
+def arm_names(pretrained: bool, imitated: bool) -> dict[str, str]:
+    """Return what the compared policies are called.
+
+    Args:
+        pretrained: Whether the policy began as a pretrained model.
+        imitated: Whether there was a warm start.
+    """
+    start = "warm start" if imitated else "base model" if pretrained else "untrained"
+    return {"random": "random", "sft": start, "rl": "trained", "oracle": "oracle"}
+
+
+def direction(interval: Interval) -> int:
+    """Return which side of zero a difference lies on: 1, -1, or 0 where its interval holds zero."""
+    low, high = interval
+    return int(low > 0) - int(high < 0)
+
+
+def verdict(paired: Difference, start: str) -> str:
+    """Say whether reinforcement learning changed the policy, by the intervals of the differences.
+
+    Args:
+        paired: Differences of trained and start over the same tasks.
+        start: What the policy before reinforcement learning is called.
+
+    Returns:
+        A sentence with both differences and their 95 % intervals.
+    """
+    verbs = {1: "raised", -1: "lowered"}
+    score, success = direction(paired.score_ci95), direction(paired.success_ci95)
+    if score:
+        found = f"Reinforcement learning {verbs[score]} the score"
+    elif success:
+        found = (
+            f"Reinforcement learning {verbs[success]} the success, while its effect on the score "
+            "cannot be told from chance"
+        )
+    else:
+        found = "No effect of reinforcement learning on the score can be told from chance"
+    return (
+        f"{found}: trained minus {start}, task by task on the same {paired.n} held-out tasks, "
+        f"is {signed(paired.score_mean, paired.score_ci95)} in score and "
+        f"{signed(paired.success_mean, paired.success_ci95)} in success (95 % intervals)."
+    )
+
+
+def signed(mean: float, interval: Interval) -> str:
+    """Write a difference with its interval."""
+    low, high = interval
+    return f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def scaled_text(value: float | None) -> str:
+    """Write a place on the scale from 0, random, to 100, oracle; ``-`` where there is no scale."""
+    return "-" if value is None else f"{value:.1f}"
+
+
+def gate_remark(warm_start: WarmStart | None, gate: float) -> str:
+    """Say how the warm start ended; empty if there was none.
+
+    Args:
+        warm_start: How it ended.
+        gate: Validation success that it was to reach.
+    """
+    if warm_start is None:
+        return ""
+    steps, success = warm_start.steps, warm_start.success
+    if warm_start.gated:
+        return (
+            f"The warm start reached its gate after {steps} steps: validation success "
+            f"{success:.3f}, the gate is {gate}."
+        )
+    return (
+        f"The warm start missed its gate: validation success {success:.3f} after {steps} steps, "
+        f"the gate is {gate}. Reinforcement learning began from a policy that rarely succeeds; "
+        "more --sft.max-steps, --sft.demonstrations or --minutes help."
+    )
+
+
+def steps_remark(taken: int, planned: int) -> str:
+    """Say that training ended early; empty if it did not."""
+    if taken >= planned:
+        return ""
+    return (
+        f"Training ended after {taken} of {planned} steps, because its time (--minutes) or its "
+        "turns (--rl.turn-budget) were used up."
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that decide what a run computes."""
+    return package_versions(*LIBRARIES)
+
+
+def commit() -> str:
+    """Return the commit of the suite's source, ending in ``-dirty`` if files were changed since.
+
+    Empty outside of a checkout, and where the suite was installed into somebody else's.
+    """
+    source = Path(__file__)
+    try:
+        if not _git(source, "ls-files", source.name):
+            return ""
+        return _git(source, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def _git(source: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(source.parent), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+    return done.stdout.strip()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from trainers.output.curve import draw_curve
+from trainers.output.curve import draw_curve, draw_panels
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -52,6 +52,14 @@ def test_the_curve_marks_every_stage_at_its_first_step():
         assert marks == [(1, "5 turns"), (3, "8 turns"), (5, "10 turns")]
 
 
+def test_stages_are_bands_the_darker_the_longer():
+    for axes in drawn(steps(5, 5, 8, 8, 10))[:2]:
+        bands = [(patch.get_x(), patch.get_width(), patch.get_alpha()) for patch in axes.patches]
+        assert [(x, width) for x, width, _ in bands] == [(0.5, 2.0), (2.5, 2.0), (4.5, 1.0)]
+        shades = [alpha for *_, alpha in bands]
+        assert shades == sorted(set(shades))
+
+
 def test_short_stages_of_a_long_run_can_be_told_apart():
     """Six steps of a hundred are narrower than the words "7 turns"."""
     panels = drawn(steps(*[5] * 6, *[7] * 6, *[9] * 88))[:2]
@@ -72,15 +80,17 @@ def test_policies_that_do_not_learn_are_lines_of_reference():
     shown = lines(score)
     assert shown["random, test"] == [0.5, 0.5]
     assert shown["before RL, test"] == [0.6, 0.6]
-    assert shown["expert, test"] == [1.0, 1.0]
+    assert shown["oracle, test"] == [1.0, 1.0]
     assert lines(success)["before RL, test"] == [0.5, 0.5]
 
 
-def test_validations_are_points_at_their_steps():
+def test_validations_are_joined_points_at_their_steps():
     valid = [{"phase": "valid", "step": s, "score": 0.3, "success": 0.1} for s in (0, 2)]
     score, success = drawn([*steps(5, 5), *valid])[:2]
     assert lines(score)["validation tasks"] == [0.3, 0.3]
     assert lines(success)["validation tasks"] == [0.1, 0.1]
+    (line,) = (each for each in score.get_lines() if each.get_label() == "validation tasks")
+    assert (line.get_marker(), line.get_linestyle()) == ("o", "-")
 
 
 def test_steps_are_whole_numbers():
@@ -93,6 +103,20 @@ def test_the_legend_lies_outside_of_the_panels():
     legend.figure.draw_without_rendering()
     box = legend.get_window_extent()
     assert not any(box.overlaps(axes.get_window_extent()) for axes in (score, success))
+
+
+def test_the_pictures_of_the_page_take_on_its_letters_and_need_nothing_else():
+    names = {"random": "random", "sft": "base model", "oracle": "oracle"}
+    pictures, keys = draw_panels([*steps(5, 8), evaluated("sft", 0.5)], names)
+    assert list(pictures) == ["score", "success"]
+    for picture in pictures.values():
+        assert picture.startswith("<svg viewBox=")
+        assert "fill: var(--soft)" in picture
+        for foreign in ("http", "<style", "<metadata", "font-family"):
+            assert foreign not in picture
+    assert [(key.label, key.style) for key in keys] == [
+        ("base model, test", "dashed"), ("training episodes (mean of 9 steps)", "solid"),
+    ]  # fmt: skip
 
 
 def test_a_curve_without_steps_is_still_a_picture():

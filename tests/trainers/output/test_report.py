@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import html
 import json
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.toy import TOY_ID
 from tests.trainers import toy_runs
-from trainers.output.curve import write_curve
-from trainers.output.report import write_report
+from trainers.config.resolve import ResolvedRun, resolve
+from trainers.output.report import write_card, write_report
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
     ARMS,
@@ -21,6 +24,7 @@ from trainers.output.summary import (
     Horizon,
     Paired,
     Summary,
+    WarmStart,
 )
 
 ARM = ArmResult(10, 0.5, (0.4, 0.6), 0.3, (0.1, 0.5), 4.0, 50.0)
@@ -46,7 +50,7 @@ SUMMARY = Summary(
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     made = RunFolder.open(tmp_path / "run", toy_runs.config(tmp_path / "run"))
-    write_curve(made)
+    made.trained.mkdir()
     return made
 
 
@@ -59,21 +63,42 @@ def episode(action: str, step: int = 1, **changes: Any) -> dict:
     }  # fmt: skip
 
 
-def write(path: Path, episodes: tuple[dict, ...]) -> None:
+def write(path: Path, episodes: Iterable[dict]) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text("".join(json.dumps(record) + "\n" for record in episodes))
 
 
+def resolved(folder: RunFolder, **changes: Any) -> ResolvedRun:
+    return resolve(toy_runs.config(folder.path, **changes))
+
+
 def page(folder: RunFolder, *episodes: dict, **changes: Any) -> str:
+    """The page; what is left of it when tags and line breaks are nothing but white space."""
     write(folder.episodes_path, episodes)
-    return write_report(folder, replace(SUMMARY, **changes)).read_text()
+    return write_report(folder, resolved(folder), replace(SUMMARY, **changes)).read_text()
+
+
+def words(text: str) -> str:
+    """What a reader sees."""
+    text = re.sub(r"<style>.*?</style>|<[^>]*>", " ", text, flags=re.DOTALL)
+    return " ".join(html.unescape(text).split())
+
+
+def played(folder: RunFolder, before: list[float], after: list[float]) -> None:
+    """Held-out episodes of these scores."""
+    for arm, word, scores in (("sft", "before", before), ("rl", "after", after)):
+        tasks = (
+            episode(f"{word} {i}", task_id=f"toy/{i}", score=score)
+            for i, score in enumerate(scores)
+        )
+        write(folder.eval_episodes(arm), tasks)
 
 
 def test_what_models_and_environments_write_is_escaped(folder):
-    action = '<script>alert("x")</script> & {braces} </pre>'
+    action = '<script>alert("x")</script> & {braces} {{ braces }} </pre>'
     shown = page(folder, episode(action))
     assert "<script" not in shown
-    assert html.escape(action) in shown
+    assert action in words(shown)
     assert "<b>answer" not in shown
     assert "<img src=http" not in shown
     assert "toy/&lt;1&gt;" in shown
@@ -85,36 +110,81 @@ def test_the_page_needs_nothing_else(folder):
     shown = page(folder)
     assert "http:" not in shown
     assert "https:" not in shown
-    assert 'src="data:image/png;base64,' in shown
+    assert shown.count("<svg") == 2
     assert "<link" not in shown
+    assert "<img" not in shown
+
+
+@pytest.mark.parametrize(
+    ("score", "success", "said", "tone"),
+    [
+        ((0.1, 0.3), (-0.2, 0.0), "It learned: +0.200 (+0.100 to +0.300) in score", "up"),
+        ((-0.3, -0.1), (0.1, 0.2), "It got worse: +0.200 (-0.300 to -0.100) in score", "down"),
+        ((-0.1, 0.3), (-0.2, 0.0), "No effect shown: +0.200 (-0.100 to +0.300) in score", "flat"),
+        ((-0.1, 0.3), (0.1, 0.2), "More tasks solved: -0.100 (+0.100 to +0.200) in success", "up"),
+    ],
+)
+def test_the_page_begins_with_whether_it_learned(folder, score, success, said, tone):
+    paired = replace(PAIRED, score_ci95=score, success_ci95=success)
+    shown = page(folder, paired=Paired(paired))
+    assert said in words(shown)
+    assert f'class="card verdict" style="--tone:var(--{tone})"' in shown
 
 
 def test_the_page_says_the_result(folder):
-    shown = page(folder)
+    shown = words(page(folder))
     for part in ("base model", "trained", "oracle", "0.400 to 0.600", "missed its gate", "50.0"):
         assert part in shown
-    assert "warm start<" not in shown
+    assert "warm start 0." not in shown
     assert "group_size: 4" in shown
 
 
+def test_the_page_says_whether_the_gate_was_reached(folder):
+    missed = WarmStart(60, False, 0.125)
+    assert "gate of the warm start missed validation success 0.125 of" in words(
+        page(folder, warm_start=missed)
+    )
+    assert "gate of the warm start reached" in words(
+        page(folder, warm_start=replace(missed, gated=True))
+    )
+    assert "began from base model" in words(page(folder))
+
+
 def test_the_page_says_what_greedy_actions_reach(folder):
-    shown = page(folder)
-    assert "<td>0.875</td>" in shown
-    assert "+0.200 (+0.100 to +0.300)" in shown
-    assert "likeliest" not in page(folder, greedy=None)
+    shown = words(page(folder))
+    assert "trained, greedy 0.875 0.400 to 0.600" in shown
+    assert "score, greedy +0.200 (+0.100 to +0.300)" in shown
+    assert "likeliest action in place" not in words(page(folder, greedy=None))
 
 
 def test_the_page_says_how_the_run_came_about(folder):
-    shown = page(folder)
-    for part in ("feed" * 16, "torch 2.13", "1.5 minutes", "checkpoints/trained", "--resume"):
+    shown = words(page(folder, commit="c0ffee"))
+    for part in ("feed" * 16, "torch 2.13", "1.5 minutes", "checkpoints/trained", "c0ffee"):
         assert part in shown
+
+
+def test_the_page_says_how_to_go_on(folder):
+    shown = words(page(folder))
+    assert f"agentgym-train --resume --out {folder.path} " in shown
+    assert f"agentgym replay {folder.path}/eval_episodes/rl.jsonl" in shown
+    assert f"place = '{folder.trained}'" in shown
+
+
+def test_the_page_says_what_was_left_out(folder):
+    assert "Nothing: the preset is carried out whole" in words(page(folder))
+    rows = [{"score": 0.0, "success": False, "stop_reason": reason} for reason in ("", "error")]
+    folder.log(phase="eval", arm="sft-greedy", rows=rows)
+    shown = words(page(folder, preset_parts_left_out=("memory",)))
+    assert "Parts of the method that the preset turn-loo stands for: memory." in shown
+    assert "1 held-out episode of base model, greedy: the environment failed" in shown
+    assert "Nothing:" not in shown
 
 
 def test_without_a_scale_its_column_is_empty(folder):
     arms = {arm: replace(ARM, scaled=None) for arm in ("random", "sft", "rl")}
-    shown = page(folder, eval=arms)
-    assert shown.count("<td>-</td>") == 3
-    assert "oracle<" not in shown
+    shown = page(folder, eval=arms, greedy=None)
+    assert shown.count(">-</td>") == 3
+    assert "oracle</td>" not in shown
 
 
 def test_the_last_episodes_are_shown(folder):
@@ -125,14 +195,20 @@ def test_the_last_episodes_are_shown(folder):
 
 
 def test_held_out_tasks_are_shown_before_and_after(folder):
-    for arm, word in (("sft", "before"), ("rl", "after")):
-        tasks = (episode(f"{word} {i}", task_id=f"toy/{i}") for i in range(5))
-        write(folder.eval_episodes(arm), tuple(tasks))
+    played(folder, [1.0] * 5, [1.0] * 5)
     shown = page(folder)
     places = [shown.index(f"{word} {i} ") for i in range(3) for word in ("before", "after")]
     assert places == sorted(places)
     assert "before 3" not in shown
     assert "base model: toy/0, success, score 1.00" in shown
+    assert "0 rose, 0 fell, 5 stayed" in shown
+
+
+def test_a_task_that_rose_and_one_that_fell_are_shown_too(folder):
+    played(folder, [1, 1, 1, 1, 0.5, 1, 0, 0], [1, 1, 1, 1, 0.25, 0, 0.5, 1])
+    shown = page(folder)
+    assert "2 rose, 2 fell, 4 stayed" in shown
+    assert [i for i in range(8) if f"before {i} " in shown] == [0, 1, 2, 4, 6]
 
 
 def test_a_failed_episode_says_what_failed(folder):
@@ -141,4 +217,55 @@ def test_a_failed_episode_says_what_failed(folder):
 
 
 def test_a_page_without_episodes_is_fine(folder):
-    assert "Last training episodes" in write_report(folder, SUMMARY).read_text()
+    assert "Last training episodes" in write_report(folder, resolved(folder), SUMMARY).read_text()
+
+
+# -- the card of the model -------------------------------------------------------------------------
+
+
+def card(folder: RunFolder, **changes: Any) -> str:
+    write_card(folder, resolved(folder, **changes), SUMMARY)
+    return (folder.trained / "README.md").read_text()
+
+
+def code(text: str) -> str:
+    found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert found
+    return found[1]
+
+
+def test_the_card_says_what_was_trained_on_what_with_which_result(folder):
+    shown = card(folder)
+    for part in (
+        TOY_ID, "`turn-loo`, 2 steps of 4 groups of 4 episodes", "5, 8 turns", "seed 4",
+        "It <went> well.", "| trained, greedy | 0.875 (0.400 to 0.600) |", "feed" * 16,
+        "torch 2.13", "from scratch",
+    ):  # fmt: skip
+        assert part in shown
+
+
+def test_the_code_of_the_card_plays_as_the_run_did(finished, tmp_path, monkeypatch):
+    """Greedy actions leave nothing to chance, so they reach exactly what the run measured."""
+    summary = Summary.from_dict(json.loads((finished / "summary.json").read_text()))
+    monkeypatch.chdir(finished / "checkpoints" / "trained")
+    names: dict[str, Any] = {}
+    exec(code(Path("README.md").read_text()), names)
+    assert summary.greedy is not None
+    played, expected = names["report"], summary.greedy.rl
+    assert (played.n, played.score_mean, played.success, played.turns_mean) == (
+        expected.n, expected.score_mean, expected.success, expected.turns_mean,
+    )  # fmt: skip
+    assert played.panel_sha256 == summary.evaluation.panel_sha256
+
+
+def test_the_code_of_the_card_imports_an_environment_of_ones_own(folder):
+    assert f"import tests.toy  # registers {TOY_ID}\n" in card(folder, env=f"tests.toy:{TOY_ID}")
+
+
+def test_the_card_of_adapters_loads_them_and_begins_with_the_system_message(folder):
+    (folder.trained / "adapter_config.json").touch()
+    shown = card(folder, model="some/chat-model")
+    assert "LoRA adapters for the language model `some/chat-model`" in shown
+    assert "AutoPeftModelForCausalLM" in code(shown)
+    assert "You act in a text environment" in code(shown)
+    compile(code(shown), "card", "exec")

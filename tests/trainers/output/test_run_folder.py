@@ -5,15 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from agentgym.caching import SCRATCH
 from agentgym.errors import ConfigurationError, DataError
 from tests.trainers import toy_runs
-from trainers.output.run_folder import (
-    COMPLETE,
-    RunFolder,
-    append_line,
-    read_jsonl,
-    write_atomically,
-)
+from trainers.output.jsonl import append_line, read_jsonl
+from trainers.output.run_folder import COMPLETE, RunFolder
 
 
 def opened(path: Path, *flags: str, **changes) -> RunFolder:
@@ -26,29 +22,6 @@ def test_a_new_folder_holds_the_settings(tmp_path):
     text = (folder.path / "config.yaml").read_text()
     assert "group_size: 4" in text
     assert str(tmp_path) not in text, "a run may be moved"
-
-
-# -- atomic writes ---------------------------------------------------------------------------------
-
-
-def test_a_write_replaces_the_file_as_a_whole(tmp_path):
-    path = tmp_path / "file"
-    write_atomically(path, b"old")
-    write_atomically(path, b"new")
-    assert toy_runs.files(tmp_path) == {"file": b"new"}
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    write_atomically(path, b"old")
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(OSError, match="No space"):
-        write_atomically(path, b"new")
-    assert toy_runs.files(tmp_path) == {"file": b"old"}
 
 
 # -- records ---------------------------------------------------------------------------------------
@@ -258,6 +231,6 @@ def test_the_same_settings_resume_also_elsewhere(tmp_path):
 
 def test_an_empty_folder_and_one_killed_while_it_was_made_are_taken(tmp_path):
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / ".config.yaml.123.tmp").write_text("half")
+    (tmp_path / "run" / f"{SCRATCH}123").write_text("half")
     opened(tmp_path / "run")
     opened(tmp_path / "run", "--resume")

@@ -1,12 +1,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from agentgym.errors import DataError
 from trainers.output.phase import Phase
-from trainers.output.summary import Summary
+from trainers.output.summary import (
+    Difference,
+    Summary,
+    WarmStart,
+    arm_names,
+    gate_remark,
+    steps_remark,
+    verdict,
+)
 
 ARM = {
     "n": 10, "score_mean": 0.5, "score_ci95": [0.4, 0.6], "success": 0.3,
@@ -57,3 +66,53 @@ def test_a_file_of_something_else_is_refused(key):
 def test_a_phase_is_written_as_a_word():
     assert f"{Phase.VALIDATION}.jsonl" == "valid.jsonl"
     assert json.dumps({"phase": Phase.WARM_START}) == '{"phase": "sft"}'
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+MISSED = WarmStart(steps=60, gated=False, success=0.0)
+
+
+def paired(low: float, high: float) -> Difference:
+    return Difference(60, (low + high) / 2, (low, high), 0.1, (-0.1, 0.3))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [
+        (0.01, 0.03, "raised the score"),
+        (-0.03, -0.01, "lowered the score"),
+        (-0.01, 0.03, "No effect"),
+        (0.0, 0.0, "No effect"),
+        (0.0, 0.1, "No effect"),
+    ],
+)
+def test_the_verdict_is_that_of_the_interval(low, high, found):
+    said = verdict(paired(low, high), "base model")
+    assert found in said
+    assert "trained minus base model" in said
+    assert f"({low:+.3f} to {high:+.3f})" in said
+    assert "60 held-out tasks" in said
+
+
+def test_a_change_in_success_alone_is_said():
+    difference = replace(paired(-0.01, 0.35), success_ci95=(0.03, 0.5))
+    assert "raised the success, while its effect on the score" in verdict(difference, "untrained")
+
+
+def test_a_gate_that_was_missed_is_said():
+    assert "missed its gate: validation success 0.000 after 60 steps" in gate_remark(MISSED, 0.45)
+    assert "reached its gate after 60 steps" in gate_remark(replace(MISSED, gated=True), 0.45)
+    assert gate_remark(None, 0.45) == ""
+
+
+def test_a_training_that_ended_early_is_said():
+    assert "after 1 of 4 steps" in steps_remark(1, 4)
+    assert steps_remark(4, 4) == ""
+
+
+def test_only_what_was_imitated_is_a_warm_start():
+    assert arm_names(pretrained=True, imitated=False)["sft"] == "base model"
+    assert arm_names(pretrained=False, imitated=False)["sft"] == "untrained"
+    assert arm_names(pretrained=True, imitated=True)["sft"] == "warm start"

@@ -1,0 +1,87 @@
+"""Draw the pictures of results from their JSON.
+
+    python benchmarks/figures.py [FILE.json ...]
+
+Without files, those of ``benchmarks/results`` are drawn again, each beside its file.
+``training_gain.py`` and ``learning_curve.py`` draw theirs as they end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).with_name("results")
+COLOURS = {"scaling": "tab:blue", "short": "tab:orange", "long": "tab:green"}
+
+
+def draw_training_gain(result: dict[str, Any], path: Path) -> None:
+    """Draw the success before and after reinforcement learning, one line per seed."""
+    from matplotlib.figure import Figure
+
+    families = result["families"]
+    figure = Figure(figsize=(max(3.4 * len(families), 5.5), 3.6), dpi=120, layout="constrained")
+    panels = figure.subplots(1, len(families), sharey=True, squeeze=False)[0]
+    for axes, (env, rows) in zip(panels, families.items(), strict=True):
+        for row in rows:
+            arms = row["success"]
+            axes.plot([0, 1], [arms["sft"], arms["rl"]], marker="o", label=f"seed {row['seed']}")
+        for arm, style in (("random", ":"), ("oracle", "--")):
+            mean = sum(row["success"][arm] for row in rows) / len(rows)
+            axes.axhline(mean, color="grey", linestyle=style, linewidth=1, label=arm)
+        axes.set(
+            title=env, xticks=[0, 1], xticklabels=["warm start", "trained"],
+            xlim=(-0.4, 1.4), ylim=(-0.03, 1.03),
+        )  # fmt: skip
+        axes.grid(axis="y", alpha=0.25)
+    panels[0].set_ylabel("success on held-out tasks")
+    labelled = panels[0].get_legend_handles_labels()
+    figure.legend(*labelled, loc="outside lower center", ncols=5, fontsize=8, frameon=False)
+    figure.savefig(path)
+
+
+def draw_learning_curve(result: dict[str, Any], path: Path) -> None:
+    """Draw the validation curves: one thin line per seed, one thick line for the mean."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2), dpi=120, layout="constrained")
+    for axes, name in zip(figure.subplots(1, 2), ("score", "success"), strict=True):
+        for arm, values in result["arms"].items():
+            grid = np.linspace(0, result["turns"], 41)
+            lines = [np.interp(grid, c["turns"], c[name]) for c in values["curves"]]
+            label = f"{arm} ({result['rounds'][arm]} turns)"
+            axes.plot(grid, np.mean(lines, axis=0), color=COLOURS[arm], linewidth=2, label=label)
+            for line in lines:
+                axes.plot(grid, line, color=COLOURS[arm], linewidth=0.8, alpha=0.35)
+        axes.set(xlabel="environment turns", ylabel=f"validation {name}")
+        axes.locator_params(axis="x", nbins=4)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.grid(alpha=0.25)
+    labelled = axes.get_legend_handles_labels()
+    figure.legend(*labelled, loc="outside lower center", ncols=len(result["arms"]), frameon=False)
+    figure.savefig(path)
+
+
+def draw(path: Path) -> Path:
+    """Draw the picture of a result file beside it."""
+    result, picture = json.loads(path.read_text()), path.with_suffix(".png")
+    kind = draw_training_gain if "families" in result else draw_learning_curve
+    kind(result, picture)
+    return picture
+
+
+def main() -> None:
+    """Draw what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    stored = [RESULTS / "training_gain.json", RESULTS / "learning_curve.json"]
+    parser.add_argument("files", type=Path, nargs="*", default=stored)
+    for path in parser.parse_args().files:
+        print(draw(path))
+
+
+if __name__ == "__main__":
+    main()
