@@ -64,13 +64,19 @@ ranks = lru_cache(maxsize=256)(Ranks)
 """The ranks of a task, shared by all environments that play it."""
 
 
+def reset_needed(what: str) -> ResetNeeded:
+    """Return the error of a property that has nothing to give before the first ``reset``."""
+    return ResetNeeded(f"expected a {what}: call env.reset() first")
+
+
 class TextEnv(gymnasium.Env[str, str], ABC):
     """A Gymnasium environment whose observations and actions are text.
 
     Args:
         tasks: The task set.
         max_turns: Turn budget (horizon) of an episode, unless a reset option sets another.
-        split: Split from which ``reset`` draws when no task is named.
+        split: Split from which ``reset`` draws when no task is named; None: ``train``, or where
+            the tasks have none (official data, files of one's own), their first split.
         grammar: How actions are written: ``native``, ``xml``, ``react`` or ``tool_call``.
         reward_hooks: Turn-level rewards added to the family's own.
         expose_oracle: Whether ``info["oracle_action"]`` holds the expert's next action.
@@ -102,7 +108,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         tasks: TaskSet,
         *,
         max_turns: int,
-        split: str = "train",
+        split: str | None = None,
         grammar: str = "native",
         reward_hooks: Sequence[TurnReward] = (),
         expose_oracle: bool = False,
@@ -113,6 +119,8 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         self.language = Language(self.action_specs, grammar)
         self.tasks = tasks
         self.max_turns = integer(max_turns, "max_turns", 1)
+        if split is None:
+            split = "train" if "train" in tasks.splits else tasks.splits[0]
         self.split = tasks.check(split)
         self.expose_oracle = expose_oracle
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
@@ -272,7 +280,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
             ResetNeeded: No episode has begun.
         """
         if self._task is None:
-            raise ResetNeeded("expected a task: call env.reset() first")
+            raise reset_needed("task")
         return self._task
 
     @property

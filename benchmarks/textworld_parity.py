@@ -11,7 +11,7 @@ answer alike: text, points, win and loss, admissible commands and state. The com
 - ``inadmissible``: the game's own verbs with any of its things;
 - ``free``: abbreviations, other verbs, lists, half sentences, questions left open, nonsense.
 
-Without ``--per-challenge`` there are 52 games, of all five challenges with varied knobs. The exit
+Without ``--per-challenge`` there are 52 games, of all five challenges, varied. The exit
 code is 1 where anything differs or nothing was compared. Times are processor time.
 """
 
@@ -198,12 +198,12 @@ class Tally:
 def chosen(per_challenge: int | None, challenge: str | None) -> list[tuple[str, dict[str, Any]]]:
     """Choose games: all, some of each challenge, or those of one."""
     found, count = [], Counter[str]()
-    for name, knobs in GAMES:
-        kind = GeneratorConfig.of(name, **knobs).challenge
+    for name, parameters in GAMES:
+        kind = GeneratorConfig.of(name, **parameters).challenge
         count[kind] += 1
         wanted = challenge is None or kind == challenge
         if wanted and (per_challenge is None or count[kind] <= per_challenge):
-            found.append((name, knobs))
+            found.append((name, parameters))
     return found
 
 
@@ -211,8 +211,8 @@ def play(args: argparse.Namespace, watches: dict[str, Stopwatch]) -> dict[str, A
     """Play all games."""
     tally, skipped, played = Tally(), [], 0
     with tempfile.TemporaryDirectory() as folder:
-        for number, (name, knobs) in enumerate(chosen(args.per_challenge, args.challenge)):
-            setting, seed = GeneratorConfig.of(name, **knobs), args.seed + 1000 * (number + 1)
+        for number, (name, parameters) in enumerate(chosen(args.per_challenge, args.challenge)):
+            setting, seed = GeneratorConfig.of(name, **parameters), args.seed + 1000 * (number + 1)
             label = f"{setting.challenge}/{setting.key()}/{seed}"
             try:
                 game = make_game(setting, seed, "test")

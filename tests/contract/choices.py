@@ -17,15 +17,16 @@ import gymnasium
 import pytest
 
 from agentgym.core import TextEnv
-from agentgym.envs.alfworld import active_game
 from agentgym.envs.alfworld import env as alfworld
-from agentgym.envs.alfworld.experts.expert import EXPERTS
+from agentgym.envs.alfworld import session as alfworld_session
+from agentgym.envs.alfworld.experts import EXPERTS
 from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
-from agentgym.envs.textworld import env as textworld
+from agentgym.envs.textworld import session as textworld_session
 from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, NAMED
 from agentgym.envs.textworld.rewards import REWARDS
 from agentgym.envs.webshop import shared_shop
 from agentgym.envs.webshop.engine import reward as webshop_reward
+from agentgym.envs.webshop.experts import EXPERTS as SHOPPERS
 from agentgym.envs.webshop.generator import DIFFICULTIES as SHOPS
 from agentgym.registration import family
 
@@ -75,15 +76,15 @@ class Configuration:
 
 CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "alfworld": {
-        "engine": active_game.ENGINES,
+        "engine": alfworld_session.ENGINES,
         "expert": tuple(EXPERTS),
-        "reward": (*alfworld.REWARDS, "sparse"),
+        "reward": alfworld.REWARDS,
         "difficulty": tuple(HOUSEHOLDS),
         "show_admissible": SWITCH,
     },
     "textworld": {
-        "engine": textworld.ENGINES,
-        "reward": (*REWARDS, "sparse"),
+        "engine": textworld_session.ENGINES,
+        "reward": REWARDS,
         "setting": tuple(NAMED),
         "challenge": tuple(CHALLENGES),
         "description": SWITCH,
@@ -91,9 +92,9 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "show_admissible": SWITCH,
     },
     "webshop": {
-        "expert": shared_shop.EXPERTS,
+        "expert": tuple(SHOPPERS),
         "observation_mode": shared_shop.OBSERVATION_MODES,
-        "reward": (*webshop_reward.MODES, "sparse"),
+        "reward": webshop_reward.REWARDS,
         "difficulty": tuple(SHOPS),
         "highlights": SWITCH,
         "show_score": SWITCH,

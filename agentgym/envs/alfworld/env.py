@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.error import ResetNeeded
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core import TextEnv
-from agentgym.envs.alfworld.active_game import ENGINES, ActiveGame
+from agentgym.core import TextEnv, reset_needed
 from agentgym.envs.alfworld.engine.text import BANNER
 from agentgym.envs.alfworld.generator.config import GeneratorConfig
+from agentgym.envs.alfworld.session import ENGINES, GameSession
 from agentgym.envs.alfworld.tasks import open_tasks
 from agentgym.errors import ConfigurationError
 from agentgym.hooks import finite
@@ -61,13 +60,11 @@ class ALFWorldEnv(TextEnv):
         show_admissible: Whether observations end with the list of admissible actions, written in
             this environment's grammar.
         max_turns: Turn budget.
-        split: Split from which ``reset`` draws when no task is named; None: ``train``, or where
-            the official games at hand have none, the first split that they have.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
         ConfigurationError: A value is of the wrong type, out of range or contradicts another.
-        DataError: The official games are missing or damaged; all of ``split`` is read here.
+        DataError: The official games are missing or damaged; all of ``split`` is read at once.
         DependencyNotInstalled: The engine ``alfworld`` is asked for and not installed.
         TaskNotFound: There is no such split.
 
@@ -125,7 +122,6 @@ class ALFWorldEnv(TextEnv):
         expert: str = "shortest",
         show_admissible: bool = False,
         max_turns: int = 30,
-        split: str | None = None,
         **kwargs: Any,
     ) -> None:
         self.engine = choice(engine, "engine", ENGINES)
@@ -140,7 +136,7 @@ class ALFWorldEnv(TextEnv):
             "task_types": task_types, "receptacles": receptacles, "distractors": distractors,
             "hidden": hidden,
         }  # fmt: skip
-        self._game: ActiveGame | None = None
+        self._session: GameSession | None = None
         self._tasks = open_tasks(
             difficulty,
             {name: value for name, value in changes.items() if value is not None},
@@ -151,41 +147,39 @@ class ALFWorldEnv(TextEnv):
             human_goals=flag(human_goals, "human_goals"),
         )
         self.expert = self._tasks.expert
-        if split is None:
-            split = "train" if "train" in self._tasks.splits else self._tasks.splits[0]
-        super().__init__(self._tasks, max_turns=max_turns, split=split, **kwargs)
+        super().__init__(self._tasks, max_turns=max_turns, **kwargs)
         self._tasks.len(self.split)  # damaged data is told here, not in the middle of a run
 
     @property
-    def game(self) -> ActiveGame:
+    def session(self) -> GameSession:
         """The running game, for tools that look behind the text.
 
         Raises:
             ResetNeeded: No episode has begun.
         """
-        if self._game is None:
-            raise ResetNeeded("expected a running game: call env.reset() first")
-        return self._game
+        if self._session is None:
+            raise reset_needed("running game")
+        return self._session
 
     def close(self) -> None:
         """Give the original engine back, if there is one."""
-        if self._game is not None:
-            self._game.close()
+        if self._session is not None:
+            self._session.close()
         super().close()
 
     # -- the contract of a family ---------------------------------------------------------------
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        if self._game is None:
-            self._game = ActiveGame(self.engine, self.expert)
-        text = self._game.start(self._tasks.problem(task))
+        if self._session is None:
+            self._session = GameSession(self.engine, self.expert)
+        text = self._session.start(self._tasks.problem(task))
         return self._shown(text.removeprefix(BANNER).lstrip("\n"))
 
     def _act(self, action: str) -> Outcome:
-        game = self.game
-        before = game.progress
-        text, valid, won = game.step(action)
-        progress = game.progress
+        session = self.session
+        before = session.progress
+        text, valid, won = session.step(action)
+        progress = session.progress
         gain = progress - before if self.reward == "dense" else float(won)
         return Outcome(
             self._shown(text, over=won),
@@ -194,31 +188,31 @@ class ALFWorldEnv(TextEnv):
             valid=valid,
             success=won,
             score=max(0.0, progress),
-            details=None if valid else {"reason": game.refusal(action)},
+            details=None if valid else {"reason": session.refusal(action)},
         )
 
     def _admissible(self) -> Sequence[str]:
-        return self.game.admissible()
+        return self.session.admissible()
 
     def _state(self) -> str:
-        return f"{self.task.id}\n{self.game.state_text()}"
+        return f"{self.task.id}\n{self.session.state_text()}"
 
     def _oracle_turns(self) -> int | None:
-        return self.game.turns_left()
+        return self.session.turns_left()
 
     def _oracle_action(self) -> str | None:
-        return self.game.expert_command()
+        return self.session.expert_command()
 
     def _potential(self) -> float:
-        return self.game.progress
+        return self.session.progress
 
     def _snapshot(self) -> Any:
-        return self.game.snapshot()
+        return self.session.snapshot()
 
     def _restore(self, state: Any) -> None:
-        game = self._game or ActiveGame(self.engine, self.expert)
-        game.restore(self._tasks.problem(self.task), state)
-        self._game = game
+        session = self._session or GameSession(self.engine, self.expert)
+        session.restore(self._tasks.problem(self.task), state)
+        self._session = session
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -226,5 +220,5 @@ class ALFWorldEnv(TextEnv):
         """Return an observation as the policy sees it."""
         if not self.show_admissible or over:
             return text
-        listed = map(self.language.write, self._shuffled(self.game.admissible()))
+        listed = map(self.language.write, self._shuffled(self.session.admissible()))
         return f"{text}\n\nAdmissible actions: {', '.join(listed)}"

@@ -16,7 +16,7 @@ from agentgym.envs.alfworld.engine.household import (
     digest,
     shared_household,
 )
-from agentgym.envs.alfworld.experts.expert import EXPERTS, PLANS_VERSION, plan_length
+from agentgym.envs.alfworld.experts import EXPERTS, PLANS_VERSION, plan_length
 from agentgym.envs.alfworld.generator.config import GeneratorConfig, full_names
 from agentgym.envs.alfworld.generator.households import GENERATOR_VERSION, generate, set_name
 from agentgym.envs.alfworld.generator.rooms import SPLIT_ROOMS
@@ -43,7 +43,7 @@ class GameTasks(NumberedTasks[Game]):
             the expert's plan, so that a curriculum may take the first ones. Lengths are measured
             once, one or two milliseconds a game, and kept in the cache folder.
         expert: Whose plans are measured, here and by :meth:`oracle_turns`: one of
-            :data:`~agentgym.envs.alfworld.experts.expert.EXPERTS`.
+            :data:`~agentgym.envs.alfworld.experts.EXPERTS`.
 
     Raises:
         ConfigurationError: There is no such order or expert.

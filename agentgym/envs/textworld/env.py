@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core import TextEnv
+from agentgym.core import TextEnv, reset_needed
 from agentgym.envs.textworld.generator.config import (
     CHALLENGES,
-    DEFAULT,
     REFUSED,
     SHORT,
     GeneratorConfig,
 )
-from agentgym.envs.textworld.rewards import Status, check_reward, potential, progress, value
+from agentgym.envs.textworld.rewards import REWARDS, Status, potential, progress, value
 from agentgym.envs.textworld.sanitise import read_command
-from agentgym.envs.textworld.session import GameSession
-from agentgym.envs.textworld.tasks import GameSet, GameTasks
+from agentgym.envs.textworld.session import ENGINES, GameSession
+from agentgym.envs.textworld.tasks import open_tasks
 from agentgym.errors import ConfigurationError
-from agentgym.options import arguments, flag
+from agentgym.options import arguments, choice, flag
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
 
@@ -31,19 +30,14 @@ if TYPE_CHECKING:
     from agentgym.envs.textworld.games.files import Source
     from agentgym.envs.textworld.original.isolated import StoryProcess
 
-ENGINES = ("native", "inform7")
-"""Names of the engines."""
-
-ENGINE = "native"
-"""The engine that is used unless another is named."""
-
-FILES_HORIZON = 50
-"""Turn budget of games from files."""
-
-KNOBS = frozenset(
-    (*SHORT, *REFUSED, *(knob.name for kind in CHALLENGES.values() for knob in fields(kind)))
+PARAMETERS = frozenset(
+    (
+        *SHORT,
+        *REFUSED,
+        *(parameter.name for kind in CHALLENGES.values() for parameter in fields(kind)),
+    )
 )
-"""Names that are knobs of some challenge, or would be in ``tw-make``."""
+"""Names that are parameters of some challenge, or would be in ``tw-make``."""
 
 NOT_ADMISSIBLE = (
     "the rules of the game know no such command in this state, so nothing changed; what the game "
@@ -74,10 +68,9 @@ class TextWorldEnv(TextEnv):
         inventory: Whether each observation ends with what the player carries.
         show_admissible: Whether each observation ends with the admissible commands.
         max_turns: Turn budget; None is what suits the setting, and 50 for game files.
-        **kwargs: Knobs of the challenge (see
+        **kwargs: Parameters of the challenge (see
             :mod:`agentgym.envs.textworld.generator.config`), and arguments of
-            :class:`~agentgym.core.TextEnv`; ``split`` is by default the first that there is, which
-            with game files need not be ``train``.
+            :class:`~agentgym.core.TextEnv`.
 
     Raises:
         ConfigurationError: A value is out of range or contradicts another.
@@ -110,7 +103,7 @@ class TextWorldEnv(TextEnv):
         challenge: str | None = None,
         games: Mapping[str, int] | int | None = None,
         game_files: Source | Mapping[str, Source] | None = None,
-        engine: str = ENGINE,
+        engine: str = "native",
         reward: str = "sparse",
         description: bool = False,
         inventory: bool = False,
@@ -119,19 +112,15 @@ class TextWorldEnv(TextEnv):
         **kwargs: Any,
     ) -> None:
         own = arguments(type(self))
-        knobs = {name: kwargs.pop(name) for name in list(kwargs) if name not in own}
-        _check_knobs(knobs, own)
-        if engine not in ENGINES:
-            raise ConfigurationError(
-                f"expected engine to be one of {', '.join(ENGINES)}; got {engine!r:.80}"
-            )
-        self.engine = engine
-        self.reward_mode = check_reward(reward)
+        parameters = {name: kwargs.pop(name) for name in list(kwargs) if name not in own}
+        _check_parameters(parameters, own)
+        self.engine = choice(engine, "engine", ENGINES)
+        self.reward = choice(reward, "reward", REWARDS)
         self.description = flag(description, "description")
         self.inventory = flag(inventory, "inventory")
         self.show_admissible = flag(show_admissible, "show_admissible")
-        self._games, horizon = _choose_tasks(
-            setting, challenge, games, game_files, knobs, native=engine == "native"
+        self._tasks, horizon = open_tasks(
+            setting, challenge, games, game_files, parameters, native=engine == "native"
         )
         self._session: GameSession | None = None
         self._process: StoryProcess | None = None
@@ -141,18 +130,22 @@ class TextWorldEnv(TextEnv):
         self._script: tuple[str, ...] | None = None
         self._phi = self._value = 0.0
         turns = horizon if max_turns is None else max_turns
-        kwargs.setdefault("split", self._games.splits[0])  # files need not have a train split
-        super().__init__(self._games, max_turns=turns, **kwargs)
+        super().__init__(self._tasks, max_turns=turns, **kwargs)
 
     @property
     def _made_with(self) -> dict[str, str]:
         """What a snapshot must have in common with the environment that it is restored in."""
-        return {"engine": self.engine, "reward": self.reward_mode}
+        return {"engine": self.engine, "reward": self.reward}
 
     @property
     def session(self) -> GameSession:
-        """The running game."""
-        assert self._session is not None, "call env.reset() first"
+        """The running game, for tools that look behind the text.
+
+        Raises:
+            ResetNeeded: No episode has begun.
+        """
+        if self._session is None:
+            raise reset_needed("running game")
         return self._session
 
     def close(self) -> None:
@@ -168,7 +161,7 @@ class TextWorldEnv(TextEnv):
     def _start(self, task: Task, rng: np.random.Generator) -> str:
         intro = self._enter(task).start()
         # Some games (cooking with slots) have no policy, only commands that win from the start.
-        self._script = None if self.session.policy() else self._games.plan(task)
+        self._script = None if self.session.policy() else self._tasks.plan(task)
         plan = self._expert_plan()
         self._left = None if plan is None else len(plan)
         self._plan = max(1, self._left or 0)
@@ -191,7 +184,7 @@ class TextWorldEnv(TextEnv):
         status = Status(turn.score, session.max_score, self._left, self._plan, turn.won, turn.lost)
         before = self._value
         self._phi = potential(status, self._phi)
-        self._value = value(self.reward_mode, status, self._phi)
+        self._value = value(self.reward, status, self._phi)
         ended = turn.won or turn.lost
         details |= {"points": turn.score, "lost": turn.lost}
         details["reason"] = "" if turn.valid else NOT_ADMISSIBLE
@@ -299,18 +292,18 @@ class TextWorldEnv(TextEnv):
     def _open(self, task: Task) -> GameSession:
         """Start the engine on a task's game."""
         # Imported here, as making an environment should be quick, and one engine is enough.
-        if self.engine == "inform7" and self._games.foreign:
+        if self.engine == "inform7" and self._tasks.foreign:
             from agentgym.envs.textworld.original.isolated import IsolatedSession, StoryProcess
 
             self._process = self._process or StoryProcess()
-            return IsolatedSession(self._games.story(task), self._process)
+            return IsolatedSession(self._tasks.story(task), self._process)
         if self.engine == "inform7":
             from agentgym.envs.textworld.original.inform7 import InformSession
 
-            return InformSession(self._games.story(task))
+            return InformSession(self._tasks.story(task))
         from agentgym.envs.textworld.engine.session import NativeSession
 
-        return NativeSession(self._games.problem(task))
+        return NativeSession(self._tasks.problem(task))
 
     def _leave(self) -> None:
         if self._session is not None:
@@ -333,46 +326,14 @@ class TextWorldEnv(TextEnv):
             self._continue(self._task, session_state)
 
 
-def _check_knobs(knobs: Mapping[str, Any], others: Mapping[str, Any]) -> None:
-    """Refuse names that are neither knobs of a challenge nor arguments of the environment."""
-    for name in knobs:
-        if name not in KNOBS:
-            near = difflib.get_close_matches(name, [*others, *sorted(KNOBS)], n=1)
+def _check_parameters(parameters: Mapping[str, Any], others: Mapping[str, Any]) -> None:
+    """Refuse names that are neither parameters of a challenge nor arguments of the environment."""
+    for name in parameters:
+        if name not in PARAMETERS:
+            near = difflib.get_close_matches(name, [*others, *sorted(PARAMETERS)], n=1)
             guess = f"; did you mean {near[0]!r}?" if near else ""
             raise ConfigurationError(
-                f"expected arguments of TextWorldEnv among {', '.join(others)}, or knobs of a "
-                f"challenge among {', '.join(sorted(KNOBS - REFUSED.keys()))}; got {name!r}{guess}"
+                f"expected arguments of TextWorldEnv among {', '.join(others)}, or parameters of a "
+                f"challenge among {', '.join(sorted(PARAMETERS - REFUSED.keys()))}; "
+                f"got {name!r}{guess}"
             )
-
-
-def _choose_tasks(
-    setting: str | GeneratorConfig | None,
-    challenge: str | None,
-    games: Mapping[str, int] | int | None,
-    game_files: Source | Mapping[str, Source] | None,
-    knobs: Mapping[str, Any],
-    *,
-    native: bool,
-) -> tuple[GameSet, int]:
-    """Choose the task set, and the turn budget that suits it."""
-    named = {"setting": setting, "challenge": challenge, "game_files": game_files}
-    given = [f"{name}={value!r}" for name, value in named.items() if value is not None]
-    if len(given) > 1:
-        raise ConfigurationError(
-            f"expected one of {', '.join(named)}, got {' and '.join(given)}; a named setting "
-            "already says its challenge, and files have none"
-        )
-    if game_files is None:
-        name = DEFAULT if not given else setting if challenge is None else challenge
-        if not isinstance(name, str | GeneratorConfig):
-            raise ConfigurationError(f"expected the name of a TextWorld setting, got {name!r:.80}")
-        config = GeneratorConfig.of(name, **knobs)
-        return GameTasks(config, games), config.horizon
-    if knobs or games is not None:
-        raise ConfigurationError(
-            f"expected no knobs with game_files, got {', '.join([*knobs, 'games'][:3])}; the files "
-            "are what they are"
-        )
-    from agentgym.envs.textworld.games.files import FileTasks  # reads the engine as well
-
-    return FileTasks(game_files, native=native), FILES_HORIZON

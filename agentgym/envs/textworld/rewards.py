@@ -17,23 +17,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentgym.errors import ConfigurationError
-
 REWARDS = ("sparse", "score", "dense")
-"""Names of the reward modes."""
 
 _GRID = 2.0**40
-
-
-def check_reward(mode: str) -> str:
-    """Validate the name of a reward mode.
-
-    Raises:
-        ConfigurationError: There is no such mode.
-    """
-    if mode not in REWARDS:
-        raise ConfigurationError(f"expected reward to be one of {', '.join(REWARDS)}; got {mode!r}")
-    return mode
 
 
 @dataclass(frozen=True, slots=True)

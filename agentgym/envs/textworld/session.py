@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+ENGINES = ("native", "inform7")
+
 Fact = tuple[str, ...]
 """A proposition about the world: its name, then the ids of what it is about."""
 

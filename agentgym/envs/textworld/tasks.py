@@ -6,7 +6,7 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentgym.envs.textworld.games.bundled import bundled
 from agentgym.envs.textworld.games.store import GameStore
@@ -16,10 +16,15 @@ from agentgym.envs.textworld.generator.splits import MAX_GAMES, place_of, seed_o
 from agentgym.errors import ConfigurationError
 from agentgym.tasks import SPLITS, NumberedTasks, Task, canonical_json, whole_number
 
+if TYPE_CHECKING:
+    from agentgym.envs.textworld.games.files import Source
+
 SIZES = {"train": 1000, "valid": 100, "test": 200}
 """Games of each split of a setting that is not bundled."""
 KEPT_GAMES = 64
 """Most games to keep parsed in memory (0.1 to 1 MB each)."""
+FILES_HORIZON = 50
+"""Turn budget of games from files."""
 NO_OBJECTIVE = "Find out what there is to do, and do it."
 """Goal of a game that tells none (``simple`` with ``goal="none"``)."""
 
@@ -153,3 +158,37 @@ def _read_sizes(sizes: Mapping[str, int] | int | None) -> dict[str, int]:
                 f"{split}={size!r:.80}"
             )
     return dict(given)
+
+
+def open_tasks(
+    setting: str | GeneratorConfig | None,
+    challenge: str | None,
+    games: Mapping[str, int] | int | None,
+    game_files: Source | Mapping[str, Source] | None,
+    parameters: Mapping[str, Any],
+    *,
+    native: bool,
+) -> tuple[GameSet, int]:
+    """Return the games of a setting, or of files, and the turn budget that suits them."""
+    named = {"setting": setting, "challenge": challenge, "game_files": game_files}
+    given = [f"{name}={value!r}" for name, value in named.items() if value is not None]
+    if len(given) > 1:
+        raise ConfigurationError(
+            f"expected one of {', '.join(named)}, got {' and '.join(given)}; a named setting "
+            "already says its challenge, and files have none"
+        )
+    if game_files is None:
+        name = DEFAULT if not given else setting if challenge is None else challenge
+        if not isinstance(name, str | GeneratorConfig):
+            raise ConfigurationError(f"expected the name of a TextWorld setting, got {name!r:.80}")
+        config = GeneratorConfig.of(name, **parameters)
+        return GameTasks(config, games), config.horizon
+    if parameters or games is not None:
+        raise ConfigurationError(
+            f"expected no parameters with game_files, got "
+            f"{', '.join([*parameters, 'games'][:3])}; the files are what they are"
+        )
+    # Imported here, as it reads the engine as well, which a setting may do without.
+    from agentgym.envs.textworld.games.files import FileTasks
+
+    return FileTasks(game_files, native=native), FILES_HORIZON

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.error import ResetNeeded
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core import TextEnv
+from agentgym.core import TextEnv, reset_needed
 from agentgym.envs.webshop.engine import commands, compact, pages
 from agentgym.envs.webshop.engine.commands import Command, one_line
 from agentgym.envs.webshop.engine.nouns import NounSource
@@ -155,7 +154,7 @@ class WebShopEnv(TextEnv):
             ResetNeeded: No episode has begun.
         """
         if self._session is None:
-            raise ResetNeeded("expected a running session: call env.reset() first")
+            raise reset_needed("running session")
         return self._session
 
     @property

@@ -14,12 +14,11 @@ from agentgym.caching import BoundedCache
 from agentgym.envs.webshop.engine.goals import Goal, official_goals, solvable_goals
 from agentgym.envs.webshop.engine.nouns import BUILTIN, NounSource, cache_key, freeze, nouns_of
 from agentgym.envs.webshop.engine.products import Instruction
-from agentgym.envs.webshop.engine.reward import MODES
+from agentgym.envs.webshop.engine.reward import REWARDS
 from agentgym.envs.webshop.engine.shop import HITS, Shop
 from agentgym.envs.webshop.engine.storage import open_or_build
+from agentgym.envs.webshop.experts import EXPERTS
 from agentgym.envs.webshop.experts.base import Expert
-from agentgym.envs.webshop.experts.careful import CarefulExpert
-from agentgym.envs.webshop.experts.oracle import OracleExpert
 from agentgym.envs.webshop.generator import GeneratedShop, GeneratorConfig, generate
 from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION
 from agentgym.envs.webshop.generator.generated_shop import MAX_SIZE, MIN_SIZE
@@ -35,7 +34,6 @@ from agentgym.options import choice, flag, integer
 from agentgym.tasks import Task, TaskSet
 
 GOAL_MODES = ("generated", "official")
-EXPERTS = ("target", "careful", "thinking")
 OBSERVATION_MODES = ("text", "text_rich", "compact")
 OFFICIAL_PAGE = 10
 COMPACT_PAGE = 4
@@ -153,13 +151,11 @@ class VisitConfig:
         """
         choice(self.expert, "expert", EXPERTS)
         flag(self.highlights, "highlights")
-        choice(self.reward, "reward", MODES)
+        choice(self.reward, "reward", REWARDS)
 
     def expert_for(self, shop: Shop) -> Expert:
         """Return the expert of a shop."""
-        if self.expert == "target":
-            return OracleExpert(shop)
-        return CarefulExpert(shop, self.highlights, self.reward, self.expert == "thinking")
+        return EXPERTS[self.expert](shop, self.highlights, self.reward)
 
 
 @dataclass

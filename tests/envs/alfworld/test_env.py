@@ -12,11 +12,11 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from agentgym.core import TextEnv
-from agentgym.envs.alfworld.active_game import ActiveGame
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.env import ALFWorldEnv
 from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder
 from agentgym.envs.alfworld.official.packs import Pack
+from agentgym.envs.alfworld.session import GameSession
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.outcome import total
 from agentgym.rewards import Potential
@@ -259,17 +259,17 @@ def test_wrong_arguments_are_named(wrong: dict[str, Any], message: str) -> None:
 
 
 def test_a_fork_of_another_engine_or_expert_is_refused_and_changes_nothing() -> None:
-    active, game = ActiveGame(), games(1)[0]
+    active, game = GameSession(), games(1)[0]
     active.start(game)
     active.step("look")
-    for other in (ActiveGame("alfworld"), ActiveGame(expert="searching")):
+    for other in (GameSession("alfworld"), GameSession(expert="searching")):
         with pytest.raises(ConfigurationError, match="engine='native' with expert='shortest'"):
             other.restore(game, active.snapshot())
-    for wrong in (None, (), active.session.state, active.snapshot()._asdict()):
+    for wrong in (None, (), active.native.state, active.snapshot()._asdict()):
         with pytest.raises(ConfigurationError, match="expected a snapshot"):
             active.restore(game, wrong)  # type: ignore[arg-type]
     before = active.snapshot()
-    foreign = ActiveGame()
+    foreign = GameSession()
     foreign.start(games(2)[1])
     with pytest.raises(ConfigurationError, match="receptacles"):
         active.restore(generate(GeneratorConfig.of("hard"), "train", 0), foreign.snapshot())
@@ -325,8 +325,8 @@ class TestTheOriginalEngine:
 def test_sessions_share_what_never_changes() -> None:
     first, second = make(), make()
     with pytest.raises(ResetNeeded, match=r"env\.reset"):
-        first.game  # noqa: B018
+        first.session  # noqa: B018
     first.reset(options={"split": "train", "index": 7})
     second.reset(options={"split": "train", "index": 7})
-    session: Session = first.game.session
-    assert session.household is second.game.session.household
+    session: Session = first.session.native
+    assert session.household is second.session.native.household

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.alfworld.active_game import ActiveGame
 from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game
 from agentgym.envs.alfworld.env import ALFWorldEnv
-from agentgym.envs.alfworld.experts.expert import EXPERTS
+from agentgym.envs.alfworld.experts import EXPERTS
+from agentgym.envs.alfworld.session import GameSession
 from tests.envs.alfworld.data import shared_pack
 from tests.envs.alfworld.houses import PLACE, problem
 from trainers.rollouts.tasks import TrainingTasks
@@ -138,7 +138,7 @@ def test_what_is_read_without_moving_counts() -> None:
     types = "(objectType ?o AppleType) (receptacleType ?r FridgeType)"
     text = problem([*worktops, "Fridge_bar_1"], ["Apple_bar_1"], [*places, *facts],
                    PLACE.format("", types))  # fmt: skip
-    game = ActiveGame(expert="searching")
+    game = GameSession(expert="searching")
     game.start(Game("worktops", TASK_TYPES[0], "FloorPlan1", "put an apple in fridge.", text))
     game.step("go to countertop 3")
     assert (game.turns_left(), game.expert_command()) == (5, "examine countertop 2")

@@ -126,7 +126,7 @@ def test_the_reason_stands_in_info_and_the_observation_is_the_original_s(grammar
     env = ALFWorldEnv(grammar=grammar, difficulty="easy")
     _, info = env.reset(seed=0)
     assert info["details"] == {}
-    name = env.game.session.household.names[0]
+    name = env.session.native.household.names[0]
     call = env.language.write(f"open {name}")
     observation, _, _, _, info = env.step(call)
     assert observation == "Nothing happens." and not info["action_valid"]
@@ -174,7 +174,7 @@ def test_equal_states_have_equal_keys_whatever_led_to_them() -> None:
     for seed in range(8):
         known: dict[str, Any] = {}
         for info in states(seed, env, 30):
-            state = env.game.session.state
+            state = env.session.native.state
             assert known.setdefault(info["state_key"], state) == state
             fork = pickle.loads(pickle.dumps(env.snapshot()))
             env.restore(fork)  # equal, but made of other objects

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agentgym.envs.alfworld import tasks as tasks_module
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.experts.expert import plan_length
+from agentgym.envs.alfworld.experts import plan_length
 from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder
 from agentgym.envs.alfworld.generator.rooms import HELD_OUT
 from agentgym.envs.alfworld.tasks import (

@@ -27,8 +27,8 @@ def story(game_cache: Path) -> Story:
     if importlib.util.find_spec("textworld") is None:
         pytest.skip("the real engine needs the package textworld")
 
-    def path(name: str, index: int = 0, **knobs: Any) -> Path:
-        tasks = GameTasks(GeneratorConfig.of(name, **knobs), folder=game_cache)
+    def path(name: str, index: int = 0, **parameters: Any) -> Path:
+        tasks = GameTasks(GeneratorConfig.of(name, **parameters), folder=game_cache)
         return tasks.story(tasks.task("test", index))
 
     return path

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentgym.actions import GRAMMARS
-from agentgym.envs.textworld.env import ENGINES, NOT_ADMISSIBLE, TextWorldEnv
+from agentgym.envs.textworld.env import NOT_ADMISSIBLE, TextWorldEnv
+from agentgym.envs.textworld.session import ENGINES
 from agentgym.envs.textworld.tasks import GameTasks
 from agentgym.errors import DataError
 

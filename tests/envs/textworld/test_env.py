@@ -16,7 +16,8 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
-from agentgym.envs.textworld.env import ENGINES, TextWorldEnv
+from agentgym.envs.textworld.env import TextWorldEnv
+from agentgym.envs.textworld.session import ENGINES
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import total
 from tests.contract.playing import admissible_action, play, random_action
@@ -154,8 +155,8 @@ def way_back(env: TextWorldEnv) -> str:
 
 
 def test_a_game_without_a_policy_is_won_by_its_script(make: Make) -> None:
-    knobs = {"recipe": 1, "take": 1, "cook": True, "drop": True}
-    env = make("cooking", reward="dense", **knobs)
+    parameters = {"recipe": 1, "take": 1, "cook": True, "drop": True}
+    env = make("cooking", reward="dense", **parameters)
     rewards, info = solve(env)
     assert info["success"] and total(rewards) == 1.0
     env.reset(seed=0, options={"split": "test", "index": 0})
@@ -380,7 +381,7 @@ def test_close_twice_and_play_again(make: Make) -> None:
         ({"reward": "desne"}, "dense"),
         ({"setting": "w2-o3-q4", "challenge": "custom"}, "one of setting"),
         ({"setting": "w2-o3-q4", "game_files": "games"}, "one of setting"),
-        ({"game_files": "games", "level": 3}, "no knobs"),
+        ({"game_files": "games", "level": 3}, "no parameters"),
         ({"setting": "treasure-hunter"}, "treasure_hunter"),
         ({"challenge": "coin_collector", "levle": 3}, "level"),
         ({"max_turns": 0}, "max_turns"),
@@ -392,7 +393,7 @@ def test_wrong_arguments_are_named(kwargs: dict[str, Any], words: str) -> None:
         TextWorldEnv(**kwargs)
 
 
-def test_knobs_reach_the_setting() -> None:
+def test_parameters_reach_the_setting() -> None:
     env = TextWorldEnv(challenge="coin_collector", level=7, grammar="xml", max_turns=9)
     assert env.max_turns == 9 and env.language.grammar == "xml"
     assert "level=7" in env.tasks.name or env.tasks.task("test", 0).id.find("level=7") >= 0

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.textworld.env import ENGINES, TextWorldEnv
+from agentgym.envs.textworld.env import TextWorldEnv
+from agentgym.envs.textworld.session import ENGINES
 from agentgym.envs.textworld.tasks import GameTasks
 from agentgym.outcome import total
 
@@ -40,20 +41,20 @@ def needed(env: TextWorldEnv, **options: Any) -> None:
     assert info["success"] and info["turn"] == said[0]
     assert said == list(range(said[0], -1, -1))
     assert total(rewards) == 1.0 and info["score"] == 1.0
-    if env.reward_mode == "sparse":
+    if env.reward == "sparse":
         assert rewards == [0.0] * (len(rewards) - 1) + [1.0]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("name", "knobs"), SETTINGS, ids=[name for name, _ in SETTINGS])
+@pytest.mark.parametrize(("name", "parameters"), SETTINGS, ids=[name for name, _ in SETTINGS])
 def test_the_expert_needs_what_is_said(
-    engine: str, name: str, knobs: dict[str, Any], game_cache: Path,
+    engine: str, name: str, parameters: dict[str, Any], game_cache: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setenv("AGENTGYM_CACHE", str(game_cache))
     variants = EVERY if engine == "native" else EVERY[:: len(SHOWN) + 1]
     for reward, shown in variants:
-        env = TextWorldEnv(name, engine=engine, reward=reward, max_turns=60, **shown, **knobs)
+        env = TextWorldEnv(name, engine=engine, reward=reward, max_turns=60, **shown, **parameters)
         for index in range(2 if engine == "native" else 1):
             needed(env, split="test", index=index)
         env.close()

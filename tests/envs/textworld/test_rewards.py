@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from agentgym.envs.textworld.rewards import (
     REWARDS,
     Status,
-    check_reward,
     potential,
     progress,
     value,
 )
-from agentgym.errors import ConfigurationError
 from agentgym.outcome import total
 
 steps = st.lists(
@@ -95,9 +93,3 @@ def test_progress_is_a_share() -> None:
     assert progress(Status(3, 4, 0, 4, won=True)) == 1.0
     assert progress(Status(4, 4, 3, 4, lost=True)) == 0.0
     assert progress(Status(3, 0, 3, 4)) == 0.0
-
-
-def test_an_unknown_mode_is_refused() -> None:
-    assert check_reward("dense") == "dense"
-    with pytest.raises(ConfigurationError, match="sparse, score, dense"):
-        check_reward("desne")

@@ -23,13 +23,13 @@ import agentgym  # noqa: F401
 from agentgym.actions import GRAMMARS
 from agentgym.cli import main
 from agentgym.envs.webshop.engine.goals import official_goals
-from agentgym.envs.webshop.engine.reward import MODES
+from agentgym.envs.webshop.engine.reward import REWARDS
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.env import WebShopEnv
+from agentgym.envs.webshop.experts import EXPERTS
 from agentgym.envs.webshop.generator import generate
 from agentgym.envs.webshop.generator.write import write
 from agentgym.envs.webshop.official.files import locate
-from agentgym.envs.webshop.shared_shop import EXPERTS
 from agentgym.envs.webshop.tasks import listed_tasks
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.tasks import Task, TaskList
@@ -63,7 +63,7 @@ def test_plans_are_as_long_as_they_say_for_every_expert(
     """In every mode and page size, and by every reward, one turn takes one from the length."""
     if expert == "thinking" and grammar != "native":
         pytest.skip("the thinking expert writes words before its actions")
-    for view, reward in product(VIEWS, MODES):
+    for view, reward in product(VIEWS, REWARDS):
         if expert == "thinking" and view["observation_mode"] != "compact":
             continue
         env = gymnasium.make(
@@ -93,7 +93,7 @@ def test_the_careful_expert_judges_by_the_reward_that_pays() -> None:
     )  # fmt: skip
     wanted = [g for g in shop.goals if g.goal_options == {"color": "olive | tan"}]
     tasks = [Task("x/0", "train", 0, wanted[0].instruction_text, wanted[0].to_content())]
-    for reward in MODES:
+    for reward in REWARDS:
         env = WebShopEnv(
             world=shop, tasks=TaskList("x", {"train": tasks}), expert="careful", reward=reward
         )

@@ -21,7 +21,7 @@ import pytest
 import agentgym  # noqa: F401  (registers the id)
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.products import Instruction, Product, parse_product
-from agentgym.envs.webshop.engine.reward import MODES, fuzzy, match, plain_colour, score
+from agentgym.envs.webshop.engine.reward import REWARDS, fuzzy, match, plain_colour, score
 from agentgym.envs.webshop.experts.base import choose
 from agentgym.envs.webshop.generator import DIFFICULTIES, GeneratedShop, generate
 from agentgym.envs.webshop.generator.asins import ALPHABET, AsinCodec
@@ -181,7 +181,7 @@ def test_every_goal_is_solvable(shop: GeneratedShop) -> None:
             parts = match(item, goal, item.nouns)
             chosen = dict(choose(item, goal))
             assert chosen == goal.goal_options
-            for mode in MODES:
+            for mode in REWARDS:
                 assert score(parts, item, goal, chosen, mode).reward == 1.0, goal
             assert goal.name == item.title
 

@@ -1,1 +1,26 @@
 """Experts: the one that knows where everything is, and the one that has to search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.experts.base import Expert
+from agentgym.envs.alfworld.experts.oracle import OracleExpert
+from agentgym.envs.alfworld.experts.searching import SearchingExpert
+
+PLANS_VERSION = 3
+"""Raise it when an expert's play changes, so that lengths in the cache folder are found anew."""
+
+EXPERTS: Mapping[str, Callable[[], Expert]] = {
+    "shortest": OracleExpert,
+    "searching": SearchingExpert,
+}
+"""Name of an expert -> what makes it at the start of a game."""
+
+
+def plan_length(household: Household, expert: str = "shortest") -> int | None:
+    """Return the number of turns that an expert needs from the start; None if it cannot win."""
+    commands = EXPERTS[expert]().plan(Session(household))
+    return None if commands is None else len(commands)

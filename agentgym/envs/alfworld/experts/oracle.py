@@ -17,6 +17,7 @@ from agentgym.envs.alfworld.engine.goals import FLUENTS, Literal, Query
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.engine.state import NOBODY, State
+from agentgym.envs.alfworld.experts.base import Expert
 from agentgym.envs.alfworld.experts.plan_search import (
     EndPosition,
     PartialPlan,
@@ -38,6 +39,16 @@ class Need:
     """Term for the receptacle that it must be in."""
     held: bool = False
     toggled: bool = False
+
+
+class OracleExpert(Expert):
+    """The oracle, which knows where everything is and takes the fewest turns."""
+
+    def _find(self, session: Session) -> tuple[str, ...] | None:
+        return plan(session)
+
+    def _stale(self, session: Session, action: Action, changed: bool) -> bool:
+        return changed
 
 
 def plan(session: Session) -> tuple[str, ...] | None:

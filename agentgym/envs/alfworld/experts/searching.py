@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from agentgym.envs.alfworld.engine.actions import VERBS, Action, command_of, perform
 from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.engine.state import NOBODY, State
+from agentgym.envs.alfworld.experts.base import Expert
 from agentgym.envs.alfworld.experts.oracle import plan_from
 
 
@@ -27,11 +29,26 @@ class Memory(NamedTuple):
     """The receptacle that was shown last, open or closed."""
 
 
-def remember(memory: Memory, house: Household, state: State, action: Action) -> Memory:
-    """Add what the answer to an action tells; ``state`` is the one after it.
+class SearchingExpert(Expert):
+    """The expert that has to look for things, as a policy must."""
 
-    Returns:
-        What is known now; the same object if the answer tells nothing new.
+    def __init__(self) -> None:
+        super().__init__()
+        self._memory = Memory()
+
+    def _find(self, session: Session) -> tuple[str, ...] | None:
+        return searching_plan(session.household, session.state, self._memory)
+
+    def _stale(self, session: Session, action: Action, changed: bool) -> bool:
+        before = self._memory
+        self._memory = remember(before, session.household, session.state, action)
+        return changed or self._memory is not before
+
+
+def remember(memory: Memory, house: Household, state: State, action: Action) -> Memory:
+    """Add what the answer to an action tells; the same object comes back if that is nothing new.
+
+    ``state`` is the one after the action.
     """
     explored, seen, last = memory
     if action.verb in ("take", "move"):

@@ -1,7 +1,7 @@
-"""What decides a game besides its seed: the five challenges of TextWorld, each with its own knobs.
+"""What decides a game besides its seed: the five challenges of TextWorld and their parameters.
 
-A setting is a challenge with values for its knobs; it has a canonical name, which reads back. Knobs
-check themselves when a configuration is made.
+A setting is a challenge with values for its parameters; it has a canonical name, which reads back.
+Values are checked when a configuration is made.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ MAX_ROOMS = 100
 
 
 def _whole(default: int, low: int, high: int) -> Any:
-    """Declare a knob that is a whole number from ``low`` to ``high``."""
+    """Declare a parameter that is a whole number from ``low`` to ``high``."""
     return field(default=default, metadata={"low": low, "high": high})
 
 
 def _one_of(default: Any, *choices: Any) -> Any:
-    """Declare a knob with a few values."""
+    """Declare a parameter with a few values."""
     return field(default=default, metadata={"choices": choices})
 
 
@@ -39,13 +39,13 @@ class GeneratorConfig(ABC):
     """Name of the challenge."""
 
     def __post_init__(self) -> None:
-        """Check every knob.
+        """Check every parameter.
 
         Raises:
-            ConfigurationError: A knob has the wrong type or is out of range.
+            ConfigurationError: A parameter has the wrong type or is out of range.
         """
-        for knob in fields(self):
-            _check(self.challenge, knob, getattr(self, knob.name))
+        for parameter in fields(self):
+            _check(self.challenge, parameter, getattr(self, parameter.name))
 
     @property
     @abstractmethod
@@ -67,47 +67,47 @@ class GeneratorConfig(ABC):
         return max(8, 3 * self.turns)
 
     @classmethod
-    def of(cls, setting: str | GeneratorConfig = DEFAULT, **knobs: Any) -> GeneratorConfig:
-        """Choose a setting: by name, by challenge, by knobs.
+    def of(cls, setting: str | GeneratorConfig = DEFAULT, **parameters: Any) -> GeneratorConfig:
+        """Choose a setting: by name, by challenge, by parameters.
 
         Args:
             setting: A named setting (``NAMED``), a size ``w<rooms>-o<objects>-q<quest length>``, a
                 challenge, what :meth:`key` returned, or a configuration.
-            **knobs: Knobs to change, by the names of the challenge's class; of ``custom`` also
+            **parameters: Those to change, by the names of the challenge's class; of ``custom`` also
                 ``quest_length``, ``quest_breadth`` and ``quest_depth``.
 
         Raises:
-            ConfigurationError: The name or a knob is unknown, belongs to another challenge, is out
-                of range, or contradicts another.
+            ConfigurationError: The name or a parameter is unknown, belongs to another challenge, is
+                out of range, or contradicts another.
         """
         base = setting if isinstance(setting, GeneratorConfig) else _parse(setting)
-        if not knobs:
+        if not parameters:
             return base
-        values = _expand(knobs) if isinstance(base, Custom) else dict(knobs)
-        allowed = [knob.name for knob in fields(base)]
-        for knob in values:
-            if knob not in allowed:
-                raise ConfigurationError(_unknown(base.challenge, knob, allowed))
+        values = _expand(parameters) if isinstance(base, Custom) else dict(parameters)
+        allowed = [parameter.name for parameter in fields(base)]
+        for parameter in values:
+            if parameter not in allowed:
+                raise ConfigurationError(_unknown(base.challenge, parameter, allowed))
         return replace(base, **values)
 
     def key(self) -> str:
         """Return the setting's canonical name, which :meth:`of` accepts."""
         changed = (
-            f"{knob.name}={_word(getattr(self, knob.name))}"
-            for knob in fields(self)
-            if getattr(self, knob.name) != knob.default
+            f"{parameter.name}={_word(getattr(self, parameter.name))}"
+            for parameter in fields(self)
+            if getattr(self, parameter.name) != parameter.default
         )
         return ",".join((self.challenge, *changed))
 
 
 def _word(value: Any) -> str:
-    """Write a knob's value as names of settings have it."""
+    """Write a parameter's value as names of settings have it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _check(challenge: str, knob: Field[Any], value: Any) -> None:
-    """Check one knob against its declaration."""
-    kind, rules = type(knob.default), knob.metadata
+def _check(challenge: str, parameter: Field[Any], value: Any) -> None:
+    """Check one parameter against its declaration."""
+    kind, rules = type(parameter.default), parameter.metadata
     if "choices" in rules:
         good = type(value) is kind and value in rules["choices"]
         wanted = "one of " + ", ".join(map(repr, rules["choices"]))
@@ -118,7 +118,7 @@ def _check(challenge: str, knob: Field[Any], value: Any) -> None:
         wanted = f"a whole number from {rules['low']} to {rules['high']}"
     if not good:
         raise ConfigurationError(
-            f"expected {knob.name} of challenge {challenge!r} to be {wanted}; got {value!r}"
+            f"expected {parameter.name} of challenge {challenge!r} to be {wanted}; got {value!r}"
         )
 
 
@@ -165,7 +165,7 @@ class Custom(GeneratorConfig):
     """Whether the objective names the last action only, so that the rest must be found out."""
 
     def __post_init__(self) -> None:
-        """Check every knob, and that no minimum exceeds its maximum."""
+        """Check every parameter, and that no minimum exceeds its maximum."""
         super().__post_init__()
         for name in ("length", "breadth", "depth"):
             low, high = (getattr(self, f"quest_{bound}_{name}") for bound in ("min", "max"))
@@ -186,13 +186,13 @@ class Custom(GeneratorConfig):
         return self.quest_max_length * self.nb_parallel_quests
 
     def key(self) -> str:
-        """Return the canonical name: ``w2-o3-q4`` and the like, and knobs that differ from it."""
+        """Return the canonical name: ``w2-o3-q4`` and the like, and what differs from it."""
         length = self.quest_max_length
         base = _by_size(self.world_size, self.nb_objects, length)
         changed = (
-            f"{knob.name}={_word(getattr(self, knob.name))}"
-            for knob in fields(self)
-            if getattr(self, knob.name) != getattr(base, knob.name)
+            f"{parameter.name}={_word(getattr(self, parameter.name))}"
+            for parameter in fields(self)
+            if getattr(self, parameter.name) != getattr(base, parameter.name)
         )
         return ",".join((f"w{self.world_size}-o{self.nb_objects}-q{length}", *changed))
 
@@ -301,7 +301,7 @@ class Cooking(GeneratorConfig):
     """Whether valid and test have foods or preparations of their own (``--split`` of tw-make)."""
 
     def __post_init__(self) -> None:
-        """Check every knob, and that no more is to be found than the recipe asks for."""
+        """Check every parameter, and that no more is to be found than the recipe asks for."""
         super().__post_init__()
         if self.take > self.recipe:
             raise ConfigurationError(
@@ -352,7 +352,7 @@ REFUSED = {
     "test": "the split is chosen by the environment; held_out_foods=True uses the challenge's own",
     "recipe_seed": "recipes follow the seed of the game",
 }
-"""Knobs of ``tw-make`` that have no place here, and why."""
+"""Parameters of ``tw-make`` that have no place here, and why."""
 
 
 SHORT = {
@@ -360,27 +360,28 @@ SHORT = {
     "quest_depth": ("quest_min_depth", "quest_max_depth"),
     "quest_length": ("quest_min_length", "quest_max_length", "quest_max_depth"),
 }
-"""Knobs that stand for several, as in ``tw-make``."""
+"""Parameters that stand for several, as in ``tw-make``."""
 
 _SIZE = re.compile(r"w(\d{1,3})-o(\d{1,3})-q(\d{1,3})", re.ASCII)
 
 
-def _expand(knobs: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace the knobs that stand for several; a given depth goes before the length's."""
-    values = {knob: value for knob, value in knobs.items() if knob not in SHORT}
+def _expand(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace the parameters that stand for several; a given depth goes before the length's."""
+    values = {parameter: value for parameter, value in parameters.items() if parameter not in SHORT}
     for short, longs in SHORT.items():
-        for long in longs if short in knobs else ():
-            if long in knobs and (short, long) != ("quest_length", "quest_max_depth"):
+        for long in longs if short in parameters else ():
+            if long in parameters and (short, long) != ("quest_length", "quest_max_depth"):
                 raise ConfigurationError(
                     f"expected either {short} or {long}, as the first stands for "
-                    f"{', '.join(longs)}; got {short}={knobs[short]!r} and {long}={knobs[long]!r}"
+                    f"{', '.join(longs)}; got {short}={parameters[short]!r} and "
+                    f"{long}={parameters[long]!r}"
                 )
-            values.setdefault(long, knobs[short])
+            values.setdefault(long, parameters[short])
     return values
 
 
 def _parse(name: str) -> GeneratorConfig:
-    """Read a name: a head, and knobs behind commas."""
+    """Read a name: a head, and parameters behind commas."""
     head, *changes = str(name).split(",")
     size = _SIZE.fullmatch(head)
     if head in NAMED:
@@ -394,36 +395,40 @@ def _parse(name: str) -> GeneratorConfig:
             f"expected a TextWorld setting: {', '.join((*NAMED, *CHALLENGES))}, or a size such as "
             f"w3-o5-q6; got {name!r}{_close(head, (*NAMED, *CHALLENGES))}"
         )
-    known = {knob.name: knob for knob in fields(base)}
+    known = {parameter.name: parameter for parameter in fields(base)}
     values = {}
     for change in changes:
-        knob, sign, text = change.partition("=")
-        if not sign or knob not in known:
+        parameter, sign, text = change.partition("=")
+        if not sign or parameter not in known:
             raise ConfigurationError(
-                f"in the setting {name!r}: {_unknown(base.challenge, knob, list(known))}"
+                f"in the setting {name!r}: {_unknown(base.challenge, parameter, list(known))}"
             )
-        values[knob] = _value(known[knob], text)
+        values[parameter] = _value(known[parameter], text)
     return replace(base, **values)
 
 
-def _value(knob: Field[Any], text: str) -> Any:
-    """Read a knob's value; what cannot be read stays text, and is refused by the check."""
-    if isinstance(knob.default, bool):
+def _value(parameter: Field[Any], text: str) -> Any:
+    """Read a parameter's value; what cannot be read stays text, and is refused by the check."""
+    if isinstance(parameter.default, bool):
         return {"true": True, "false": False}.get(text, text)
-    whole = isinstance(knob.default, int) and re.fullmatch(r"\d{1,9}", text, re.ASCII)
+    whole = isinstance(parameter.default, int) and re.fullmatch(r"\d{1,9}", text, re.ASCII)
     return int(text) if whole else text
 
 
-def _unknown(challenge: str, knob: str, allowed: list[str]) -> str:
-    """Say what is wrong with a knob that the challenge does not have."""
+def _unknown(challenge: str, parameter: str, allowed: list[str]) -> str:
+    """Say what is wrong with a parameter that the challenge does not have."""
     names = allowed + list(SHORT if challenge == "custom" else ())
-    owners = [other for other, kind in CHALLENGES.items() if knob in [f.name for f in fields(kind)]]
-    why = _close(knob, names)
-    if knob in REFUSED:
-        why = f"; {REFUSED[knob]}"
+    owners = [
+        other for other, kind in CHALLENGES.items() if parameter in [f.name for f in fields(kind)]
+    ]
+    why = _close(parameter, names)
+    if parameter in REFUSED:
+        why = f"; {REFUSED[parameter]}"
     elif owners:
-        why = f", which is a knob of {' and '.join(owners)}; choose that challenge, or leave it out"
-    return f"expected knobs of challenge {challenge!r}: {', '.join(names)}; got {knob!r}{why}"
+        theirs = " and ".join(owners)
+        why = f", which is a parameter of {theirs}; choose that challenge, or leave it out"
+    expected = f"expected parameters of challenge {challenge!r}: {', '.join(names)}"
+    return f"{expected}; got {parameter!r}{why}"
 
 
 def _close(given: str, names: Iterable[str]) -> str:

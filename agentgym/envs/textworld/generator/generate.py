@@ -29,19 +29,12 @@ class NoSuchGame(DataError):
 def make_game(config: GeneratorConfig, seed: int, split: str = "") -> Game:
     """Generate a game.
 
-    It is the game that ``tw-make`` makes of the same knobs and seed. The result does not depend
-    on the process, on a hash seed or on the state of a global generator, and leaves the global
-    generators of ``random``, ``numpy`` and ``textworld`` as they were. Games whose
-    plan does not win are refused, be it by the rules or because Inform does not understand it:
-    where a "safe" and an "old safe" are near, it asks back which is meant, whatever is answered.
-
-    Args:
-        config: The setting.
-        seed: Seed, from 0 to 2**32 - 1.
-        split: ``train``, ``valid`` or ``test``; read only by the knob ``held_out_foods``.
-
-    Returns:
-        The game as JSON; ``textworld.Game.deserialize`` accepts it.
+    It is the game that ``tw-make`` makes of the same parameters and seed, as JSON that
+    ``textworld.Game.deserialize`` accepts. It does not depend on the process, on a hash seed or on
+    a global generator; those of ``random``, ``numpy`` and ``textworld`` stay as they were. The
+    split is read only by the parameter ``held_out_foods``. Games whose plan does not win are
+    refused, be it by the rules or because Inform does not understand it: where a "safe" and an
+    "old safe" are near, it asks back which is meant, whatever is answered.
 
     Raises:
         ConfigurationError: The seed is out of range.
@@ -60,7 +53,8 @@ def make_game(config: GeneratorConfig, seed: int, split: str = "") -> Game:
         except _failures() as error:
             raise NoSuchGame(
                 f"expected a game for the setting {config.key()!r} and seed {seed}, but the "
-                f"generator found none ({_first_line(error)}); use another seed or relax the knobs"
+                f"generator found none ({_first_line(error)}); use another seed or "
+                "easier parameters"
             ) from error
         data = json.loads(json.dumps(game.serialize()))
     data["metadata"]["agentgym"] = {
@@ -105,27 +99,29 @@ def _make(textworld: ModuleType, config: GeneratorConfig, seed: int, split: str)
         _fill(options, config)
         options.kb = upstream.load_knowledge()
         return textworld.generator.make_game(options)
-    knobs = asdict(config)
+    parameters = asdict(config)
     if isinstance(config, Simple):
-        knobs["test"] = knobs.pop("held_out_foods") and split in ("valid", "test")
+        parameters["test"] = parameters.pop("held_out_foods") and split in ("valid", "test")
     elif isinstance(config, Cooking):
-        knobs["split"] = (split or None) if knobs.pop("held_out_foods") else None
-        knobs["recipe_seed"] = 0
+        parameters["split"] = (split or None) if parameters.pop("held_out_foods") else None
+        parameters["recipe_seed"] = 0
     make = textworld.challenges.CHALLENGES[f"tw-{config.challenge}"][1]
     with upstream.patched_challenge(textworld, make):
-        return make(settings=knobs, options=options)
+        return make(settings=parameters, options=options)
 
 
-def _fill(options: Any, knobs: Custom) -> None:
+def _fill(options: Any, parameters: Custom) -> None:
     """Set what ``tw-make custom`` sets."""
-    options.nb_rooms, options.nb_objects = knobs.world_size, knobs.nb_objects
-    options.nb_parallel_quests = knobs.nb_parallel_quests
+    options.nb_rooms, options.nb_objects = parameters.world_size, parameters.nb_objects
+    options.nb_parallel_quests = parameters.nb_parallel_quests
     for name in ("length", "breadth", "depth"):
         for bound in ("min", "max"):
-            setattr(options.chaining, f"{bound}_{name}", getattr(knobs, f"quest_{bound}_{name}"))
+            setattr(
+                options.chaining, f"{bound}_{name}", getattr(parameters, f"quest_{bound}_{name}")
+            )
     for name in ("theme", "include_adj", "entity_numbering", "blend_instructions",
                  "blend_descriptions", "only_last_action"):  # fmt: skip
-        setattr(options.grammar, _GRAMMAR.get(name, name), getattr(knobs, name))
+        setattr(options.grammar, _GRAMMAR.get(name, name), getattr(parameters, name))
 
 
 def _plan(game: Any) -> list[str]:

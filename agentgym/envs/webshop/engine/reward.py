@@ -35,7 +35,7 @@ turquoise violet walnut wheat white wine yellow
 """
 COLOURS = tuple(_COLOURS.split())
 """The colour words of the original, in its order, which decides: "dark navy" is ``dark``."""
-MODES = ("official", "strict", "sparse")
+REWARDS = ("official", "strict", "sparse")
 MATCH = 85
 """A fuzzy match must score above this, out of 100."""
 _SYMBOL = re.compile(r"\W")

@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from agentgym.envs.alfworld.active_game import ActiveGame
 from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.generator import GeneratorConfig, generate
+from agentgym.envs.alfworld.session import GameSession
 from tests.envs.alfworld.tiny import IMPOSSIBLE, TINY
 
 
 def playthrough(game: Game) -> list[tuple[str, str]]:
     """Let the searching expert play; return its commands and the answers."""
-    active = ActiveGame(expert="searching")
+    active = GameSession(expert="searching")
     active.start(game)
     turns: list[tuple[str, str]] = []
-    while not active.session.won and len(turns) < 150:
+    while not active.native.won and len(turns) < 150:
         command = active.expert_command()
         assert command is not None and command in active.admissible()
         turns.append((command, active.step(command)[0]))
@@ -65,7 +65,7 @@ def test_it_opens_what_is_closed() -> None:
 
 
 def test_it_is_at_a_loss_when_all_is_seen_and_nothing_helps() -> None:
-    active = ActiveGame(expert="searching")
+    active = GameSession(expert="searching")
     active.start(IMPOSSIBLE)
     assert active.expert_command() is None and active.turns_left() is None
     for command in ("go to drawer 1", "open drawer 1"):
@@ -77,7 +77,7 @@ def test_what_was_put_down_is_not_forgotten() -> None:
     """Nobody has looked into the desk from which the mug was taken, as a policy may do."""
     hidden = TINY.problem.replace("Desk_bar_1 loc_bar_1", "Desk_bar_1 loc_bar_2")
     hidden = hidden.replace("Mug_bar_1 loc_bar_1", "Mug_bar_1 loc_bar_2")
-    active = ActiveGame(expert="searching")
+    active = GameSession(expert="searching")
     active.start(replace(TINY, problem=hidden))
     for command in ("go to drawer 1", "take mug 1 from desk 1", "move mug 1 to desk 1"):
         assert active.step(command)[1]
@@ -85,7 +85,7 @@ def test_what_was_put_down_is_not_forgotten() -> None:
 
 
 def test_a_refused_command_teaches_nothing() -> None:
-    active = ActiveGame(expert="searching")
+    active = GameSession(expert="searching")
     active.start(TINY)
     before = active.expert_command()
     assert active.step("examine desk 1")[1] is False

@@ -28,7 +28,7 @@ GAMES = {
     "cooking-medium": ("cooking-medium", {}, 3),
     "cooking-drop": ("cooking-medium", {"drop": True, "go": 1}, 2),
 }
-"""Name to setting, knobs and seed."""
+"""Name to setting, parameters and seed."""
 LOSES = {"treasure-easy", "simple", "cooking-medium"}
 """Games that wrong steps can lose."""
 MEAL = "prepare meal"
@@ -44,8 +44,8 @@ def game(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     from agentgym.envs.textworld.generator.config import GeneratorConfig
     from agentgym.envs.textworld.generator.generate import make_game
 
-    name, knobs, seed = GAMES[request.param]
-    return request.param, make_game(GeneratorConfig.of(name, **knobs), seed)
+    name, parameters, seed = GAMES[request.param]
+    return request.param, make_game(GeneratorConfig.of(name, **parameters), seed)
 
 
 class _Pair:

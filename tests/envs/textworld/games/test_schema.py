@@ -156,6 +156,6 @@ def test_arguments_of_a_wrong_type_are_refused(kwargs: dict[str, Any]) -> None:
         TextWorldEnv(**kwargs)
 
 
-def test_a_mistyped_name_lists_arguments_and_knobs() -> None:
+def test_a_mistyped_name_lists_arguments_and_parameters() -> None:
     with pytest.raises(ConfigurationError, match=r"game_files.*world_size.*mean 'max_turns'"):
         TextWorldEnv(max_turn=3)

@@ -117,9 +117,9 @@ def test_versions_and_rules_have_folders_of_their_own(monkeypatch: pytest.Monkey
 
 
 def test_long_names_of_settings_fit_in_a_file_system() -> None:
-    knobs: dict[str, Any] = {"theme": "basic", "include_adj": True, "entity_numbering": True,
+    parameters: dict[str, Any] = {"theme": "basic", "include_adj": True, "entity_numbering": True,
                              "blend_instructions": True, "blend_descriptions": True}  # fmt: skip
-    assert len(GameStore(GeneratorConfig.of("w50-o50-q50", **knobs)).folder().name) < 120
+    assert len(GameStore(GeneratorConfig.of("w50-o50-q50", **parameters)).folder().name) < 120
 
 
 def test_clear_removes_the_games_of_a_setting_or_all(

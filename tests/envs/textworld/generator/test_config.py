@@ -1,4 +1,4 @@
-"""GeneratorConfig: named ones, knobs with their ranges, canonical names that read back."""
+"""GeneratorConfig: named ones, parameters with their ranges, canonical names that read back."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def any_settings(draw: st.DrawFn) -> GeneratorConfig:
     """A valid setting of any challenge."""
     kind = CHALLENGES[draw(st.sampled_from(sorted(CHALLENGES)))]
     values: dict[str, Any] = {}
-    for knob in fields(kind):
-        rules = knob.metadata
+    for parameter in fields(kind):
+        rules = parameter.metadata
         if "choices" in rules:
-            values[knob.name] = draw(st.sampled_from(rules["choices"]))
-        elif isinstance(knob.default, bool):
-            values[knob.name] = draw(st.booleans())
+            values[parameter.name] = draw(st.sampled_from(rules["choices"]))
+        elif isinstance(parameter.default, bool):
+            values[parameter.name] = draw(st.booleans())
         else:
-            values[knob.name] = draw(st.integers(rules["low"], rules["high"]))
+            values[parameter.name] = draw(st.integers(rules["low"], rules["high"]))
     for name in ("length", "breadth", "depth"):
         low, high = f"quest_min_{name}", f"quest_max_{name}"
         if low in values:
@@ -73,7 +73,7 @@ def test_the_guides_settings() -> None:
         assert GeneratorConfig.of(name) == setting
 
 
-def test_sizes_and_short_knobs_are_what_tw_make_has() -> None:
+def test_sizes_and_short_parameters_are_what_tw_make_has() -> None:
     by_name = GeneratorConfig.of("w3-o5-q6")
     assert GeneratorConfig.of("custom", world_size=3, nb_objects=5, quest_length=6) == by_name
     assert by_name.quest_min_length == by_name.quest_max_length == by_name.quest_max_depth == 6
@@ -111,14 +111,14 @@ def test_treasure_hunter_levels(level: int, rooms: int, turns: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "knobs", "message"),
+    ("name", "parameters", "message"),
     [
         ("w2-o3", {}, "a size such as w3-o5-q6.*did you mean 'w2-o3-q4'"),
         ("cookin", {}, "did you mean 'cooking'"),
         ("", {}, "expected a TextWorld setting"),
         ("w0-o3-q4", {}, "world_size.*from 1 to 100"),
-        ("w2-o3-q4,", {}, "expected knobs"),
-        ("w2-o3-q4,theme", {}, "expected knobs"),
+        ("w2-o3-q4,", {}, "expected parameters"),
+        ("w2-o3-q4,theme", {}, "expected parameters"),
         ("w2-o3-q4,theme=attic", {}, "theme.*'house', 'basic'.*'attic'"),
         ("w2-o3-q4,world_size=x", {}, "world_size.*whole number"),
         ("simple,held_out_foods=1", {}, "True or False"),
@@ -129,14 +129,14 @@ def test_treasure_hunter_levels(level: int, rooms: int, turns: int) -> None:
         ("custom", {"include_adj": 1}, "True or False"),
         ("custom", {"quest_min_length": 9}, "quest_min_length <= quest_max_length, got 9 and 4"),
         ("custom", {"quest_length": 5, "quest_min_length": 2}, "either quest_length or quest_min"),
-        ("custom", {"level": 3}, "knob of coin_collector and treasure_hunter"),
+        ("custom", {"level": 3}, "parameter of coin_collector and treasure_hunter"),
         ("custom", {"ambiguous_instructions": True}, "not tested"),
         ("coin_collector", {"level": 0}, "from 1 to 300"),
         ("treasure_hunter", {"level": 31}, "from 1 to 30"),
         ("simple", {"rewards": "few"}, "'dense', 'balanced', 'sparse'"),
         ("simple", {"goal": None}, "'detailed', 'brief', 'none'"),
         ("simple", {"test": True}, "held_out_foods"),
-        ("simple", {"quest_length": 3}, "expected knobs of challenge 'simple'"),
+        ("simple", {"quest_length": 3}, "expected parameters of challenge 'simple'"),
         ("cooking", {"go": 7}, "one of 1, 6, 9, 12; got 7"),
         ("cooking", {"go": True}, "one of 1, 6, 9, 12"),
         ("cooking", {"recipe": 6}, "from 1 to 5"),
@@ -144,9 +144,9 @@ def test_treasure_hunter_levels(level: int, rooms: int, turns: int) -> None:
         ("cooking", {"recipe_seed": 2}, "recipes follow the seed"),
     ],
 )
-def test_mistakes_are_named(name: str, knobs: dict[str, Any], message: str) -> None:
+def test_mistakes_are_named(name: str, parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        GeneratorConfig.of(name, **knobs)
+        GeneratorConfig.of(name, **parameters)
 
 
 @given(st.text(max_size=30))

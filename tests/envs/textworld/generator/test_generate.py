@@ -40,7 +40,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("cooking-medium", {}),
     ("cooking-medium", {"drop": True, "held_out_foods": True}),
 ]
-NAMES = [f"{name}-{'-'.join(knobs)}" for name, knobs in CASES]
+NAMES = [f"{name}-{'-'.join(parameters)}" for name, parameters in CASES]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,7 +50,9 @@ def textworld() -> Any:
 
 def hashes(cases: Sequence[int] = (0, 2, 6)) -> list[str]:
     chosen = [CASES[row] for row in cases]
-    games = [make_game(GeneratorConfig.of(name, **knobs), 7, "test") for name, knobs in chosen]
+    games = [
+        make_game(GeneratorConfig.of(name, **parameters), 7, "test") for name, parameters in chosen
+    ]
     return [hashlib.sha256(json.dumps(game).encode()).hexdigest() for game in games]
 
 
@@ -85,11 +87,11 @@ def test_rules_in_the_working_directory_are_refused(tmp_path: Path, textworld: A
     assert "start from another directory" in out.stderr
 
 
-@pytest.mark.parametrize(("name", "knobs"), CASES, ids=NAMES)
+@pytest.mark.parametrize(("name", "parameters"), CASES, ids=NAMES)
 def test_textworld_reads_the_game_and_its_plan_wins(
-    name: str, knobs: dict[str, Any], textworld: Any
+    name: str, parameters: dict[str, Any], textworld: Any
 ) -> None:
-    game = make_game(GeneratorConfig.of(name, **knobs), 3, "train")
+    game = make_game(GeneratorConfig.of(name, **parameters), 3, "train")
     before = copy.deepcopy(game)
     read = textworld.Game.deserialize(game)
     assert json.loads(json.dumps(game)) == game == before
@@ -97,7 +99,7 @@ def test_textworld_reads_the_game_and_its_plan_wins(
     assert sorted(game) == sorted(read.serialize())
     won, policy = played(read, stored_plan(game) or ())
     assert won
-    assert list(policy) == ([] if knobs.get("drop") else list(stored_plan(game) or ()))
+    assert list(policy) == ([] if parameters.get("drop") else list(stored_plan(game) or ()))
     assert str(Path(textworld.__file__).parent) not in json.dumps(game)
 
 

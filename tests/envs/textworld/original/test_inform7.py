@@ -36,8 +36,8 @@ def opened(story: Story) -> Iterator[Open]:
     """Open sessions that are closed after the test."""
     sessions: list[InformSession] = []
 
-    def open_one(name: str = DEFAULT, index: int = 0, **knobs: object) -> InformSession:
-        sessions.append(InformSession(story(name, index, **knobs)))
+    def open_one(name: str = DEFAULT, index: int = 0, **parameters: object) -> InformSession:
+        sessions.append(InformSession(story(name, index, **parameters)))
         return sessions[-1]
 
     yield open_one
@@ -58,11 +58,11 @@ GAMES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "knobs"), GAMES, ids=lambda value: str(value)[:15])
+@pytest.mark.parametrize(("name", "parameters"), GAMES, ids=lambda value: str(value)[:15])
 def test_the_policy_wins_with_every_command_admissible(
-    opened: Open, name: str, knobs: dict[str, object]
+    opened: Open, name: str, parameters: dict[str, object]
 ) -> None:
-    session = opened(name, **knobs)
+    session = opened(name, **parameters)
     intro = session.start()
     assert "$$" not in intro and ">" not in intro and "-= " in intro and "\n\n\n" not in intro
     plan = session.policy()

@@ -1,19 +1,13 @@
-"""The experts while a game is played: what each will do from here on, up to the win."""
+"""What experts have in common: a plan up to the win, kept while it is followed."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from agentgym.envs.alfworld.engine.actions import Action
-from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import Session
-from agentgym.envs.alfworld.experts.oracle import plan
-from agentgym.envs.alfworld.experts.searching import Memory, remember, searching_plan
-
-PLANS_VERSION = 3
-"""Raise it when an expert's play changes, so that lengths in the cache folder are found anew."""
 
 
 class Expert(ABC):
@@ -60,42 +54,3 @@ class Expert(ABC):
     @abstractmethod
     def _stale(self, session: Session, action: Action, changed: bool) -> bool:
         """Return whether the expert may now do something else than before an action."""
-
-
-class ShortestExpert(Expert):
-    """The oracle, which knows where everything is and takes the fewest turns."""
-
-    def _find(self, session: Session) -> tuple[str, ...] | None:
-        return plan(session)
-
-    def _stale(self, session: Session, action: Action, changed: bool) -> bool:
-        return changed
-
-
-class SearchingExpert(Expert):
-    """The expert that has to look for things, as a policy must."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._memory = Memory()
-
-    def _find(self, session: Session) -> tuple[str, ...] | None:
-        return searching_plan(session.household, session.state, self._memory)
-
-    def _stale(self, session: Session, action: Action, changed: bool) -> bool:
-        before = self._memory
-        self._memory = remember(before, session.household, session.state, action)
-        return changed or self._memory is not before
-
-
-EXPERTS: Mapping[str, Callable[[], Expert]] = {
-    "shortest": ShortestExpert,
-    "searching": SearchingExpert,
-}
-"""Name of an expert -> what makes it at the start of a game."""
-
-
-def plan_length(household: Household, expert: str = "shortest") -> int | None:
-    """Return the number of turns that an expert needs from the start; None if it cannot win."""
-    commands = EXPERTS[expert]().plan(Session(household))
-    return None if commands is None else len(commands)

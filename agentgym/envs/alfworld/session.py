@@ -8,7 +8,9 @@ from agentgym.envs.alfworld.engine.household import Game, Household, shared_hous
 from agentgym.envs.alfworld.engine.refusals import refusal
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.engine.state import State
-from agentgym.envs.alfworld.experts.expert import EXPERTS, Expert, ShortestExpert
+from agentgym.envs.alfworld.experts import EXPERTS
+from agentgym.envs.alfworld.experts.base import Expert
+from agentgym.envs.alfworld.experts.oracle import OracleExpert
 from agentgym.envs.alfworld.original.session import OriginalSession, open_original
 from agentgym.errors import ConfigurationError
 
@@ -16,7 +18,7 @@ ENGINES = ("native", "alfworld")
 
 
 class GameSnapshot(NamedTuple):
-    """A game at one point, as :meth:`ActiveGame.snapshot` returns it."""
+    """A game at one point, as :meth:`GameSession.snapshot` returns it."""
 
     engine: str
     """Where it was played."""
@@ -32,7 +34,7 @@ class GameSnapshot(NamedTuple):
     """What the original engine needs; None without it."""
 
 
-class ActiveGame:
+class GameSession:
     """A game that is being played.
 
     The native engine always runs: it knows the state and the experts' plans. With the engine
@@ -40,12 +42,12 @@ class ActiveGame:
 
     Args:
         engine: One of :data:`ENGINES`.
-        expert: One of :data:`~agentgym.envs.alfworld.experts.expert.EXPERTS`.
+        expert: One of :data:`~agentgym.envs.alfworld.experts.EXPERTS`.
     """
 
     def __init__(self, engine: str = "native", expert: str = "shortest") -> None:
         self.engine, self.expert = engine, expert
-        self._session: Session | None = None
+        self._native: Session | None = None
         self._original: OriginalSession | None = None
         self._whole: int | None = None
         self._begin()
@@ -57,10 +59,10 @@ class ActiveGame:
             DataError: The game is malformed.
             EnvFailure: The original engine failed.
         """
-        self._session = Session(shared_household(game))
-        text = self._session.intro()
+        self._native = Session(shared_household(game))
+        text = self._native.intro()
         self._begin()
-        plan = self._shortest.plan(self._session)
+        plan = self._shortest.plan(self._native)
         self._whole = None if plan is None else len(plan)
         if self.engine == "native":
             return text
@@ -70,14 +72,14 @@ class ActiveGame:
         return self._original.start(game)
 
     @property
-    def session(self) -> Session:
+    def native(self) -> Session:
         """The native engine's session."""
-        assert self._session is not None, "start a game first"
-        return self._session
+        assert self._native is not None, "start a game first"
+        return self._native
 
     def admissible(self) -> tuple[str, ...]:
         """Return the commands that do something now, sorted."""
-        return self.session.admissible()
+        return self.native.admissible()
 
     def step(self, command: str) -> tuple[str, bool, bool]:
         """Carry out a command.
@@ -88,7 +90,7 @@ class ActiveGame:
         Raises:
             EnvFailure: The original engine failed.
         """
-        session, before = self.session, self.session.state
+        session, before = self.native, self.native.state
         action = session.find(command)
         answer, _, won = session.act(action)
         if action is not None:
@@ -101,16 +103,16 @@ class ActiveGame:
 
     def refusal(self, command: str) -> str:
         """Say why a command that is not admissible does nothing, from what the player can see."""
-        return refusal(self.session, command)
+        return refusal(self.native, command)
 
     def turns_left(self) -> int | None:
         """Return how many turns the chosen expert needs from here; None if it cannot win."""
-        plan = self._chosen.plan(self.session)
+        plan = self._chosen.plan(self.native)
         return None if plan is None else len(plan)
 
     def expert_command(self) -> str | None:
         """Return what the chosen expert does now; None if the game is won or it cannot win."""
-        plan = self._chosen.plan(self.session)
+        plan = self._chosen.plan(self.native)
         return plan[0] if plan else None
 
     @property
@@ -120,20 +122,20 @@ class ActiveGame:
         It is 0 at the start, 1 when the task is solved, and below 0 after a step in the wrong
         direction; the differences of successive values sum to 1 over a solved task.
         """
-        plan = self._shortest.plan(self.session)
+        plan = self._shortest.plan(self.native)
         if not plan:
             return 0.0 if plan is None else 1.0
         return 1.0 - len(plan) / self._whole if self._whole else 0.0
 
     def state_text(self) -> str:
         """Return a text that is equal for equal states of a game."""
-        return self.session.state_text()
+        return self.native.state_text()
 
     def snapshot(self) -> GameSnapshot:
         """Fork the game: return what :meth:`restore` needs, which can be pickled."""
         original = None if self._original is None else self._original.snapshot()
         experts = tuple(expert.snapshot() for expert in self._experts)
-        state = self.session.snapshot()
+        state = self.native.snapshot()
         return GameSnapshot(self.engine, self.expert, state, self._whole, experts, original)
 
     def restore(self, game: Game, snapshot: GameSnapshot) -> None:
@@ -151,8 +153,8 @@ class ActiveGame:
             if self._original is None:
                 self._original = open_original(game)
             self._original.restore(snapshot.original)
-        self._session = Session(household)
-        self._session.restore(snapshot.state)
+        self._native = Session(household)
+        self._native.restore(snapshot.state)
         self._whole = snapshot.whole
         self._begin()
         for expert, known in zip(self._experts, snapshot.experts, strict=True):
@@ -166,7 +168,7 @@ class ActiveGame:
 
     def _begin(self) -> None:
         """Make experts that know nothing yet; the shortest plan is always needed, for progress."""
-        self._shortest = ShortestExpert()
+        self._shortest = OracleExpert()
         self._chosen: Expert = self._shortest
         self._experts: tuple[Expert, ...] = (self._shortest,)
         if self.expert != "shortest":
