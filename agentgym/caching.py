@@ -58,10 +58,6 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     The content reaches the disk before the name does, so this holds after a crash of the machine.
 
-    Args:
-        path: The file; its folder exists.
-        data: Its content.
-
     Raises:
         OSError: It cannot be written; the old file is as it was.
     """
@@ -80,16 +76,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def save(path: Path, key: str, data: bytes) -> bool:
-    """Store bytes for :func:`load`.
-
-    Args:
-        path: The file; its folder is made if need be.
-        key: What decides the content; kept with it.
-        data: The content.
-
-    Returns:
-        Whether it was stored.
-    """
+    """Store bytes under the key that decides them, for :func:`load`; return whether it worked."""
     digest = hashlib.sha256(data).hexdigest()
     head = json.dumps({"key": key, "size": len(data), "sha256": digest}).encode() + b"\n"
     try:
@@ -103,15 +90,7 @@ def save(path: Path, key: str, data: bytes) -> bool:
 
 
 def load(path: Path, key: str) -> bytes | None:
-    """Read what :func:`save` stored.
-
-    Args:
-        path: The file.
-        key: The key under which it was stored.
-
-    Returns:
-        The content; None if there is no such file, it has another key, or it is damaged.
-    """
+    """Return what :func:`save` stored; None if it is not there, of another key or damaged."""
     try:
         head, _, data = path.read_bytes().partition(b"\n")
         entry = json.loads(head)
@@ -128,13 +107,7 @@ def load(path: Path, key: str) -> bytes | None:
 
 
 def entry_path(room: str, kind: str, name: str) -> Path:
-    """Return where a value is kept.
-
-    Args:
-        room: Folder of the cache, such as a family's name.
-        kind: What the value is, for example ``"index"``.
-        name: Text that names it among values of its kind.
-    """
+    """Return where a value of a kind is kept in a room, such as a family's, by its name."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
     return cache_folder() / room / f"{kind}-{digest[:24]}"
 
@@ -151,16 +124,13 @@ def load_json(path: Path, key: str) -> Any | None:
 
 
 def save_folder(folder: Path, fill: Callable[[Path], None]) -> bool:
-    """Store a folder of files for :func:`check_folder`.
+    """Store a folder of files for :func:`check_folder`; return whether it is there now.
 
     Concurrent writers cannot disturb each other: the first one wins.
 
     Args:
         folder: The folder; a sound one that is there already is left alone.
         fill: Writes the files, without folders among them, into the folder it is given.
-
-    Returns:
-        Whether the folder is there now.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -189,9 +159,6 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> bool:
 
 def check_folder(folder: Path) -> None:
     """Compare the files of a stored folder with its manifest.
-
-    Args:
-        folder: What :func:`save_folder` stored.
 
     Raises:
         DataError: A file is missing or differs in size or SHA-256; the message names it.

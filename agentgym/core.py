@@ -298,10 +298,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         return self._configuration
 
     def snapshot(self) -> Snapshot:
-        """Fork the running episode.
-
-        Returns:
-            A picklable state for :meth:`restore`, which does not hold the state of wrappers.
+        """Fork the running episode: return a picklable state, without that of wrappers.
 
         Raises:
             NotSupported: The family's engine cannot do it.
@@ -322,9 +319,6 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         """Continue from a state taken by :meth:`snapshot`, here or in an equal environment.
 
         Either all of it is restored, or the environment stays as it was.
-
-        Args:
-            state: The snapshot.
 
         Raises:
             ConfigurationError: It is none, or of an environment that was made with other arguments

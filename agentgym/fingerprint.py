@@ -31,20 +31,12 @@ BREADTH = 1000
 
 
 def fingerprint(cls: type, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Name how an environment was made.
+    """Name how an environment was made, in 16 hexadecimal digits.
 
     Equal arguments give equal fingerprints, whether they were given or left at their defaults, on
     every machine and in every process. Plain values, functions, dataclasses and reward hooks count
     with all that they hold; of other objects (a shop of a million products) only the class counts,
     and a snapshot compares its task as well.
-
-    Args:
-        cls: Class of the environment.
-        args: Positional arguments of the constructor.
-        kwargs: Keyword arguments of the constructor.
-
-    Returns:
-        16 hexadecimal digits.
     """
     known = arguments(cls)
     given = {**known, **dict(zip(known, args, strict=False)), **kwargs}

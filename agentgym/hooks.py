@@ -159,18 +159,7 @@ class HookRunner:
         done: bool,
         success: bool,
     ) -> dict[str, float]:
-        """Return ``terms`` with the weighted value of every hook added.
-
-        Args:
-            action: Text of the action.
-            after: State that the action led to.
-            terms: The family's own terms.
-            valid: As in :class:`TurnContext`, like ``done`` and ``success``.
-            done: Whether the episode ended.
-            success: Whether the task is solved.
-
-        Returns:
-            A new dict in the order: family's terms, then hooks.
+        """Return the family's own ``terms``, then the weighted value of every hook, in a new dict.
 
         Raises:
             ConfigurationError: A hook's value is no finite number.

@@ -74,9 +74,6 @@ class Language:
     def write(self, native: str) -> str:
         """Write a native action in this grammar.
 
-        Args:
-            native: The action in the family's own text.
-
         Returns:
             Text that :meth:`read` understands as exactly this action; ``native`` itself where the
             grammar cannot hold it (a family declares parameters whose white space counts as

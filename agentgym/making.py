@@ -24,15 +24,12 @@ _REPEATED = " was raised from the environment creator"
 
 
 def resolve(name: str) -> tuple[str, str]:
-    """Find an environment.
+    """Find an environment; return its short name and its id.
 
     Args:
         name: A short name such as ``webshop``, an id that is registered with Gymnasium, or
             ``MODULE:ID``, where importing the module registers the id. Modules are also looked for
             in the working directory.
-
-    Returns:
-        Short name and id.
 
     Raises:
         ConfigurationError: The module cannot be imported, or nothing has this name.
@@ -68,15 +65,9 @@ def _import(module: str) -> None:
 
 
 def make_env(env_id: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:
-    """Make an environment from arguments that a person gave.
+    """Make an environment, without Gymnasium's wrappers, from arguments that a person gave.
 
-    Args:
-        env_id: Gymnasium id.
-        kwargs: Keyword arguments of the environment.
-        flag: Where they come from, such as ``--set``.
-
-    Returns:
-        The environment without Gymnasium's wrappers.
+    Errors name the flag that they come from, such as ``--set``.
 
     Raises:
         AgentGymError: The environment does not take one of the arguments, cannot be made here, or
@@ -120,14 +111,7 @@ def _not_text(env_id: str, kind: type) -> ConfigurationError:
 
 
 def parse_pairs(pairs: Sequence[str], flag: str) -> dict[str, Any]:
-    """Read ``name=value`` pairs.
-
-    Args:
-        pairs: The pairs; a value is JSON where it parses as JSON, else plain text.
-        flag: What they are called in messages, such as ``--set``.
-
-    Returns:
-        The values by name.
+    """Read ``name=value`` pairs; a value is JSON where it parses as JSON, else plain text.
 
     Raises:
         ConfigurationError: A pair has no ``=`` or no name, or a name is given two values.
@@ -160,10 +144,7 @@ def _value(text: str) -> Any:
 def merge_repeated(argv: Sequence[str], flags: Sequence[str]) -> list[str]:
     """Let a flag that takes a list be repeated: ``--set a=1 --set b=2`` is ``--set a=1 b=2``.
 
-    The parser would keep the last list only.
-
-    Returns:
-        The arguments with each of these flags once, at the end.
+    The parser would keep the last list only. Each of the flags comes once, at the end.
     """
     rest: list[str] = []
     values: dict[str, list[str]] = {}

@@ -82,10 +82,7 @@ RESET_OPTIONS: Mapping[str, Callable[[Any, str], Any]] = {
 
 
 def check_reset(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Validate the options of ``reset``.
-
-    Returns:
-        The options with plain values; those that are None are left out.
+    """Validate the options of ``reset``, and leave out those that are None.
 
     Raises:
         ConfigurationError: An option is unknown, of the wrong type or out of range.
@@ -150,13 +147,9 @@ def check_arguments(cls: type, unknown: Mapping[str, Any]) -> None:
 
 @cache
 def arguments(cls: type) -> Mapping[str, Any]:
-    """Collect the keyword arguments that the constructors of a class take together.
+    """Collect the keyword arguments of a constructor that hands its ``**kwargs`` on to its base's.
 
-    Args:
-        cls: A class whose constructor hands its ``**kwargs`` on to that of its base.
-
-    Returns:
-        Each name with its default (``inspect.Parameter.empty`` where there is none).
+    Each name has its default, ``inspect.Parameter.empty`` where there is none.
     """
     found: dict[str, Any] = {}
     for parameters in _constructors(cls):

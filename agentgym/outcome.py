@@ -104,9 +104,6 @@ def bounded(text: str, length: int, *, brackets: bool = True) -> str:
         length: Most code points of the result.
         brackets: Set the marker in brackets. An action needs it without: a bracket would close a
             ``search[`` that the text has left open, and so make an action of it.
-
-    Returns:
-        The text, or its beginning and the marker.
     """
     if len(text) <= length:
         return text

@@ -122,9 +122,6 @@ class TaskSet(ABC):
             rng: Generator for the draw.
             split: Split to draw from if the options name none.
 
-        Returns:
-            The task.
-
         Raises:
             ConfigurationError: Both a task id and a split or index are given.
             TaskNotFound: The named task does not exist.
@@ -156,9 +153,6 @@ class TaskSet(ABC):
             n: Number of tasks, at most ``len(split)``.
             seed: Seed of the permutation.
 
-        Returns:
-            The panel with its SHA-256.
-
         Raises:
             ConfigurationError: ``n`` is not between 1 and the size of the split, or ``seed`` is not
                 a whole number from 0.
@@ -180,14 +174,7 @@ class TaskSet(ABC):
         return Panel(split, seed, tuple(task.id for task in tasks), digest)
 
     def check(self, split: str, index: int | None = None) -> str:
-        """Validate a split and, if given, an index within it.
-
-        Args:
-            split: A split or an alias of one.
-            index: Position within it.
-
-        Returns:
-            The name of the split as it stands in :attr:`splits`.
+        """Validate a split, or an alias, and an index within it; return the name of the split.
 
         Raises:
             ConfigurationError: The index is no integer.

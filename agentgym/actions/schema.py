@@ -34,10 +34,7 @@ def _schema(spec: ActionSpec) -> dict[str, Any]:
 
 
 def openai_tools(specs: tuple[ActionSpec, ...]) -> list[dict[str, Any]]:
-    """Derive the ``tools`` list of an OpenAI-compatible chat request.
-
-    Returns:
-        One ``{"type": "function", "function": {...}}`` entry per action, in fresh objects.
+    """Derive the ``tools`` list of an OpenAI-compatible chat request, in fresh objects.
 
     Raises:
         ConfigurationError: Two names differ only by case.
@@ -58,10 +55,7 @@ def openai_tools(specs: tuple[ActionSpec, ...]) -> list[dict[str, Any]]:
 
 
 def mcp_tools(specs: tuple[ActionSpec, ...]) -> list[dict[str, Any]]:
-    """Derive the ``tools/list`` entries of the Model Context Protocol.
-
-    Returns:
-        One ``{"name", "description", "inputSchema"}`` entry per action, in fresh objects.
+    """Derive the ``tools/list`` entries of the Model Context Protocol, in fresh objects.
 
     Raises:
         ConfigurationError: Two names differ only by case.

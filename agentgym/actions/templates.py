@@ -191,8 +191,7 @@ def compile_specs(specs: tuple[ActionSpec, ...]) -> tuple[Template, ...]:
 def find_native(text: str, specs: tuple[ActionSpec, ...]) -> Match | None:
     """Find the first complete native action in a text of bounded length, without thinking.
 
-    Returns:
-        The earliest match, the most specific template first at one place; or None.
+    At one place the most specific template goes first.
     """
     page = Page(text)
     best: Match | None = None

@@ -16,11 +16,7 @@ class Fault(Exception):
 
 
 def build_call(spec: ActionSpec, given: dict[str, Any]) -> ActionCall:
-    """Validate arguments and bring them to canonical text.
-
-    Args:
-        spec: The action.
-        given: Parameter name to raw value; emptied.
+    """Validate arguments and bring them to canonical text; ``given`` is emptied.
 
     Raises:
         Fault: An argument is missing, unknown or of the wrong type.

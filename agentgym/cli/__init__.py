@@ -17,9 +17,6 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``agentgym``.
 
-    Args:
-        argv: Arguments without the program's name; None takes those of the process.
-
     Returns:
         0 when all is well, 1 when a check failed, else what `run_command` says.
     """

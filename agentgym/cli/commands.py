@@ -25,10 +25,7 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 def run(command: Command, console: Console) -> int:
-    """Carry out a parsed subcommand.
-
-    Returns:
-        The exit code.
+    """Carry out a parsed subcommand and return the exit code.
 
     Raises:
         AgentGymError: The input was bad; the message is for the user.

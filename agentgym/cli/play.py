@@ -47,7 +47,7 @@ def play(
     say: Say = print,
     ask: Ask = input,
 ) -> Mapping[str, Any]:
-    """Play one episode.
+    """Play one episode and return the info dict of the last state.
 
     Args:
         env: A text environment.
@@ -56,9 +56,6 @@ def play(
         hints: Show the expert's action before each turn.
         say: Prints one message.
         ask: Reads one line; ``EOFError`` ends the game.
-
-    Returns:
-        The info dict of the last state.
 
     Raises:
         EnvFailure: The environment failed.

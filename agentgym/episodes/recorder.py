@@ -211,13 +211,9 @@ def state_of(observation: str, info: Mapping[str, Any], potential: float) -> Sta
 
 
 def failure_details(error: str, action: str | None = None) -> dict[str, Any]:
-    """Return the details of an episode whose environment failed.
+    """Return the details of an episode whose environment failed at an action, or at the reset.
 
     The turn in which it failed is no part of the record: it has no answer that could be replayed.
-
-    Args:
-        error: What failed.
-        action: The action that was not answered; None if the episode did not even begin.
     """
     return {"error": error} if action is None else {"error": error, "unanswered_action": action}
 
@@ -226,11 +222,6 @@ def origin(
     env: gymnasium.Env[str, str], *, panel_sha256: str = "", policy: str = ""
 ) -> dict[str, Any]:
     """Return the fields of `Episode` that all episodes of an environment and a policy share.
-
-    Args:
-        env: The environment, with the wrappers that decide how an episode plays.
-        panel_sha256: Hash of the panel that is played, if any.
-        policy: Name of the policy.
 
     Returns:
         Keyword arguments of `Episode`: how the environment was made, as far as JSON can hold it,

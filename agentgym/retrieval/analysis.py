@@ -34,14 +34,9 @@ _POSSESSIVES = ("'s", "\u2019s", "\uff07s")
 
 
 def words(text: str) -> list[str]:
-    """Split text at the word boundaries of Lucene's ``StandardTokenizer``.
+    """Split text at the word boundaries of Lucene's ``StandardTokenizer``; case is kept.
 
-    Args:
-        text: Any text; it is not changed to lower case.
-
-    Returns:
-        The tokens in order. Runs of underscores alone are still among the tokens of ASCII text;
-        :func:`term` drops them.
+    Runs of underscores alone are still among the tokens of ASCII text; :func:`term` drops them.
     """
     pattern = _ASCII_WORD if text.isascii() else _unicode_word()
     found = pattern.findall(text)
@@ -52,13 +47,9 @@ def words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def term(word: str) -> str | None:
-    """Reduce one lower-case token to its index term.
+    """Reduce one lower-case token of :func:`words` to its index term.
 
-    Args:
-        word: A token of :func:`words` over lower-case text.
-
-    Returns:
-        The term, or None if the token is a stop word or holds no letter, digit or pictograph.
+    It is None if the token is a stop word or holds no letter, digit or pictograph.
     """
     if word.endswith(_POSSESSIVES):
         word = word[:-2]

@@ -135,11 +135,7 @@ class BM25Index:
         return cls(names, list(vocabulary.terms), arrays, k1=float(k1), b=float(b))
 
     def save(self, path: str | Path) -> None:
-        """Write the index to a folder, which is made if need be.
-
-        Args:
-            path: The folder; existing files of an index in it are replaced.
-        """
+        """Write the index to a folder, in place of another one that is there."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         for name in ARRAYS:

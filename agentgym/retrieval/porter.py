@@ -48,13 +48,9 @@ _STEP_4: Mapping[str, Sequence[str]] = {
 
 
 def stem(word: str) -> str:
-    """Reduce a lower-case word to its stem.
+    """Reduce a lower-case word to its stem; below three letters it is its own.
 
-    Args:
-        word: A word; characters other than ``a, e, i, o, u, y`` count as consonants.
-
-    Returns:
-        The stem; the word itself if it has fewer than three letters.
+    Characters other than ``a, e, i, o, u, y`` count as consonants.
     """
     if len(word) < 3:
         return word

@@ -111,14 +111,9 @@ def _is_text(entry: Field[Any]) -> bool:
 
 
 def hooks_to_json(hooks: Any) -> tuple[dict[str, Any], ...] | None:
-    """Describe reward hooks so that `hooks_from_json` makes them again.
+    """Describe reward hooks by class name and fields, so that `hooks_from_json` makes them again.
 
-    Args:
-        hooks: What was given as ``reward_hooks=``.
-
-    Returns:
-        For each hook its class name and fields; None unless all of them are supplied hooks with
-        nothing but plain values, supplied functions and such hooks inside.
+    None unless all are supplied hooks that hold plain values, supplied functions and such hooks.
     """
     if isinstance(hooks, str) or not isinstance(hooks, Sequence):
         return None
@@ -127,13 +122,7 @@ def hooks_to_json(hooks: Any) -> tuple[dict[str, Any], ...] | None:
 
 
 def hooks_from_json(entries: Sequence[Any]) -> list[TurnReward]:
-    """Make the reward hooks of a record; only names of a fixed table are known.
-
-    Args:
-        entries: What `hooks_to_json` returned.
-
-    Returns:
-        Fresh hooks.
+    """Make the reward hooks that `hooks_to_json` described; only names of a fixed table are known.
 
     Raises:
         ConfigurationError: A hook refuses the value of a field.

@@ -279,13 +279,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         return self.reset_slots(range(needed), seeds, options)
 
     def snapshot_slots(self, slots: Sequence[int]) -> list[SlotSnapshot]:
-        """Fork the episodes of some slots.
-
-        Args:
-            slots: Slot numbers.
-
-        Returns:
-            Snapshots, which any slot can restore.
+        """Fork the episodes of some slots; any slot can restore the snapshots.
 
         Raises:
             NotSupported: The family's engine has no snapshots.
@@ -449,12 +443,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set an attribute of every environment.
-
-        Args:
-            name: Name of the attribute.
-            values: A list or tuple with one value for each slot, or one value for all.
-        """
+        """Set an attribute of every environment: a list or tuple has one value for each slot."""
         listed = values if isinstance(values, list | tuple) else [values] * self.num_envs
         slots = range(self.num_envs)
         self._check(slots, values=listed)

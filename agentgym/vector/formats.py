@@ -13,14 +13,11 @@ from agentgym.errors import ConfigurationError
 
 
 def batch(infos: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
-    """Turn a list of info dicts into Gymnasium's dict of arrays.
+    """Turn a list of info dicts, None where there is none, into Gymnasium's dict of arrays.
 
     Every key has a boolean mask under ``_key`` that says which environments have it; nested dicts
     are batched in the same way. Unlike Gymnasium's own function it does not fail when a key holds
     a number in one environment and None or text in another: such a column becomes an object array.
-
-    Args:
-        infos: One dict for each environment, None where there is none.
     """
     batched: dict[str, Any] = {}
     for key in dict.fromkeys(key for info in infos if info for key in info):

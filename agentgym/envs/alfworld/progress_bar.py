@@ -12,13 +12,7 @@ MANY = 500
 
 
 def tracked(items: Iterable[Item], total: int, what: str) -> Iterator[Item]:
-    """Yield ``items``; while many are worked on, show progress on the standard error of a terminal.
-
-    Args:
-        items: What is worked on.
-        total: How many there are.
-        what: What is being done, for the user.
-    """
+    """Yield ``items``; where there are many, show progress on the standard error of a terminal."""
     if total < MANY:
         yield from items
         return

@@ -82,10 +82,7 @@ class GameSession:
         return self.native.admissible()
 
     def step(self, command: str) -> tuple[str, bool, bool]:
-        """Carry out a command.
-
-        Returns:
-            The engine's answer, whether the command was admissible, and whether the task is solved.
+        """Carry out a command; return the answer, whether it was admissible, and whether it won.
 
         Raises:
             EnvFailure: The original engine failed.

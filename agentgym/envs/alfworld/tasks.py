@@ -265,17 +265,8 @@ def open_tasks(
     """Return generated tasks, or the official ones where ``data_dir`` is given.
 
     Generated sets with equal settings are one object within a process, so that environments share
-    what is parsed.
-
-    Args:
-        difficulty: A difficulty's name, or generator settings; not used with official games.
-        changes: Settings that differ from the difficulty's; of these, ``task_types`` also chooses
-            among official games.
-        seed: Names a set of generated games.
-        order: ``random`` or ``oracle``.
-        expert: Whose plans are measured: ``shortest`` or ``searching``.
-        data_dir: Official games; ``"ALFWORLD_DATA"`` stands for what that variable names.
-        human_goals: Whether to use sentences that people wrote, where official games have them.
+    what is parsed. Arguments are those of the environment; ``changes`` are the settings that differ
+    from the difficulty's, of which ``task_types`` also chooses among official games.
 
     Raises:
         ConfigurationError: A value is out of range or is not for this kind of games.

@@ -51,12 +51,8 @@ def progress(status: Status) -> float:
 def potential(status: Status, before: float = 0.0) -> float:
     """Return the value of mode ``dense``: the share of the plan that has been carried out.
 
-    Args:
-        status: The present state.
-        before: The potential of the state before, to which a game without a plan cannot add.
-
-    Returns:
-        At most 1; below 0 when more is left than at the start.
+    It is below 0 when more is left than at the start. ``before`` is the potential of the state
+    before, to which a game without a plan cannot add.
     """
     if status.won:
         return 1.0
@@ -66,16 +62,7 @@ def potential(status: Status, before: float = 0.0) -> float:
 
 
 def value(mode: str, status: Status, phi: float) -> float:
-    """Return the value of a state, whose differences are the rewards.
-
-    Args:
-        mode: One of :data:`REWARDS`.
-        status: The state.
-        phi: Its :func:`potential`.
-
-    Returns:
-        1.0 if the game is won; never above 0 if it is lost.
-    """
+    """Return the value of a state, given its :func:`potential`; its differences are the rewards."""
     if mode == "dense":
         return phi
     return progress(status) if mode == "score" else float(status.won)

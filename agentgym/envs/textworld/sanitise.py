@@ -52,18 +52,12 @@ class Command(NamedTuple):
 
 
 def read_command(text: str) -> Command:
-    """Find the one command in a text.
+    """Find the one command in any text, with the reason for which it is refused if it is.
 
     The command is the first sentence of the first line that says anything: a full stop, comma,
     semicolon, exclamation mark or the word *then* ends it, since a turn is one action. Typographic
     characters and accents become plain; other letters become tildes, so that an unknown
     word stays one; all other characters become spaces.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The command, with the reason for which it is refused if it is.
     """
     lines = map(_printable, _plain(text[:READ_LENGTH]).splitlines())
     sentences = [part.strip(_EDGES) for line in lines for part in _SENTENCE_END.split(line)]

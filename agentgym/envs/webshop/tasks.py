@@ -288,14 +288,7 @@ def generated_tasks(
     plan_length: PlanLength | None = None,
     key: str | None = None,
 ) -> ShopTasks:
-    """Return the tasks of a generated shop, split by cluster.
-
-    Args:
-        shop: The shop.
-        goals_per_product: Goals of each product.
-        plan_length: Gives the length of the expert's plan for a goal.
-        key: Name of the shop in task ids; None is the shop's own.
-    """
+    """Return the tasks of a generated shop, split by cluster; ``key`` replaces its own in ids."""
     pool = GeneratedPool(shop, goals_per_product)
     return ShopTasks(
         shop.key if key is None else key, pool, product_splits(pool),

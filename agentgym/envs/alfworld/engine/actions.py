@@ -56,11 +56,7 @@ def go_action(house: Household, state: State, command: str) -> Action | None:
 
 
 def perform(house: Household, state: State, action: Action) -> tuple[State, str]:
-    """Carry out an action that is possible.
-
-    Returns:
-        The next state (the same object if nothing changes) and the text.
-    """
+    """Carry out a possible action; return the next state (the same if nothing changes) and text."""
     return VERBS[action.verb](house, state, action)
 
 

@@ -267,14 +267,11 @@ class _Builder:
 
 
 def player_names(mentioned: Iterable[str]) -> dict[str, str]:
-    """Name entities as ALFWorld's demangler does.
+    """Name all entities of the initial facts as ALFWorld's demangler does.
 
     What stands before the first ``_bar_`` is the kind, with ``basin`` added where the whole name
     has it; the entities of a kind are numbered downwards in the order of their names. A name
     without ``_bar_`` gets no number, but keeps the blank before it.
-
-    Args:
-        mentioned: PDDL names of all entities in the initial facts.
     """
     ordered = sorted(mentioned)
     kinds = {name: _kind(name) for name in ordered}

@@ -24,14 +24,7 @@ class Expert(ABC):
         return self._plan
 
     def observe(self, session: Session, action: Action, command: str, changed: bool) -> None:
-        """Take note of a command that was carried out.
-
-        Args:
-            session: The session after it.
-            action: The action.
-            command: The command, without white space around it.
-            changed: Whether it changed the state.
-        """
+        """Take note of a command that was carried out, and of whether it changed the state."""
         stale = self._stale(session, action, changed)
         # Who follows a plan needs no new one, whatever the command changed.
         if self._planned and self._plan and self._plan[0] == command:

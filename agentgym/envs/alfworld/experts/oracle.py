@@ -257,11 +257,7 @@ def _wins(house: Household, state: State, partial: PartialPlan | None) -> bool:
 
 
 def _read_needs(query: Query) -> tuple[list[Need], bool]:
-    """Collect what a query asks of each object.
-
-    Returns:
-        The needs, and whether they say all that the query does.
-    """
+    """Collect what a query asks of each object, and whether that is all that it asks."""
     needs: dict[int, Need] = {}
     exact = True
     for literal in query.fluents:

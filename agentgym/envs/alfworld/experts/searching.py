@@ -68,12 +68,10 @@ def remember(memory: Memory, house: Household, state: State, action: Action) -> 
 def searching_plan(house: Household, state: State, memory: Memory) -> tuple[str, ...] | None:
     """Return all that the searching expert will do, found by letting it play a copy of the game.
 
+    None if everything will have been seen and there is no plan.
+
     It ends: every plan that is followed gets shorter, and a new one is only made when something is
     seen for the first time.
-
-    Returns:
-        The commands up to the win, none of them when the game is won; None where everything will
-        have been seen and there is no plan.
     """
     needed, decisive = _needed(house), _decisive(house)
     won = house.goal.satisfied(state)

@@ -50,11 +50,10 @@ class Layout:
 
 
 def furnish(stream: Stream, room: Room, task_type: str, config: GeneratorConfig) -> Layout | None:
-    """Furnish a room for a task.
+    """Furnish a room so that a task can be done and is not yet done.
 
-    Returns:
-        A layout in which the task can be done and is not yet done, or None where this room has
-        none, for example because nothing in it closes and ``hidden`` is asked for.
+    None where there is no such layout, for example because nothing in the room closes and
+    ``hidden`` is asked for.
     """
     bare = _bare(stream, room, task_type, config.hidden)
     if bare is None:

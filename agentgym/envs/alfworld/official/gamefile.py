@@ -139,10 +139,6 @@ def clean_goal(text: Any) -> str:
 def checked_problem(problem: Any, where: str) -> str:
     """Return what stands under ``pddl_problem`` if it can be a problem.
 
-    Args:
-        problem: The value.
-        where: File, and item if it holds several.
-
     Raises:
         DataError: It cannot be one.
     """

@@ -177,12 +177,7 @@ def _command(pipe: int) -> list[str]:
 
 
 def main(pipe: int, parent: int) -> None:
-    """Answer questions until the other end of the pipe is closed.
-
-    Args:
-        pipe: File descriptor of the pipe to the parent.
-        parent: Process id of the parent; the worker ends with it.
-    """
+    """Answer questions until the pipe's other end is closed, or the parent process is gone."""
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     with Connection(pipe) as connection, suppress(EOFError, OSError):
         engine: LocalEngine | None = None

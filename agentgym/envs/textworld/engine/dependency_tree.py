@@ -179,11 +179,7 @@ class Draft:
         return list({id(end.element): end.element for end in self._ends}.values())
 
     def push(self, step: Step) -> bool:
-        """Put an action wherever it is needed; an empty tree takes it as its root.
-
-        Returns:
-            Whether the tree changed.
-        """
+        """Put an action wherever it is needed; an empty tree takes it as its root."""
         element = Element(step)
         fresh: list[Node] = []
         if self.roots:
@@ -294,11 +290,10 @@ class Tree:
 
 
 def in_order(draft: Draft) -> Plan:
-    """Use a tree up.
+    """Use a tree up; return its actions in order.
 
-    Returns:
-        Its actions in order; none where they go round in circles, which they never do in a game
-        that TextWorld generates: TextWorld itself would not come back.
+    There are none where they go round in circles, which they never do in a game that TextWorld
+    generates: TextWorld itself would not come back.
     """
     plan = tuple(islice(draft.flatten(), _LONGEST + 1))
     return plan if len(plan) <= _LONGEST else ()
@@ -349,12 +344,7 @@ class TreeCache:
         return tree
 
     def after(self, tree: Tree, step: Step) -> tuple[Tree, bool]:
-        """Take an action as done.
-
-        Returns:
-            The tree that remains, the same one where nothing changed; and whether it changed as
-            TextWorld counts it.
-        """
+        """Return the tree after an action, and whether it changed as TextWorld counts it."""
         if step.key not in tree.keys and not self.steps.reverse(step).added & tree.wants:
             return tree, False
         found = self._edited.get((tree, step))

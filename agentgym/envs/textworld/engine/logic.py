@@ -149,13 +149,6 @@ def ranks(types: Types, children: Mapping[str, Types]) -> dict[Types, int]:
 
     The order is breadth-first from ``types`` through one replacement of one type by a direct
     subtype at a time. It decides which of two actions with the same command comes first.
-
-    Args:
-        types: Types of the predicate's placeholders.
-        children: Type to its direct subtypes, sorted.
-
-    Returns:
-        Signature to its place in the order.
     """
     order = {types: 0}
     queue = deque([types])

@@ -143,12 +143,7 @@ class Machine:
         return self.won or self.lost
 
     def policy(self) -> tuple[str, ...]:
-        """Give the commands that win the game from here.
-
-        Returns:
-            The plan that TextWorld calls the winning policy; empty once the game is over and where
-            no plan is known.
-        """
+        """Return TextWorld's winning policy from here; empty after the end or if none is known."""
         commands = [step.commands[0] for step in _plan(self._quests, self.world) or ()]
         named = tuple([command for command in commands if command is not None])
         # A plan with a step that no command names stops TextWorld; here it is no plan.

@@ -147,17 +147,7 @@ def begin(quest: Quest, facts: int, trees: TreeCache) -> QuestProgress:
 def advance(
     progress: QuestProgress, facts: int, step: Step | None, trees: TreeCache
 ) -> QuestProgress:
-    """Follow one action.
-
-    Args:
-        progress: Progress before it.
-        facts: Bits of the facts after it.
-        step: The action; None at the start of the game.
-        trees: Trees of the world.
-
-    Returns:
-        Progress after it; the same object where nothing changed.
-    """
+    """Return the progress after an action (None: the start); the same object if nothing changed."""
     if progress.done:
         return progress
     wins = tuple([_advance(state, facts, step, trees) for state in progress.wins])

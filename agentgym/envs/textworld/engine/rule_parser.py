@@ -43,13 +43,7 @@ _CACHED = 16
 
 @lru_cache(maxsize=_CACHED)
 def parse(text: str) -> Logic:
-    """Read the logic of a game.
-
-    Args:
-        text: ``game["KB"]["logic"]``.
-
-    Returns:
-        The logic with aliases expanded; one object for one text.
+    """Read the logic of a game, aliases expanded: ``game["KB"]["logic"]``, one object for a text.
 
     Raises:
         DataError: The text is not of the format; the message says where.

@@ -40,9 +40,6 @@ _HEAD = 8
 def bundled(key: str) -> Pack | None:
     """Return the bundled games of a setting, or None where there are none.
 
-    Args:
-        key: Key of the setting.
-
     Raises:
         DataError: The file is missing or damaged.
     """
@@ -61,14 +58,7 @@ def _open(key: str) -> Pack:
 
 
 def build(sizes: dict[str, int] | None = None, key: str = DEFAULT) -> bytes:
-    """Generate the bundled games; takes about seven minutes.
-
-    Args:
-        sizes: Games of each split; the default is :data:`SIZES`.
-        key: Key of the setting.
-
-    Returns:
-        Content of the file.
+    """Generate the file of bundled games; takes about seven minutes.
 
     Raises:
         DependencyNotInstalled: The package ``textworld`` is missing.
@@ -82,15 +72,7 @@ def build(sizes: dict[str, int] | None = None, key: str = DEFAULT) -> bytes:
 
 
 def pack(settings: str, made_with: str, games: Mapping[str, Sequence[Game]]) -> bytes:
-    """Write games to a pack.
-
-    Args:
-        settings: Key of their setting.
-        made_with: Version of ``textworld`` that made them.
-        games: The games of each split; all must have the same knowledge base.
-
-    Returns:
-        The file's content.
+    """Return the file that holds games of one setting, by split, which share one knowledge base.
 
     Raises:
         DataError: There are no games, or their knowledge bases differ.

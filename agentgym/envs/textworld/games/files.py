@@ -118,13 +118,7 @@ def planned_length(game: Game) -> int | None:
 
 
 def read_file(file: Path) -> Game:
-    """Read a game that TextWorld wrote.
-
-    Args:
-        file: Path of the ``.json`` file.
-
-    Returns:
-        The game, without the path of the installation that made it.
+    """Read a ``.json`` that TextWorld wrote, without the path of the installation that made it.
 
     Raises:
         DataError: The file is missing or holds no game.
@@ -150,12 +144,7 @@ def read_file(file: Path) -> Game:
 def check_file(file: Path, *, native: bool = False) -> str:
     """Read a game as far as its engine does, so that what is wrong with it is said at once.
 
-    Args:
-        file: Path of the ``.json`` file.
-        native: Whether the native engine must understand its texts and rules.
-
-    Returns:
-        The fingerprint of the game.
+    With ``native``, that engine has to understand its texts and rules. Returns the fingerprint.
 
     Raises:
         DataError: The file is missing, or holds no game that can be played.

@@ -47,9 +47,6 @@ _NAMES: dict[Any, str] = {
 def check_game(game: Any) -> None:
     """Refuse what is no game that an engine can play.
 
-    Args:
-        game: What a file holds.
-
     Raises:
         DataError: A part is missing or of another type, or a fact names something that is not in
             ``infos``; the message says where.

@@ -114,14 +114,7 @@ def write(path: Path, game: Game) -> bool:
 
 
 def story(name: Path, game: Game) -> Path:
-    """Return the verified story file of a game, or compile it.
-
-    Args:
-        name: Where it is kept, without the ending ``.story`` of the folder.
-        game: The game.
-
-    Returns:
-        Path of the ``.z8`` file, in the cache or among the temporary files.
+    """Return the verified ``.z8`` of a game, from a folder named ``<name>.story``, or compile it.
 
     Raises:
         EnvFailure: The compiler cannot run on this machine, or nothing can be written.

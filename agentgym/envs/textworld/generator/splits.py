@@ -107,9 +107,6 @@ def fingerprint(game: Mapping[str, Any]) -> str:
     Prose (descriptions, the wording of the objective) and the numbers of entities are left out, so
     that two games with the same fingerprint are the same task in other words. Entities without
     a name keep their number.
-
-    Returns:
-        SHA-256 (hex).
     """
     names = {entity: infos.get("name") or entity for entity, infos in game["infos"]}
 

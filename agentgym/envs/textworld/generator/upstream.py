@@ -59,12 +59,7 @@ def load_textworld() -> ModuleType:
 
 @contextmanager
 def preserve_generators(textworld: ModuleType, seed: int) -> Iterator[None]:
-    """Seed TextWorld's own generator, and put every global generator back afterwards.
-
-    Args:
-        textworld: The package.
-        seed: The seed.
-    """
+    """Seed TextWorld's own generator, and put every global generator back afterwards."""
     own = dict(vars(textworld.g_rng))
     states = random.getstate(), np.random.get_state()
     textworld.g_rng.set_seed(seed)
@@ -78,12 +73,7 @@ def preserve_generators(textworld: ModuleType, seed: int) -> Iterator[None]:
 
 @contextmanager
 def patched_challenge(textworld: ModuleType, make: Callable[..., Any]) -> Iterator[None]:
-    """Let a challenge take its knowledge base from memory and its walkthrough from the rules.
-
-    Args:
-        textworld: The package.
-        make: The challenge's function that makes a game.
-    """
+    """Let a challenge take its knowledge base from memory and its walkthrough from the rules."""
     scope: dict[str, Any] = make.__globals__
     original, maker = scope["KnowledgeBase"], textworld.GameMaker
     walk = maker.set_walkthrough
@@ -170,15 +160,7 @@ def _set_walkthrough(maker: Any, commands: list[str]) -> None:
 
 
 def normalise(data: dict[str, Any], kb: Any) -> dict[str, Any]:
-    """Bring what a hash seed or a file system has ordered into an order of its own.
-
-    Args:
-        data: The game as JSON; changed in place.
-        kb: Its knowledge base.
-
-    Returns:
-        The game.
-    """
+    """Bring what a hash seed or a file system has ordered into an order of its own, in place."""
     data["KB"] = {"logic": _document(kb.logic_path), "text_grammars_path": ""}
     data["grammar"]["names_to_exclude"] = []  # used while names are given, never by a game
     for quest in data["quests"]:

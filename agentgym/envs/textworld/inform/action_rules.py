@@ -41,17 +41,9 @@ class AcceptedAction:
 def resolve_action(
     view: WorldView, action: str, noun: str, second: str, words: tuple[str, ...]
 ) -> AcceptedAction | str:
-    """Decide on an action.
+    """Return what an action does to ``noun`` and ``second``, or what the game answers instead.
 
-    Args:
-        view: The state.
-        action: Name of the action, as in ``grammar``.
-        noun: The thing it is done to, or nothing.
-        second: The other thing, or nothing.
-        words: The command, on which some refusals depend.
-
-    Returns:
-        What is to be done, or what the game answers instead.
+    Some refusals depend on the words of the command.
     """
     if refusal := _before(view, action, noun, second):
         return refusal

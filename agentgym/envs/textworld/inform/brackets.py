@@ -109,13 +109,7 @@ def paragraphs(text: str) -> str:
 
 
 def compile_text(source: str) -> Parts:
-    """Compile a text with brackets.
-
-    Args:
-        source: Text in Inform's notation, line breaks as they shall be printed.
-
-    Returns:
-        The parts of the text.
+    """Compile a text in Inform's notation, with line breaks as they shall be printed.
 
     Raises:
         DataError: If a bracket is not understood or not closed.
@@ -197,16 +191,7 @@ def _substitution(bracket: str) -> Part:
 
 
 def say(parts: Parts, context: TextContext, me: str = "") -> str:
-    """Say a compiled text.
-
-    Args:
-        parts: What ``compile_text`` returned.
-        context: The state that conditions and lists are about.
-        me: Id of the thing that the text describes.
-
-    Returns:
-        The text as Inform prints it.
-    """
+    """Return a compiled text as Inform prints it; ``me`` is the thing that it describes."""
     said: list[str] = []
     for part in parts:
         if isinstance(part, str):

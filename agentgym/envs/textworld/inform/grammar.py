@@ -146,14 +146,7 @@ def _line(text: str) -> Line:
 
 @lru_cache(maxsize=2)
 def verbs(cooking: bool) -> dict[str, tuple[Line, ...]]:
-    """Return the lines of every verb.
-
-    Args:
-        cooking: Whether the game is of the challenge "cooking", which has verbs of its own.
-
-    Returns:
-        Verb, as ``words.key`` shortens it, to its lines.
-    """
+    """Return the lines of every verb, as ``words.key`` shortens it; cooking has its own."""
     table = {**_COMMON, **(_COOKING if cooking else _PLAIN)}
     found = {}
     for names, text in table.items():

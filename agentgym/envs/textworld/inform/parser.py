@@ -71,11 +71,7 @@ class Parser:
     tail: str = ""
 
     def read(self, line: str, view: WorldView) -> Request | str:
-        """Read a line that a player typed.
-
-        Returns:
-            The action asked for, or what the parser answers instead; that takes no turn.
-        """
+        """Return the action that a line asks for, or the parser's answer, which takes no turn."""
         words = split(line)
         if not words:
             return "I beg your pardon?"

@@ -104,10 +104,7 @@ class Story:
 
     @classmethod
     def of(cls, game: Mapping[str, Any]) -> Story:
-        """Compile a game.
-
-        Args:
-            game: The game's JSON: ``world``, ``infos``, ``KB``, ``objective`` and ``quests``.
+        """Compile a game from its JSON.
 
         Raises:
             DataError: A part is missing, or a text holds brackets that are not TextWorld's.

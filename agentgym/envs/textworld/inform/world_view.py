@@ -43,11 +43,7 @@ class WorldView:
             self.follow(facts)
 
     def follow(self, facts: frozenset[Fact]) -> None:
-        """Take over the facts after an action.
-
-        Args:
-            facts: Every fact that holds now.
-        """
+        """Take over all facts that hold after an action."""
         gone, new = self.facts - facts, facts - self.facts
         self.facts = facts
         for fact in gone:

@@ -234,14 +234,10 @@ def _open(story: str) -> Any:
 
 
 def _in_other_words(event: str, admissible: Sequence[str]) -> list[str] | None:
-    """Return commands that may have done what an action did that the tracker did not recognise.
+    """Return commands that may have done what the tracker did not recognise.
 
-    Args:
-        event: The action as the story reports it, for example ``taking the latchkey``.
-        admissible: Commands of the state before.
-
-    Returns:
-        The candidates, or None if the action changes nothing.
+    ``event`` is the action as the story reports it, such as ``taking the latchkey``. None: it
+    changes nothing.
     """
     verb, _, thing = event.partition(" ")
     if verb == "taking":

@@ -67,14 +67,7 @@ class StoryProcess:
         self._end: weakref.finalize[Any, Any] | None = None
 
     def ask(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the session in the child.
-
-        Args:
-            method: ``open``, or the name of a method of a session.
-            arguments: Its arguments, JSON-safe.
-
-        Returns:
-            The answer; of a turn with a :class:`View`.
+        """Call ``open`` or a method of the session in the child; a turn comes with a :class:`View`.
 
         Raises:
             NoAnswer: The child ended or did not answer in time; the next call starts another.

@@ -49,17 +49,10 @@ _SAID = 2000
 
 
 def compile_game(game: Mapping[str, Any], path: Path) -> Path:
-    """Compile a game to a story file.
+    """Compile a game to the story file ``path`` (``.z8``), whose folder need not exist.
 
     Beside the story file stands the game as ``.json``, as TextWorld's environments want it. Both
     are moved into place when they are whole, the story file last.
-
-    Args:
-        game: The game as JSON.
-        path: Where to put the story file, ending in ``.z8``; its folder need not exist.
-
-    Returns:
-        The path.
 
     Raises:
         ConfigurationError: The path has another ending.
@@ -133,13 +126,7 @@ def _compile(source: str, scratch: Path, story: Path) -> None:
 
 
 def check_story(path: Path) -> int:
-    """Refuse a story file that is damaged.
-
-    Args:
-        path: The ``.z8`` file.
-
-    Returns:
-        A checksum (CRC-32) of the whole file, to know it again.
+    """Refuse a damaged ``.z8``; return a checksum (CRC-32) of the whole file, to know it again.
 
     Raises:
         DataError: It cannot be read, is no story of version 8, or is not whole.
@@ -161,11 +148,7 @@ def check_story(path: Path) -> int:
 
 
 def damage(data: bytes) -> str:
-    """Say what is wrong with a story; nothing if its header agrees with its content.
-
-    Args:
-        data: Content of the file.
-    """
+    """Say what is wrong with a story; nothing if its header agrees with its content."""
     if len(data) <= HEADER:
         return f"it has {len(data)} bytes, not even a header and a story"
     if data[0] != VERSION:

@@ -35,9 +35,7 @@ _SHORT = {PREVIOUS: "back", NEXT: "next"}
 def resolve(session: Session, name: str) -> str | None:
     """Turn a short name into the one that the shop knows, such as ``2`` into an asin.
 
-    Returns:
-        The name for :meth:`Session.click`, which may not know it; None for what this page does not
-        show, such as an asin.
+    :meth:`Session.click` may not know it; None for what this page does not show.
     """
     word = one_line(name)
     if session.state.page == RESULTS:
@@ -104,14 +102,7 @@ def page(session: Session, show_highlights: bool = False) -> str:
 
 
 def answer(session: Session, before: PageKind, name: str, show_highlights: bool = False) -> str:
-    """Render what a click led to: the page, or one word where the policy has seen it already.
-
-    Args:
-        session: The shopper, after the click.
-        before: Kind of the page on which the click was made.
-        name: The full name that was clicked.
-        show_highlights: Whether a results line shows the product's highlights.
-    """
+    """Render what a click led to: the page, or one word where the policy has seen it already."""
     after = session.state.page
     if before == ITEM and after == RESULTS:
         return "results"

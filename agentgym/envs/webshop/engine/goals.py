@@ -96,9 +96,8 @@ GoalMaker = Callable[[Collection[Product]], list[Goal]]
 def price_bound(price: float, *key: object) -> float | None:
     """Draw the price bound of a goal from what ``key`` says.
 
-    Returns:
-        The larger of two of the first four multiples of ten above the price; None if fewer than
-        two are left below 1,000.
+    It is the larger of two of the first four multiples of ten above the price; None if fewer than
+    two are left below 1,000.
     """
     bounds = [step for step in PRICE_STEPS if step > price][:CANDIDATE_BOUNDS]
     if len(bounds) < 2:
@@ -111,14 +110,9 @@ def price_bound(price: float, *key: object) -> float | None:
 def synthetic_goals(
     products: Iterable[Product], instructions: Mapping[str, Instruction]
 ) -> list[Goal]:
-    """Make the original's synthetic goals: one per combination of a product's options.
+    """Make the original's synthetic goals, unshuffled: one per combination of a product's options.
 
-    Args:
-        products: The products, in file order.
-        instructions: Entries by asin.
-
-    Returns:
-        The goals before the shuffle, weighted by the rarity of their attributes.
+    They are weighted by the rarity of their attributes.
     """
     goals: list[Goal] = []
     for item in products:
@@ -140,15 +134,7 @@ def synthetic_goals(
 def human_goals(
     products: Iterable[Product], human: Mapping[str, Any], origin: str = NAMES.human
 ) -> list[Goal]:
-    """Make the original's goals from instructions that people wrote.
-
-    Args:
-        products: The products, in file order.
-        human: The official ``items_human_ins`` file.
-        origin: Name of the file, for error messages.
-
-    Returns:
-        The goals before the shuffle, all of weight 1.
+    """Make the original's goals from instructions that people wrote, unshuffled, all of weight 1.
 
     Raises:
         DataError: A field is missing or of the wrong type.
@@ -206,13 +192,7 @@ def official_goals(
     human: Mapping[str, Any] | None,
     origins: Origins = NAMES,
 ) -> GoalMaker:
-    """Return a maker of the original's goals, in the original's order.
-
-    Args:
-        instructions: The ``items_ins`` file.
-        human: The ``items_human_ins`` file for human goals; None for synthetic ones.
-        origins: Names of the files, for error messages.
-    """
+    """Return a maker of the original's goals, in its order; synthetic ones if ``human`` is None."""
 
     def make(products: Collection[Product]) -> list[Goal]:
         if human is not None:

@@ -124,9 +124,6 @@ def cache_key(source: str | NounTable | None) -> str | None:
 def nouns_of(source: str | NounTable) -> NounsOf:
     """Return the function from an official item to its nouns.
 
-    Args:
-        source: A table, ``"builtin"``, or ``"spacy:<model>"`` such as ``"spacy:en_core_web_sm"``.
-
     Raises:
         ConfigurationError: The extractor's name is unknown.
         DependencyNotInstalled: spaCy or its model is absent.

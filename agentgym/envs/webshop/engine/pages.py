@@ -22,12 +22,7 @@ _ESCAPES = {"'": "\\u0027", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def parts(session: Session, *, show_score: bool = False) -> list[Part]:
-    """List what the open page shows, in document order.
-
-    Args:
-        session: The shopper.
-        show_score: Whether the page after the purchase tells the reward, as the original's does.
-    """
+    """List what the open page shows, in document order, at the end with the reward if asked for."""
     page = session.state.page
     instruction = (INSTRUCTION, session.goal.instruction_text)
     if page == INDEX:

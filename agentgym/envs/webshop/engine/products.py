@@ -173,14 +173,9 @@ def unit_interval(*key: object) -> float:
 def usable(
     items: Iterable[Any], origin: str = NAMES.items
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the items that the original keeps: those with a fit asin, the first of each.
+    """Yield the items that the original keeps, those with a fit asin, and what errors call them.
 
-    Args:
-        items: The items file.
-        origin: Its name, for error messages.
-
-    Yields:
-        What error messages call the item, and the item.
+    Of several with one asin it keeps the first.
 
     Raises:
         DataError: An entry is no object, or has no asin that a page can show.
@@ -220,14 +215,9 @@ def parse_product(
     price: float | None = None,
     where: str = "an item",
 ) -> Product:
-    """Derive a product from its official item.
+    """Derive a product from its official item and its entry of the instructions file.
 
-    Args:
-        item: One object of the items file.
-        instruction: Its entry of the instructions file.
-        nouns: Nouns of its name.
-        price: Price that counts; drawn within a range by the asin if left out.
-        where: What error messages call the item.
+    A price within a range is drawn by the asin if none is given. Errors call the item ``where``.
 
     Raises:
         DataError: A field is missing or of the wrong type.

@@ -97,13 +97,7 @@ class RewardDetails:
 
 
 def match(item: Product, goal: Goal, nouns: tuple[str, ...]) -> Match:
-    """Compare a product with a goal, options aside.
-
-    Args:
-        item: The bought product.
-        goal: What was asked for.
-        nouns: Nouns of the title of the goal's product, repetitions included.
-    """
+    """Compare a product with a goal, options aside, by the nouns of the title of the goal's own."""
     title = sum(noun in item.noun_set for noun in set(nouns)) / len(nouns) if nouns else 0.2
     query = item.query == goal.query
     category = len(item.levels & category_levels(goal.product_category)) >= 2
@@ -117,14 +111,9 @@ def match(item: Product, goal: Goal, nouns: tuple[str, ...]) -> Match:
 def score(
     parts: Match, item: Product, goal: Goal, chosen: Mapping[str, str], mode: str = "official"
 ) -> RewardDetails:
-    """Compute the reward of buying ``item``.
+    """Compute the reward of buying ``item`` with the chosen value of each option group.
 
-    Args:
-        parts: :func:`match` of the product and the goal.
-        item: The bought product.
-        goal: What was asked for.
-        chosen: Chosen value of each option group.
-        mode: ``"official"`` or ``"strict"``; ``"sparse"`` compares as ``"official"`` does.
+    ``parts`` is what :func:`match` says of it. ``"sparse"`` compares as ``"official"`` does.
     """
     options = (_strict_options if mode == "strict" else _official_options)(goal, chosen)
     price = item.price <= goal.price_upper

@@ -108,14 +108,7 @@ class Session:
         self.state = State(RESULTS, query, visited=self.state.visited)
 
     def click(self, name: str) -> bool:
-        """Click what a lower-case name stands for.
-
-        Args:
-            name: A name out of :meth:`clickables`.
-
-        Returns:
-            Whether there was such a thing; if not, nothing changed.
-        """
+        """Click what a name out of :meth:`clickables` stands for; return whether there is any."""
         state = self.state
         if state.page in (INDEX, DONE):
             return False

@@ -218,15 +218,10 @@ Kept = TypeVar("Kept", bound=Storable)
 
 
 def open_or_build(kind: type[Kept], key: object, build: Callable[[], Kept]) -> Kept:
-    """Open what an earlier process stored in the cache folder, or build and store it.
+    """Open what an earlier process stored under a JSON key in the cache, or build and store it.
 
     What is stored is believed only if every file of it has the size and SHA-256 with which it was
     written; what is damaged is built again. Without a writable cache the result stays in memory.
-
-    Args:
-        kind: The class of the result.
-        key: JSON value that decides the content.
-        build: Makes the result.
     """
     text = json.dumps([VERSION, key], sort_keys=True)
     name = hashlib.sha256(text.encode()).hexdigest()[:24]

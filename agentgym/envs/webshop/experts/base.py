@@ -99,11 +99,7 @@ def buy(state: State, wanted: tuple[tuple[str, str], ...]) -> Step:
 
 
 def choose(product: Product, goal: Goal) -> tuple[tuple[str, str], ...]:
-    """Decide which options of a product meet a goal.
-
-    Returns:
-        (group, value) pairs, one per group at most, as clicks would set them.
-    """
+    """Return the (group, value) pairs of a product that meet a goal, at most one per group."""
     chosen: dict[str, str] = {}
     for wanted in goal.option_values:
         value = _offered(product, wanted)

@@ -57,11 +57,6 @@ def draft_cluster(config: GeneratorConfig, seed: int, number: int) -> tuple[Draf
 
     Its first product is a lead. Each further one is a price decoy or an option decoy of the last
     lead, or a lead of its own: another set of hidden attributes, price and options.
-
-    Args:
-        config: The settings.
-        seed: Seed of the shop.
-        number: Number of the cluster, from 0.
     """
     # "family" is what a cluster was called first; the word keys the draws.
     stream = Stream(GENERATOR_VERSION, config.name, seed, "family", number)

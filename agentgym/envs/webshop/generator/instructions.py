@@ -43,13 +43,6 @@ def make_goal(
 
     The draws depend on the shop's seed, product and ``k`` only, so a goal is the same whatever the
     size of the shop and the number of goals per product.
-
-    Args:
-        draft: The target's facts.
-        item: The target in the official schema.
-        k: Number of the goal.
-        config: The settings.
-        seed: Seed of the shop.
     """
     stream = Stream(GENERATOR_VERSION, config.name, seed, "goal", draft.index, k)
     visible = [a for a in draft.visible if stream.percent(config.visible_asked)]

@@ -15,18 +15,10 @@ META = "meta.json"
 
 
 def write(shop: GeneratedShop, folder: str | Path, goals_per_product: int = 4) -> dict[str, Any]:
-    """Write a shop to ``folder`` so that any WebShop implementation can read it.
+    """Write a shop so that any WebShop implementation can read it; return what ``meta.json`` holds.
 
     The goals stand in ``items_human_ins.json`` in the official form; the bounds of this project's
     goals are kept under the extra key ``price_upper``, which the original ignores.
-
-    Args:
-        shop: The shop.
-        folder: Folder to write to; it is made if absent, files in it are replaced.
-        goals_per_product: Number of goals per product.
-
-    Returns:
-        What was written to ``meta.json``: the shop's facts and the SHA-256 of each file.
     """
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)

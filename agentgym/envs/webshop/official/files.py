@@ -43,11 +43,7 @@ class OfficialFiles:
 
 
 def locate(folder: str | os.PathLike[str], num_products: int | None = None) -> OfficialFiles:
-    """Find the official files in a folder, plain or as ``.gz``.
-
-    Args:
-        folder: The folder.
-        num_products: Number of products wanted; up to 1,000 the small files are preferred.
+    """Find the official files in a folder, plain or ``.gz``; up to 1,000 products the small ones.
 
     Raises:
         DataError: The folder lacks the items or the instructions.
