@@ -40,9 +40,6 @@ class Ranks(dict[str, bytes]):
     Engines list what they find in an order of their own (by object, by verb, as written in a game
     file), and such an order gives solutions away. Here the order is that of a hash of the task and
     the action: the same on every machine, another one in every task, and it tells nothing.
-
-    Args:
-        task_id: Id of the task.
     """
 
     SIZE = 4096

@@ -252,7 +252,7 @@ def evaluate(
         size = tasks.len(split)
         panel = tasks.panel(split, size if n is None else min(n, size), seed)
         make_policy, name, several = _named(policy, seed)
-        seats: list[_Seat] = []
+        players: list[_Player] = []
         for _ in range(min(workers or _default_workers(backend), len(panel)) if several else 1):
             played = made
             if backend != "sync":
@@ -261,9 +261,9 @@ def evaluate(
             recorder = None
             if record is not None:
                 recorder = Recorder(played, None, panel_sha256=panel.sha256, policy=name)
-            seats.append(_Seat(make_policy(played), recorder or played, recorder))
+            players.append(_Player(make_policy(played), recorder or played, recorder))
         rows: list[EpisodeResult] = []
-        played_in_order = stack.enter_context(closing(_in_order(seats, panel.ids, seed, horizon)))
+        played_in_order = stack.enter_context(closing(_in_order(players, panel.ids, seed, horizon)))
         for row, episode in played_in_order:
             rows.append(row)
             if record is not None and episode is not None:
@@ -327,7 +327,7 @@ def _no_policy(given: Any) -> ConfigurationError:
     )
 
 
-class _Seat(NamedTuple):
+class _Player(NamedTuple):
     """A policy at an environment; it plays one episode at a time."""
 
     policy: Policy
@@ -336,27 +336,27 @@ class _Seat(NamedTuple):
 
 
 def _in_order(
-    seats: Sequence[_Seat], task_ids: Sequence[str], seed: int, horizon: int | None
+    players: Sequence[_Player], task_ids: Sequence[str], seed: int, horizon: int | None
 ) -> Generator[tuple[EpisodeResult, Episode | None], None, None]:
-    """Play the tasks at the seats, and yield what happened in the order of the tasks."""
+    """Let the players play the tasks, and yield what happened in the order of the tasks."""
     jobs = [(task_id, _derive(seed, index)) for index, task_id in enumerate(task_ids)]
     stop = threading.Event()
-    if len(seats) == 1:
+    if len(players) == 1:
         for job in jobs:
-            yield _episode(seats[0], *job, horizon, stop)
+            yield _episode(players[0], *job, horizon, stop)
         return
-    free: SimpleQueue[_Seat] = SimpleQueue()
-    for seat in seats:
-        free.put(seat)
+    free: SimpleQueue[_Player] = SimpleQueue()
+    for player in players:
+        free.put(player)
 
     def episode(task_id: str, episode_seed: int) -> tuple[EpisodeResult, Episode | None]:
-        seat = free.get()
+        player = free.get()
         try:
-            return _episode(seat, task_id, episode_seed, horizon, stop)
+            return _episode(player, task_id, episode_seed, horizon, stop)
         finally:
-            free.put(seat)
+            free.put(player)
 
-    pool = ThreadPoolExecutor(len(seats), thread_name_prefix="agentgym-episode")
+    pool = ThreadPoolExecutor(len(players), thread_name_prefix="agentgym-episode")
     try:
         for future in [pool.submit(episode, *job) for job in jobs]:
             yield future.result()
@@ -371,14 +371,14 @@ def _derive(seed: int, index: int) -> int:
 
 
 def _episode(
-    seat: _Seat, task_id: str, seed: int, horizon: int | None, stop: threading.Event
+    player: _Player, task_id: str, seed: int, horizon: int | None, stop: threading.Event
 ) -> tuple[EpisodeResult, Episode | None]:
     options: dict[str, Any] = {"task_id": task_id}
     if horizon is not None:
         options["horizon"] = horizon
-    annotate = partial(_annotate, seat.recorder) if seat.recorder else None
+    annotate = partial(_annotate, player.recorder) if player.recorder else None
     total, invalid = 0.0, 0
-    for moment in play(seat.policy, seat.env, seed=seed, options=options, on_output=annotate):
+    for moment in play(player.policy, player.env, seed=seed, options=options, on_output=annotate):
         if moment.action is not None and moment.failure is None:
             total += moment.reward
             invalid += not moment.info["action_valid"]
@@ -395,7 +395,7 @@ def _episode(
         "" if failure is None else str(failure),
         invalid if info else None,  # nothing is counted of an episode that did not begin
     )
-    return row, seat.recorder.last if seat.recorder else None
+    return row, player.recorder.last if player.recorder else None
 
 
 def _annotate(recorder: Recorder, output: Any) -> None:

@@ -23,7 +23,7 @@ from agentgym.hooks import TurnReward
 from agentgym.options import arguments
 
 VIEWS = frozenset({"expose_oracle", "max_turns", "render_mode", "split"})
-"""Arguments that do not change what becomes of a running episode: its horizon is its own."""
+"""Arguments that do not change how a running episode goes on: its horizon is its own."""
 DEPTH = 6
 """How deep an argument is looked into."""
 BREADTH = 1000

@@ -91,7 +91,7 @@ def finite(value: Any) -> bool:
 
 
 class HookRunner:
-    """Runs hooks over the turns of an episode and collects their weighted terms.
+    """Run hooks over the turns of an episode and collect their weighted terms.
 
     Args:
         hooks: Hooks in the order in which they are run; copied, so that environments which were

@@ -34,11 +34,7 @@ class Reading(NamedTuple):
 
 
 class Language:
-    """Reads and writes actions in one grammar.
-
-    Args:
-        specs: The environment's actions.
-        grammar: Name of the grammar.
+    """Read and write actions in one grammar.
 
     Raises:
         ConfigurationError: There is no such grammar.

@@ -40,7 +40,7 @@ def _screen() -> Console:
     from rich.console import Console
 
     class Screen(Console):
-        """Tells the command when nobody reads its output any more."""
+        """Tell the command when nobody reads its output any more."""
 
         def on_broken_pipe(self) -> None:
             """Pass the error on; rich would exit with code 1, which means a failed check here."""

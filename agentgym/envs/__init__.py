@@ -1,1 +1,26 @@
-"""The environment families, one package each; Gymnasium ids are in :mod:`agentgym.registration`."""
+"""The environment families, which follow one plan: who knows one finds the way in the others.
+
+A family is a folder of this package and one row of :mod:`agentgym.registration`. The folder holds,
+under these names, as many of the following as the family has:
+
+- ``env.py``: the :class:`~agentgym.core.TextEnv`: its arguments with their documentation, the
+  action specs, and ``_start``, ``_act`` and their like, which ask the running session. The property
+  ``session`` gives it to tools, and raises :func:`~agentgym.core.reset_needed` before it begins.
+- ``tasks.py``: the :class:`~agentgym.tasks.NumberedTasks`, and the function that chooses a set by
+  the arguments of the environment (WebShop: ``shared_shop.py``, which also makes the shop).
+- ``session.py``: what the environment asks of an episode, where several engines can play it.
+- ``engine/``: the rules and every text of the game, in pure Python; ``engine/session.py`` is one
+  episode, with ``snapshot`` and ``restore``. It knows nothing of tasks, rewards or Gymnasium.
+- ``experts/``: ``base.py`` (what experts share), ``oracle.py`` (knows hidden state), one file for
+  each other demonstrator; ``EXPERTS`` maps the names of experts to what makes them.
+- ``generator/``: seeded tasks without data; ``config.py`` has ``GeneratorConfig``, whose ``of``
+  takes a name or a config. ``GENERATOR_VERSION`` is raised when a seed would give another task.
+- ``official/``: reading and checking the published data, which nobody needs for the above
+  (TextWorld: ``games/``, the bundled games and files of one's own).
+- ``original/``: the original engine behind the same session, to compare with and never by default.
+- ``README.md``: the family's page: example, arguments with defaults, results, what each file holds.
+
+Choices are tuples or tables beside what they choose (``ENGINES``, ``REWARDS``, ``EXPERTS``) and are
+checked by :mod:`agentgym.options`. Stored plans and indices go through :mod:`agentgym.caching`. A
+family imports no other family and nothing above :mod:`agentgym.core`.
+"""

@@ -23,7 +23,7 @@ FACTS = "record"
 
 
 class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
-    """Appends every finished episode of a text environment to a JSONL file.
+    """Append every finished episode of a text environment to a JSONL file.
 
     Put it outside of wrappers that change rewards. An episode that is abandoned by a new reset is
     not written; one that ends, or does not even begin, because of an `EnvFailure` is, with stop
@@ -152,7 +152,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
 
 
 class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
-    """Adds ``info["record"]``, so that an episode can be written down from what it returned.
+    """Add ``info["record"]``, so that an episode can be written down from what it returned.
 
     For episodes in the slots of a vector environment, where no `Recorder` stands beside the
     policy. The facts are ``potential`` (phi of the state, float) and ``executed`` (the action in

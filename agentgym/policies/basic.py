@@ -12,7 +12,7 @@ from agentgym.errors import ConfigurationError, NotSupported
 
 
 class RandomPolicy:
-    """Draws uniformly from ``info["admissible_actions"]``.
+    """Draw uniformly from ``info["admissible_actions"]``.
 
     It owns its generator, so that two policies of one seed play alike and nothing global changes.
 
@@ -32,7 +32,7 @@ class RandomPolicy:
 
 
 class OraclePolicy:
-    """Plays what the environment's own expert would, which reads the hidden state.
+    """Play what the environment's own expert would, which reads the hidden state.
 
     Args:
         env: The text environment that is played, wrapped or not.
@@ -57,10 +57,7 @@ class OraclePolicy:
 
 
 class CallablePolicy:
-    """Wraps ``function(observation, info) -> action``.
-
-    Args:
-        function: Maps observation and info to the action's text.
+    """Wrap ``function(observation, info) -> action``.
 
     Raises:
         ConfigurationError: It cannot be called.

@@ -66,7 +66,7 @@ class ChatConfig:
 
 
 class ChatPolicy:
-    """Plays with a chat model: observations are user messages, actions are its answers.
+    """Play with a chat model: observations are user messages, actions are its answers.
 
     Args:
         config: Model, endpoint and limits.

@@ -265,7 +265,7 @@ class BM25Index:
 
 
 class _Vocabulary(dict[str, int]):
-    """Maps tokens to term numbers, -1 for what is not indexed; terms are numbered as they come."""
+    """Map tokens to term numbers, -1 for what is not indexed; terms are numbered as they come."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from agentgym.options import check_reset
 
 
 class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
-    """Adds turn-level rewards to a text environment.
+    """Add turn-level rewards to a text environment.
 
     The wrapper's terms join ``info["reward_terms"]``. For episodes that are forked with
     ``snapshot()`` use the environment's own ``reward_hooks=`` instead: a snapshot does not hold the

@@ -34,7 +34,7 @@ THREAD_NAME = "agentgym-slots"
 
 
 class Backend(Protocol):
-    """Runs environments in slots ``0 .. n-1``."""
+    """Run environments in slots ``0 .. n-1``."""
 
     description: Description
     """Spaces and metadata of the members."""

@@ -111,7 +111,7 @@ class Replays(Request[History, str | Failure | None]):
 
 
 class Meter:
-    """Measures in a worker what it would cost to bring its environments back."""
+    """Measure in a worker what it would cost to bring its environments back."""
 
     def __init__(self) -> None:
         self._seconds: defaultdict[int, float] = defaultdict(float)

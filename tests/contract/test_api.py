@@ -18,6 +18,7 @@ from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.spaces import UnicodeText
 from tests.contract.conftest import Make
 from tests.contract.playing import admissible_action, finish, play, random_action
+from tests.toy import TOY_ID
 
 KEYS = {
     "task_id": str,
@@ -49,6 +50,19 @@ def test_spaces(env: TextEnv) -> None:
     assert env.observation_space == UnicodeText(32768)
     assert env.action_space == UnicodeText(4096)
     assert env.spec is not None and env.spec.max_episode_steps is None
+
+
+def test_what_is_running_is_given_after_the_first_reset(make: Make, env_id: str) -> None:
+    env = make(split=None)
+    assert env.split == ("train" if "train" in env.tasks.splits else env.tasks.splits[0])
+    names = [name for name in ("session", "task") if hasattr(type(env), name)]
+    assert "session" in names or env_id == TOY_ID
+    for name in names:
+        with pytest.raises(ResetNeeded, match=r"call env\.reset\(\) first"):
+            getattr(env, name)
+    env.reset(seed=0)
+    assert all(getattr(env, name) is not None for name in names)
+    assert env.task.split == env.split
 
 
 @pytest.mark.parametrize("choose", [random_action, admissible_action])

@@ -39,10 +39,6 @@ class GameSession:
 
     The native engine always runs: it knows the state and the experts' plans. With the engine
     ``alfworld`` the original runs beside it, and its answers are the ones that are given.
-
-    Args:
-        engine: One of :data:`ENGINES`.
-        expert: One of :data:`~agentgym.envs.alfworld.experts.EXPERTS`.
     """
 
     def __init__(self, engine: str = "native", expert: str = "shortest") -> None:

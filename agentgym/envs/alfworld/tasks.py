@@ -24,7 +24,7 @@ from agentgym.envs.alfworld.official.gamefile import GameEntry
 from agentgym.envs.alfworld.official.games import DATA_VARIABLE, OfficialGames
 from agentgym.envs.alfworld.progress_bar import tracked
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.options import choice
+from agentgym.options import choice, integer
 from agentgym.outcome import well_formed
 from agentgym.tasks import NumberedTasks
 
@@ -131,7 +131,7 @@ class HouseholdTasks(GameTasks):
         expert: str = "shortest",
     ) -> None:
         self.config = GeneratorConfig.of(config)
-        self.seed = _checked_seed(seed)
+        self.seed = integer(seed, "households_seed", 0, None)
         super().__init__(set_name(self.config, seed), order, expert)
 
     def len(self, split: str) -> int:
@@ -284,7 +284,7 @@ def open_tasks(
             config = GeneratorConfig.of({**vars(config), **changes})
         # Checked here, because what cannot be hashed would fail in the cache.
         order, expert = choice(order, "order", ORDERS), choice(expert, "expert", EXPERTS)
-        return _generated(config, _checked_seed(seed), order, expert)
+        return _generated(config, integer(seed, "households_seed", 0, None), order, expert)
     types = changes.pop("task_types", None)
     if changes:
         raise ConfigurationError(
@@ -298,12 +298,6 @@ def open_tasks(
         order=order,
         expert=expert,
     )
-
-
-def _checked_seed(seed: int) -> int:
-    if type(seed) is not int or seed < 0:
-        raise ConfigurationError(f"expected a whole number from 0 as seed, got {seed!r}")
-    return seed
 
 
 @lru_cache(maxsize=16)

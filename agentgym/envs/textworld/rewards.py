@@ -1,4 +1,4 @@
-"""Turns the progress of a game into rewards that sum to 1 when it is won.
+"""Turn the progress of a game into rewards that sum to 1 when it is won.
 
 Every mode is the difference of a value of the state, v, that is 0 at the start and 1 when the game
 is won, so that the rewards of an episode add up to the value in which it ended:

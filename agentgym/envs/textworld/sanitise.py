@@ -1,4 +1,4 @@
-"""Reduces any text to one line that an interpreter of Z-machine games reads as one command.
+"""Reduce any text to one line that an interpreter of Z-machine games reads as one command.
 
 The interpreter behind Jericho takes its input from a terminal: a backslash starts a control code
 (with most letters it never returns), a NUL byte hangs it, and what follows a line break is

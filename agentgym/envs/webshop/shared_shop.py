@@ -200,7 +200,7 @@ class SharedShop:
         return found
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SharedShop:
-        """Copies of an environment share the shop."""
+        """Share the shop between copies of an environment."""
         return self
 
 

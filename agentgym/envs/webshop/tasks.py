@@ -38,10 +38,6 @@ class GeneratedPool:
 
     Every goal is solvable by construction: targets have what is asked of them, and no word of the
     vocabulary trips over the colour rule of the official reward (a test proves both).
-
-    Args:
-        shop: The shop.
-        per_product: Goals of each product.
     """
 
     def __init__(self, shop: GeneratedShop, per_product: int = GOALS_PER_PRODUCT) -> None:
@@ -73,11 +69,7 @@ class GeneratedPool:
 
 
 class ListedPool:
-    """Goals given as a sequence, one unit per product.
-
-    Args:
-        goals: The goals, those of one product in a fixed order.
-    """
+    """Goals given as a sequence, one unit per product."""
 
     def __init__(self, goals: Sequence[Goal]) -> None:
         self._goals = goals
@@ -155,11 +147,7 @@ class UnitSplit:
 
 
 class ListSplit:
-    """Goals in a given order.
-
-    Args:
-        pairs: Unit and number of each goal.
-    """
+    """Goals in a given order."""
 
     def __init__(self, pairs: Sequence[tuple[int, int]]) -> None:
         self._pairs = pairs
@@ -234,7 +222,7 @@ class ShopTasks(NumberedTasks[Goal]):
         ConfigurationError: A split is empty.
     """
 
-    remedy = "make the environment with the catalogue that the id names"
+    remedy = "make the environment with the shop that the id names"
 
     def __init__(
         self,
@@ -253,7 +241,7 @@ class ShopTasks(NumberedTasks[Goal]):
             sizes = ", ".join(f"{split} {len(splits[split])}" for split in SPLITS)
             raise ConfigurationError(
                 f"expected goals for every split of {self.name}, got {sizes}; use a larger "
-                "catalogue, or split_mode='product' for a small one"
+                "shop, or split_mode='product' for a small one"
             )
 
     def len(self, split: str) -> int:

@@ -297,7 +297,7 @@ def test_stream_draws_are_fixed_and_even() -> None:
 
 @pytest.mark.parametrize("size", [0, 19, 100_001, 10**7, True, "1000", 50.0])
 def test_bad_sizes_are_refused(size: object) -> None:
-    with pytest.raises(ConfigurationError, match="catalogue size"):
+    with pytest.raises(ConfigurationError, match="expected size"):
         generate(size)  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="from 20 to 100,000"):
         gymnasium.make("agentgym/WebShop-v0", size=size)
@@ -306,7 +306,7 @@ def test_bad_sizes_are_refused(size: object) -> None:
 def test_bad_difficulty_and_seed_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="easy, medium, hard"):
         generate(50, "brutal")
-    with pytest.raises(ConfigurationError, match="catalogue seed"):
+    with pytest.raises(ConfigurationError, match="expected seed"):
         generate(50, "easy", -1)
 
 

@@ -176,7 +176,7 @@ def compile_goal(formula: Tree, entities: Entities) -> Goal:
 
 
 class _Compiler:
-    """Turns a formula into queries."""
+    """Turn a formula into queries."""
 
     def __init__(self, entities: Entities) -> None:
         self.entities = entities

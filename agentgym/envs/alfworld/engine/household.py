@@ -130,7 +130,7 @@ class Household:
         return [names[number] for number in numbers]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Household:
-        """Copies share what never changes."""
+        """Share what never changes."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -143,7 +143,7 @@ shared_household = lru_cache(maxsize=256)(Household.of)
 
 
 class _Builder:
-    """Turns the parts of a problem into a household."""
+    """Turn the parts of a problem into a household."""
 
     def __init__(
         self, game: Game, types: Mapping[str, str], facts: Mapping[str, Sequence[tuple[str, ...]]]

@@ -41,9 +41,6 @@ class Pack:
 
     Problems are kept compressed: 3,553 of them are 120 MB of text.
 
-    Args:
-        path: A ``.json.gz`` or ``.json`` file.
-
     Raises:
         DataError: It cannot be read or has another layout, or a problem in it cannot be played.
     """

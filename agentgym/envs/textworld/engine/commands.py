@@ -24,11 +24,6 @@ class Action:
 
     Most are only named in a list of commands: the rest is made when it is asked for. Equal ones of
     one world are one object.
-
-    Args:
-        rule: The rule.
-        binding: The entities.
-        command: The command in words, for example ``open wooden chest``.
     """
 
     __slots__ = ("_rule", "_step", "binding", "command")

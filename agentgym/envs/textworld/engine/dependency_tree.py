@@ -123,11 +123,7 @@ def _without(nodes: list[Node], key: int) -> list[Node]:
 
 
 class LeafOrder:
-    """Which of several leaves comes first; equal questions are answered from memory.
-
-    Args:
-        steps: The steps of the world.
-    """
+    """Which of several leaves comes first; equal questions are answered from memory."""
 
     def __init__(self, steps: Steps) -> None:
         self.steps = steps
@@ -158,12 +154,7 @@ class LeafOrder:
 
 
 class Draft:
-    """A dependency tree under change.
-
-    Args:
-        order: The order of leaves, and the steps of the world.
-        roots: Top nodes, which are copied.
-    """
+    """A dependency tree under change."""
 
     def __init__(self, order: LeafOrder, roots: Iterable[Node] = ()) -> None:
         self._order = order
@@ -262,14 +253,7 @@ class Draft:
 
 
 class Tree:
-    """A dependency tree that does not change any more.
-
-    Args:
-        order: The order of leaves.
-        draft: The tree.
-        source: The plan that it was built from.
-        edits: Actions removed from it since.
-    """
+    """A dependency tree that does not change any more."""
 
     __slots__ = ("edits", "keys", "plan", "roots", "source", "tails", "wants")
 
@@ -320,11 +304,7 @@ def tails(plan: Plan) -> tuple[int | None, ...]:
 
 
 class TreeCache:
-    """Makes the trees of one world, each once.
-
-    Args:
-        steps: The steps of the world.
-    """
+    """The trees of one world, each made once."""
 
     def __init__(self, steps: Steps) -> None:
         self.steps = steps

@@ -14,11 +14,7 @@ from agentgym.envs.textworld.session import Fact
 
 
 class Pattern:
-    """A predicate with types, and the known facts that fit it.
-
-    Args:
-        kinds: For each argument the types that it admits.
-    """
+    """A predicate with types, and the known facts that fit it."""
 
     __slots__ = ("kinds", "total", "users", "where")
 
@@ -53,11 +49,7 @@ class Relevance:
 
 
 class FactTable:
-    """The bits of the facts of one world.
-
-    Args:
-        kinds: Entity to its type.
-    """
+    """The bits of the facts of one world."""
 
     def __init__(self, kinds: Mapping[str, str]) -> None:
         self._kinds = kinds

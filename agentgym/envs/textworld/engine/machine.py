@@ -43,11 +43,7 @@ class Snapshot:
 
 
 class Machine:
-    """One playthrough of a world.
-
-    Args:
-        world: The game. Any number of machines can share it.
-    """
+    """One playthrough of a world, which any number of machines can share."""
 
     def __init__(self, world: World) -> None:
         self.world = world

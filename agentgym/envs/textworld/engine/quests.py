@@ -79,14 +79,7 @@ class EventProgress:
 
 
 class QuestProgress:
-    """How far a quest is; never changed.
-
-    Args:
-        quest: The quest.
-        completions: How many times it was completed.
-        wins: Progress of the winning events.
-        fails: Progress of the failing events.
-    """
+    """How far a quest is; never changed."""
 
     __slots__ = (
         "completed",

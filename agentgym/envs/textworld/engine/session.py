@@ -27,10 +27,7 @@ class _Compiled(NamedTuple):
 
 
 class NativeSession:
-    """One game.
-
-    Args:
-        game: JSON of the game, which must not be changed.
+    """One game, whose JSON must not be changed.
 
     Raises:
         DataError: It is no game of TextWorld 1.x, or has texts that are not understood.

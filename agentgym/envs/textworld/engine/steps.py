@@ -68,12 +68,7 @@ class Step:
 
 
 class Steps:
-    """Makes the steps of one world.
-
-    Args:
-        table: Facts of the world.
-        reverses: Rule to the rule that undoes it.
-    """
+    """Make the steps of one world."""
 
     def __init__(self, table: FactTable, reverses: Mapping[str, str]) -> None:
         self._table = table

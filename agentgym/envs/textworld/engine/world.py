@@ -39,9 +39,6 @@ class World:
 
     It only ever grows in what it remembers of states met before; nothing that it answers depends
     on what was asked before.
-
-    Args:
-        game: JSON of a TextWorld game.
     """
 
     def __init__(self, game: Mapping[str, Any]) -> None:
@@ -199,7 +196,7 @@ class _GameReader:
 
 
 class _QuestBuilder:
-    """Makes the quests of a world."""
+    """Make the quests of a world."""
 
     def __init__(self, world: World) -> None:
         self._table, self._steps, self._names = world.table, world.steps, world.names

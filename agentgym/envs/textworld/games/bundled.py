@@ -103,9 +103,6 @@ def pack(settings: str, made_with: str, games: Mapping[str, Sequence[Game]]) -> 
 class Pack:
     """An opened pack.
 
-    Args:
-        data: Content of the file.
-
     Raises:
         DataError: It is no pack, or damaged.
     """

@@ -86,7 +86,7 @@ class GameStore:
         """Return the folder of this setting's games; it need not exist."""
         key = self.config.key()
         name = f"{key[:80]}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
-        stamp = f"textworld-{version() or 'none'}-rule{splits.RULE}-format{FORMAT}"
+        stamp = f"textworld-{version() or 'none'}-rule{splits.GENERATOR_VERSION}-format{FORMAT}"
         return root(self._root) / stamp / name
 
     def clear(self) -> None:

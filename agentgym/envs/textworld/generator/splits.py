@@ -35,7 +35,7 @@ WARN_AT = (3, 8, 16, 32)
 
 _log = logging.getLogger(__name__)
 
-RULE = 2
+GENERATOR_VERSION = 2
 """Raise it when anything here, or in ``generate``, that decides a split's games changes."""
 
 _SHARES = ("train", "train", "valid", "test")

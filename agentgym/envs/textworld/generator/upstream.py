@@ -108,11 +108,7 @@ def load_knowledge(
 
 
 class RuleTracker:
-    """Plays commands by the rules of a game.
-
-    Args:
-        game: The game, as TextWorld's object.
-    """
+    """Play commands by the rules of a game."""
 
     def __init__(self, game: Any) -> None:
         from textworld.generator.game import GameProgression

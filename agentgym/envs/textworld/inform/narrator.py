@@ -44,7 +44,7 @@ WAIT = ""
 
 
 class Narrator:
-    """Tells one episode.
+    """Tell one episode.
 
     Args:
         story: The game.
@@ -167,13 +167,7 @@ class Narrator:
 
 
 class ActionReport:
-    """Tells of an action; made before it is done, because some words depend on what was before.
-
-    Args:
-        view: The state before.
-        accepted: What is going to be done.
-        several: Whether it is one of a list, of which some answers are shorter.
-    """
+    """Tell of an action; made before it is done, because some words depend on what was before."""
 
     def __init__(self, view: WorldView, accepted: AcceptedAction, *, several: bool = False) -> None:
         self._view, self._action, self._several = view, accepted, several

@@ -193,15 +193,10 @@ def _is_named(view: WorldView, thing: str, command: str) -> bool:
 
 
 class Disambiguator:
-    """Chooses for one command.
+    """Choose what the nouns of one command mean.
 
     What it finds out about the noun after an unclear one is kept for all lines of grammar: the
     first line that asks decides for all, as in Inform.
-
-    Args:
-        view: The state.
-        words: The command.
-        it: What the word ``it`` stands for.
     """
 
     def __init__(self, view: WorldView, words: Words, it: str) -> None:

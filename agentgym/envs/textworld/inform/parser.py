@@ -57,7 +57,7 @@ class Pending:
 
 @dataclass
 class Parser:
-    """Reads the commands of an episode.
+    """Read the commands of an episode.
 
     Attributes:
         it: What the word ``it`` stands for; empty at first.

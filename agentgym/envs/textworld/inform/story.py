@@ -270,10 +270,6 @@ class Vocabulary:
 
     A thing answers to its whole names and to each word of its printed name, in any order; food also
     to what was done to it.
-
-    Args:
-        entities: Every room and thing by id.
-        cooking: Whether there is cooking to do, so that food is called by what was done to it.
     """
 
     def __init__(self, entities: Mapping[str, Entity], *, cooking: bool) -> None:

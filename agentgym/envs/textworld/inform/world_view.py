@@ -20,12 +20,7 @@ _TENS = ("zero", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy"
 
 
 class WorldView:
-    """The state of an episode.
-
-    Args:
-        story: The game.
-        facts: Its facts; by default those at the start.
-    """
+    """The state of an episode."""
 
     __slots__ = ("children", "facts", "noticed", "parent", "prefixed", "room", "states", "story")
 

@@ -38,9 +38,6 @@ _SEED = 1
 class InformSession:
     """One game in its own interpreter.
 
-    Args:
-        story: Path of the compiled story (``.z8``); its ``.json`` lies beside it.
-
     Raises:
         DataError: The story, or the game beside it, is damaged.
         DependencyNotInstalled: The ``textworld`` package is absent.

@@ -116,7 +116,7 @@ class NoAnswer(EnvFailure):
 
 
 class IsolatedSession:
-    """One game in the interpreter of another process; see ``engine.GameSession``.
+    """One game in the interpreter of another process; a ``GameSession``.
 
     Args:
         story: Path of the story (``.z8``); its ``.json`` lies beside it.

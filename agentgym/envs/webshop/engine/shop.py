@@ -183,7 +183,7 @@ class Shop:
         return cls(products, search_engine, goals, plans)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Shop:
-        """Copies of an environment share the shop."""
+        """Share the shop between copies of an environment."""
         return self
 
     # -- parts ----------------------------------------------------------------------------------

@@ -89,10 +89,6 @@ class PackedRecords:
 class ProductTable(Mapping[str, Product]):
     """The products of a shop by asin, in the order of the data; parsed when they are asked for.
 
-    Args:
-        records: Product records.
-        asins: Their asins, in the same order.
-
     Raises:
         DataError: There are more or fewer of them.
     """
@@ -134,12 +130,7 @@ class ProductTable(Mapping[str, Product]):
 
 
 class StoredGoals(Sequence[Goal]):
-    """Goals without what their products already say; completed when they are asked for.
-
-    Args:
-        records: Goal records.
-        products: The products that they refer to by position.
-    """
+    """Goals without what their products already say; completed when they are asked for."""
 
     def __init__(self, records: PackedRecords, products: ProductTable) -> None:
         self.records = records

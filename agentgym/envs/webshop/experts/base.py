@@ -34,11 +34,7 @@ class Step(NamedTuple):
 
 
 class Expert(ABC):
-    """Plans for the goals of one shop.
-
-    Args:
-        shop: The shop.
-    """
+    """Plans for the goals of one shop."""
 
     def __init__(self, shop: Shop) -> None:
         self._shop = shop

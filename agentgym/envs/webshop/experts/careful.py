@@ -80,8 +80,8 @@ class CarefulExpert(Expert):
         found = compact.highlights(session.product)
         if not asked or not found:
             return ""
-        verdict = "yes" if self._suits(state.asin, goal) else "no"
-        return " ".join([*found, *asked, verdict])
+        answer = "yes" if self._suits(state.asin, goal) else "no"
+        return " ".join([*found, *asked, answer])
 
     def query(self, goal: Goal) -> str:
         """Return the instruction's words that the target's title shows, in their order.

@@ -17,11 +17,7 @@ CACHED_CHOICES = 8192
 
 
 class OracleExpert(Expert):
-    """The shortest plans, from hidden knowledge.
-
-    Args:
-        shop: The shop.
-    """
+    """The shortest plans, from hidden knowledge."""
 
     def __init__(self, shop: Shop) -> None:
         super().__init__(shop)

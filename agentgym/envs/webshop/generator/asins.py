@@ -21,9 +21,6 @@ class AsinCodec:
 
     A Feistel network over two halves of 20 bits: numbers look random, never collide, and the index
     can be read back without a table, so a shop of any size needs no memory for them.
-
-    Args:
-        key: Text that the map depends on, for example the seed.
     """
 
     def __init__(self, key: str) -> None:

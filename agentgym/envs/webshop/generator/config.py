@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES
 from agentgym.errors import ConfigurationError
+from agentgym.options import choice, integer
 
 _SHARES = (
     "buried",
@@ -22,17 +22,7 @@ _SHARES = (
 
 
 def _in_range(name: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise ConfigurationError(
-            f"expected {name} of a difficulty to be from {low} to {high}, got {value}"
-        )
-
-
-def _one_of(name: str, value: str, choices: Collection[str]) -> None:
-    if value not in choices:
-        raise ConfigurationError(
-            f"expected {name} of a difficulty among {', '.join(choices)}; got {value!r}"
-        )
+    integer(value, f"{name} of a difficulty", low, high)
 
 
 @dataclass(frozen=True)
@@ -104,7 +94,7 @@ class GeneratorConfig:
 
     def __post_init__(self) -> None:
         """Validate."""
-        _one_of("vocabulary", self.vocabulary, VOCABULARIES)
+        choice(self.vocabulary, "vocabulary of a difficulty", VOCABULARIES)
         for name in _SHARES:
             _in_range(name, getattr(self, name), 0, 100)
         departments = VOCABULARIES[self.vocabulary].departments

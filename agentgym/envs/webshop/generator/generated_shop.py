@@ -31,10 +31,8 @@ def generate(
     Raises:
         ConfigurationError: A value is out of range; the message names it.
     """
-    size = integer(size, "size (a catalogue size, in products)", MIN_SIZE, MAX_SIZE)
-    return GeneratedShop(
-        size, GeneratorConfig.of(difficulty), integer(seed, "the catalogue seed", 0, None)
-    )
+    size = integer(size, "size (in products)", MIN_SIZE, MAX_SIZE)
+    return GeneratedShop(size, GeneratorConfig.of(difficulty), integer(seed, "seed", 0, None))
 
 
 class GeneratedShop:
@@ -42,11 +40,6 @@ class GeneratedShop:
 
     Nothing is stored but the parameters: product ``i`` is computed when it is asked for and does
     not depend on ``size``, so a shop of 100,000 products costs no memory until it is indexed.
-
-    Args:
-        size: Number of products.
-        config: The settings.
-        seed: Seed of the shop.
     """
 
     def __init__(self, size: int, config: GeneratorConfig, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Writes a generated shop as the three official JSON files, with a side file of facts."""
+"""Write a generated shop as the three official JSON files, with a side file of facts."""
 
 from __future__ import annotations
 

@@ -34,10 +34,6 @@ class Entry:
 
     Lone surrogates, which no observation may hold, are read as question marks.
 
-    Args:
-        value: What stands in the file.
-        where: What it is and in which file, for error messages.
-
     Raises:
         DataError: It is no object.
     """

@@ -108,7 +108,7 @@ def test_versions_and_rules_have_folders_of_their_own(monkeypatch: pytest.Monkey
     folders = {games.folder()}
     monkeypatch.setattr(store, "version", lambda: "1.7.9")
     folders.add(games.folder())
-    monkeypatch.setattr(splits, "RULE", 99)
+    monkeypatch.setattr(splits, "GENERATOR_VERSION", 99)
     folders.add(games.folder())
     monkeypatch.setattr(store, "FORMAT", 99)
     folders.add(games.folder())
