@@ -19,7 +19,7 @@ import numpy as np
 from agentgym.episodes import Episode, Recorder, append_episode
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.isolated import IsolatedEnv
-from agentgym.options import check_seed
+from agentgym.options import check_seed, choice
 from agentgym.playing import play
 from agentgym.policies.base import Policy
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
@@ -277,10 +277,7 @@ def evaluate(
 
 
 def _check_backend(backend: str, workers: int | None, step_timeout: float | None) -> None:
-    if backend not in BACKENDS:
-        raise ConfigurationError(
-            f"expected backend to be one of {', '.join(BACKENDS)}; got {backend!r:.80}"
-        )
+    choice(backend, "backend", BACKENDS)
     if backend == "sync" and (workers not in (None, 1) or step_timeout is not None):
         raise ConfigurationError(
             "expected the back end thread or process with workers or step_timeout, got sync, which "

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import gymnasium
 
 from agentgym.errors import ConfigurationError
+from agentgym.options import choice
 from agentgym.registration import FAMILIES
 from agentgym.vector.env_slots import Description, EnvFactory, Slots, SlotState
 from agentgym.vector.members import words
@@ -60,10 +61,7 @@ def make_backend(
     Raises:
         ConfigurationError: There is no such back end, or ``workers`` is not positive.
     """
-    if backend not in BACKENDS:
-        raise ConfigurationError(
-            f"expected backend to be one of {', '.join(BACKENDS)}; got {backend!r}"
-        )
+    choice(backend, "backend", BACKENDS)
     if workers is not None and workers < 1:
         raise ConfigurationError(f"expected workers of at least 1, got {workers}")
     if backend == "sync":

@@ -162,7 +162,7 @@ class ALFWorldEnv(TextEnv):
         return self._session
 
     def close(self) -> None:
-        """Give the original engine back, if there is one."""
+        """Release the original engine, if there is one."""
         if self._session is not None:
             self._session.close()
         super().close()

@@ -154,7 +154,7 @@ class GameSession:
             expert.restore(known)
 
     def close(self) -> None:
-        """Give the original engine back, if there is one; may be called twice."""
+        """Release the original engine, if there is one; may be called twice."""
         if self._original is not None:
             self._original.close()
             self._original = None

@@ -37,7 +37,7 @@ class GeneratedPool:
     """The goals of a generated shop by cluster, made when they are asked for.
 
     Every goal is solvable by construction: targets have what is asked of them, and no word of the
-    vocabulary trips over the colour rule of the official reward (a test proves both).
+    vocabulary is misread by the colour rule of the official reward (a test proves both).
     """
 
     def __init__(self, shop: GeneratedShop, per_product: int = GOALS_PER_PRODUCT) -> None:

@@ -55,7 +55,7 @@ class Engine(Protocol):
         """Return the sorted facts of the present state, one a line."""
 
     def close(self) -> None:
-        """Give the engine back; may be called twice."""
+        """Release the engine; may be called twice."""
 
 
 _claim = threading.Lock()
@@ -139,7 +139,7 @@ class LocalEngine:
         return "\n".join(sorted(map(str, self._state["_facts"])))
 
     def close(self) -> None:
-        """Give the engine back; may be called twice."""
+        """Release the engine; may be called twice."""
         global _holder
         with _claim:
             if _holder is not None and _holder() is self:

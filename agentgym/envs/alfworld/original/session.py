@@ -149,7 +149,7 @@ class OriginalSession:
             self.step(command)
 
     def close(self) -> None:
-        """Give the engine back; may be called twice."""
+        """Release the engine; may be called twice."""
         self._reply = None
         self._engine.close()
 

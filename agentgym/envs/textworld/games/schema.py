@@ -1,7 +1,7 @@
 """The form of a game's JSON: every part that an engine reads, and of what type it must be.
 
 Game files come from users. What is wrong with one is said when it is read, with the place in the
-file, not by whatever an engine stumbles over some turns later.
+file, not by an error of the engine some turns later.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def make_game(config: GeneratorConfig, seed: int, split: str = "") -> Game:
             raise NoSuchGame(
                 f"expected a game for the setting {config.key()!r} and seed {seed}, but the "
                 f"generator found none ({_first_line(error)}); use another seed or "
-                "easier parameters"
+                "relax the parameters"
             ) from error
         data = json.loads(json.dumps(game.serialize()))
     data["metadata"]["agentgym"] = {
@@ -151,7 +151,7 @@ def _can_be_typed(game: Game, commands: list[str]) -> bool:
 
 def _failures() -> tuple[type[BaseException], ...]:
     """Return what TextWorld raises where a seed leads to no game."""
-    # TextWorld has an error of its own for two cases; in the others it stumbles over its own data.
+    # TextWorld has an error of its own for two cases; in the others its own code fails.
     from textworld.generator import QuestGenerationError
     from textworld.generator.world import NoFreeExitError
 

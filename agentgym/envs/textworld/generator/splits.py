@@ -26,12 +26,12 @@ SEEDS = {"train": 0, "valid": 1_000_000_000, "test": 2_000_000_000}
 MAX_GAMES = 10_000_000
 """Games of a split; also the distance between the seeds of a game's tries."""
 MAX_ROOMS_BY_CONTENT = 6
-"""GeneratorConfig with more rooms are split by seed alone."""
+"""Settings with more rooms are split by seed alone."""
 TRIES = 64
 """Seeds tried for one game; ``TRIES * MAX_GAMES`` stays within a split's range."""
 
 WARN_AT = (3, 8, 16, 32)
-"""Tries after which a search without a find is told of; a try can take seconds."""
+"""Tries after which a search that found nothing is logged; a try can take seconds."""
 
 _log = logging.getLogger(__name__)
 

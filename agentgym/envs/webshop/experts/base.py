@@ -66,7 +66,7 @@ class Expert(ABC):
         return None if step is None else step.turns
 
     def thought(self, session: Session) -> str:
-        """Say what is compared on the open page; nothing, where the expert keeps silent."""
+        """Say what is compared on the open page; empty where the expert says nothing."""
         return ""
 
     @abstractmethod
