@@ -1,4 +1,4 @@
-"""What is kept: generated files between processes, recent results within one.
+"""Caches: generated files between processes, recent results within one.
 
 Whatever lies in the cache folder was written by some process at some time, perhaps on a machine
 that crashed or a disk that was full. So everything is written under a scratch name, forced to the

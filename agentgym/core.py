@@ -12,7 +12,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import gymnasium
 import numpy as np
@@ -30,6 +30,8 @@ from agentgym.spaces import UnicodeText
 from agentgym.tasks import Task, TaskSet
 
 OBSERVATION_LENGTH = 32768
+Session = TypeVar("Session")
+"""What plays an episode of a family; :meth:`TextEnv._start` puts it into ``_session``."""
 FORKED = ("turn", "horizon", "_running", "_observation", "_last_action", "_score")
 """Attributes of an episode that a snapshot holds, besides the state of hooks and engine."""
 
@@ -61,12 +63,7 @@ ranks = lru_cache(maxsize=256)(Ranks)
 """The ranks of a task, shared by all environments that play it."""
 
 
-def reset_needed(what: str) -> ResetNeeded:
-    """Return the error of a property that has nothing to give before the first ``reset``."""
-    return ResetNeeded(f"expected a {what}: call env.reset() first")
-
-
-class TextEnv(gymnasium.Env[str, str], ABC):
+class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     """A Gymnasium environment whose observations and actions are text.
 
     Args:
@@ -126,6 +123,7 @@ class TextEnv(gymnasium.Env[str, str], ABC):
         self.hooks = HookRunner(reward_hooks)
         self.turn = 0
         self.horizon = self.max_turns
+        self._session: Session | None = None
         self._task: Task | None = None
         self._digest: str | None = None
         self._running = False
@@ -277,8 +275,19 @@ class TextEnv(gymnasium.Env[str, str], ABC):
             ResetNeeded: No episode has begun.
         """
         if self._task is None:
-            raise reset_needed("task")
+            raise ResetNeeded("expected a task: call env.reset() first")
         return self._task
+
+    @property
+    def session(self) -> Session:
+        """The running game of a family that has one, for tools that look behind the text.
+
+        Raises:
+            ResetNeeded: No episode has begun.
+        """
+        if self._session is None:
+            raise ResetNeeded("expected a running episode: call env.reset() first")
+        return self._session
 
     @property
     def last_action(self) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,6 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium
-import numpy as np
 
 from agentgym.episodes import Episode, Recorder, append_episode
 from agentgym.errors import ConfigurationError, EnvFailure
@@ -30,6 +28,8 @@ from agentgym.statistics import (
     scaled,
     wilson_ci95,
 )
+from agentgym.vector.backends import BACKENDS, cpus
+from agentgym.vector.episode import derive_seed
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -48,8 +48,6 @@ __all__ = [
 ]
 
 
-BACKENDS = ("sync", "thread", "process")
-"""Where environments run: in the caller's thread, or each in a thread or process of its own."""
 THREADS = 8
 """Episodes played at the same time by the thread back end, unless told otherwise."""
 
@@ -290,7 +288,7 @@ def _check_backend(backend: str, workers: int | None, step_timeout: float | None
 
 def _default_workers(backend: str) -> int:
     if backend == "process":
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        return cpus()
     return THREADS if backend == "thread" else 1
 
 
@@ -336,7 +334,7 @@ def _in_order(
     players: Sequence[_Player], task_ids: Sequence[str], seed: int, horizon: int | None
 ) -> Generator[tuple[EpisodeResult, Episode | None], None, None]:
     """Let the players play the tasks, and yield what happened in the order of the tasks."""
-    jobs = [(task_id, _derive(seed, index)) for index, task_id in enumerate(task_ids)]
+    jobs = [(task_id, derive_seed(seed, index)) for index, task_id in enumerate(task_ids)]
     stop = threading.Event()
     if len(players) == 1:
         for job in jobs:
@@ -361,10 +359,6 @@ def _in_order(
         # After an error or Ctrl-C the episodes that run stop at their next turn.
         stop.set()
         pool.shutdown(cancel_futures=True)
-
-
-def _derive(seed: int, index: int) -> int:
-    return int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
 
 
 def _episode(

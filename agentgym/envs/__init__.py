@@ -4,8 +4,8 @@ A family is a folder of this package and one row of :mod:`agentgym.registration`
 under these names, as many of the following as the family has:
 
 - ``env.py``: the :class:`~agentgym.core.TextEnv`: its arguments with their documentation, the
-  action specs, and ``_start``, ``_act`` and their like, which ask the running session. The property
-  ``session`` gives it to tools, and raises :func:`~agentgym.core.reset_needed` before it begins.
+  action specs, and ``_start``, ``_act`` and their like, which ask the running session. ``_start``
+  puts it into ``_session``; the property ``session`` gives it to tools.
 - ``tasks.py``: the :class:`~agentgym.tasks.NumberedTasks`, and the function that chooses a set by
   the arguments of the environment (WebShop: ``shared_shop.py``, which also makes the shop).
 - ``session.py``: what the environment asks of an episode, where several engines can play it.

@@ -66,7 +66,7 @@ def make_backend(
         raise ConfigurationError(f"expected workers of at least 1, got {workers}")
     if backend == "sync":
         return Sync(env_fns)
-    default = THREADS if backend == "thread" else _cpus()
+    default = THREADS if backend == "thread" else cpus()
     count = min(workers or default, len(env_fns))
     if backend == "thread":
         return Threads(env_fns, count, limits)
@@ -86,7 +86,7 @@ def preferred_backend(env_id: str, kwargs: Mapping[str, Any]) -> str:
     return backend if backend != "process" or os.name == "posix" else "thread"
 
 
-def _cpus() -> int:
+def cpus() -> int:
     """Return the number of CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -1,4 +1,4 @@
-"""What brings an environment back after its worker died, kept short.
+"""The history from which an environment is brought back after its worker died, kept short.
 
 The parent keeps one :class:`History` for each episode: how it began, and what happened since. A
 worker measures with a :class:`Meter` how long repeating that would take, and sends a checkpoint (a

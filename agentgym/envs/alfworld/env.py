@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core import TextEnv, reset_needed
+from agentgym.core import TextEnv
 from agentgym.envs.alfworld.engine.text import BANNER
 from agentgym.envs.alfworld.generator.config import GeneratorConfig
 from agentgym.envs.alfworld.session import ENGINES, GameSession
@@ -29,7 +29,7 @@ def _command(name: str, description: str, native: str, *examples: str, **params:
     return ActionSpec(name, description, listed, examples=examples, native=native)
 
 
-class ALFWorldEnv(TextEnv):
+class ALFWorldEnv(TextEnv[GameSession]):
     """Do a household task in a room full of receptacles, in words.
 
     Args:
@@ -136,7 +136,6 @@ class ALFWorldEnv(TextEnv):
             "task_types": task_types, "receptacles": receptacles, "distractors": distractors,
             "hidden": hidden,
         }  # fmt: skip
-        self._session: GameSession | None = None
         self._tasks = open_tasks(
             difficulty,
             {name: value for name, value in changes.items() if value is not None},
@@ -149,17 +148,6 @@ class ALFWorldEnv(TextEnv):
         self.expert = self._tasks.expert
         super().__init__(self._tasks, max_turns=max_turns, **kwargs)
         self._tasks.len(self.split)  # damaged data is told here, not in the middle of a run
-
-    @property
-    def session(self) -> GameSession:
-        """The running game, for tools that look behind the text.
-
-        Raises:
-            ResetNeeded: No episode has begun.
-        """
-        if self._session is None:
-            raise reset_needed("running game")
-        return self._session
 
     def close(self) -> None:
         """Release the original engine, if there is one."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core import TextEnv, reset_needed
+from agentgym.core import TextEnv
 from agentgym.envs.textworld.generator.config import (
     CHALLENGES,
     REFUSED,
@@ -49,7 +49,7 @@ _FORKED = ("_plan", "_left", "_script", "_phi", "_value")
 """Attributes of an episode that a snapshot holds, besides the state of the game."""
 
 
-class TextWorldEnv(TextEnv):
+class TextWorldEnv(TextEnv[GameSession]):
     """Reach the objective of a TextWorld game with typed commands.
 
     Args:
@@ -122,7 +122,6 @@ class TextWorldEnv(TextEnv):
         self._tasks, horizon = open_tasks(
             setting, challenge, games, game_files, parameters, native=engine == "native"
         )
-        self._session: GameSession | None = None
         self._process: StoryProcess | None = None
         self._playing = ""
         self._plan = 1
@@ -136,17 +135,6 @@ class TextWorldEnv(TextEnv):
     def _made_with(self) -> dict[str, str]:
         """What a snapshot must have in common with the environment that it is restored in."""
         return {"engine": self.engine, "reward": self.reward}
-
-    @property
-    def session(self) -> GameSession:
-        """The running game, for tools that look behind the text.
-
-        Raises:
-            ResetNeeded: No episode has begun.
-        """
-        if self._session is None:
-            raise reset_needed("running game")
-        return self._session
 
     def close(self) -> None:
         """Free the engine; may be called twice."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core import TextEnv, reset_needed
+from agentgym.core import TextEnv
 from agentgym.envs.webshop.engine import commands, compact, pages
 from agentgym.envs.webshop.engine.commands import Command, one_line
 from agentgym.envs.webshop.engine.nouns import NounSource
@@ -34,7 +34,7 @@ WORDY = (("compact", None), ("compact", "native"))
 """Observation modes and grammars that allow words before an action."""
 
 
-class WebShopEnv(TextEnv):
+class WebShopEnv(TextEnv[Session]):
     """Find and buy the product that an instruction describes.
 
     Args:
@@ -142,20 +142,8 @@ class WebShopEnv(TextEnv):
             self._shared = open_shop(config, self.visit)
         else:
             self._shared = SharedShop.of(world, tasks, self.visit)
-        self._session: Session | None = None
         super().__init__(self._shared.tasks, max_turns=max_turns, **kwargs)
         self._original = observation_mode != "compact" and self.language.native
-
-    @property
-    def session(self) -> Session:
-        """The running session, for pages and tools that show the shop.
-
-        Raises:
-            ResetNeeded: No episode has begun.
-        """
-        if self._session is None:
-            raise reset_needed("running session")
-        return self._session
 
     @property
     def shop(self) -> Shop:
