@@ -16,19 +16,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from agentgym.errors import DataError
 from agentgym.outcome import StopReason
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import HarnessEndings, apply_filters
-from trainers.algorithms.loss import aggregation_weights, behaviour_weights
+from trainers.algorithms.loss import Loss, aggregation_weights, behaviour_weights, ratio_segments
 from trainers.algorithms.presets import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray
 from trainers.algorithms.shaping import shape_rewards
 from trainers.rollouts.trajectory import Trajectory, to_batch
 
-__all__ = ["Credit", "check_sampled", "folded_advantages"]
+__all__ = ["Credit", "check_sampled", "folded_advantages", "loss_columns"]
 
 _FAILED = HarnessEndings(masked=(), excluded=(StopReason.ERROR,))
 
@@ -103,6 +104,20 @@ def folded_advantages(
         metrics |= {"sampling/logp_gap_mean": gap.mean(), "sampling/logp_gap_max": gap.max()}
         metrics["sampling/importance_mean"] = float(behave.mean())
     return Credit(batch, np.where(train, folded, 0.0), weight, train, metrics)
+
+
+def loss_columns(
+    credit: Credit, loss: Loss, several_updates: bool
+) -> dict[str, npt.NDArray[np.generic]]:
+    """Return the packed columns (K,) that a loss needs, by their names in TRL's batch."""
+    columns: dict[str, npt.NDArray[np.generic]] = {"advantages": credit.advantage}
+    if loss.kl_beta or loss.entropy:
+        columns["token_weights"] = credit.weight
+    segments = ratio_segments(credit.batch, loss.ratio)
+    # In the first update every ratio is 1, whatever it is averaged over.
+    if segments is not None and several_updates:
+        columns["ratio_segments"] = segments
+    return columns
 
 
 def _flat_groups(batch: Batch) -> float:

@@ -8,15 +8,18 @@ sequence are ``trainers.grpo.objective``'s, so their options stay off in TRL.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, NotSupported
 from trainers.algorithms.loss import Loss
-from trainers.algorithms.presets import Preset
+from trainers.algorithms.presets import SERVES, Preset
 from trainers.rollouts.runner import TokenBudget
+
+if TYPE_CHECKING:
+    from trl import GRPOConfig
 
 __all__ = [
     "check_arguments",
@@ -105,7 +108,7 @@ def grpo_arguments(
     minibatches: int = 1,
     iterations: int = 1,
     **overrides: Any,
-) -> Any:
+) -> GRPOConfig:
     """Make a ``trl.GRPOConfig`` for a run.
 
     A step is one batch of episodes, on which the weights are updated ``minibatches * iterations``
@@ -181,13 +184,13 @@ def grpo_arguments(
     return GRPOConfig(**{**settings, **overrides})
 
 
-def check_preset(preset: Preset, serves: Collection[str]) -> None:
+def check_preset(preset: Preset) -> None:
     """Refuse a preset whose needs are not met; warn about parts that are left out.
 
     Raises:
         ConfigurationError: A need is not met.
     """
-    preset.require(serves)
+    preset.require(SERVES)
     if preset.ignored:
         logger.warning(
             "preset %r runs without its %s, which this trainer does not carry out: %s",
@@ -197,7 +200,7 @@ def check_preset(preset: Preset, serves: Collection[str]) -> None:
         )
 
 
-def check_arguments(args: Any) -> None:
+def check_arguments(args: GRPOConfig) -> None:
     """Check that a ``GRPOConfig`` asks for nothing the multi-turn trainer cannot honour.
 
     Raises:

@@ -14,7 +14,7 @@ from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.models.torch_setup import device, weights_dtype
 from trainers.rollouts.chat import History, TurnTokenizer
-from trainers.rollouts.runner import InitialMessages, TokenBudget, initial_messages
+from trainers.rollouts.runner import InitialMessages, TokenBudget, make_initial_messages
 
 OPENING_TOKENS = 4096
 """Most tokens of an episode's opening."""
@@ -28,9 +28,9 @@ class LoadedPolicy:
     """A causal language model of transformers."""
     chat: TurnTokenizer
     """Its turn tokenizer."""
-    opening: InitialMessages
+    initial_messages: InitialMessages
     """First messages of an episode."""
-    limits: TokenBudget
+    budget: TokenBudget
     """Token budgets."""
 
     def save(self, path: Path) -> None:
@@ -138,11 +138,11 @@ def _assemble(run: ResolvedRun, model: Any, tokenizer: Any, system: str | None) 
     chat = TurnTokenizer(
         tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
     )
-    limits = _token_limits(run, model)
-    return LoadedPolicy(model.to(device()), chat, initial_messages(system), limits)
+    budget = _token_budget(run, model)
+    return LoadedPolicy(model.to(device()), chat, make_initial_messages(system), budget)
 
 
-def _token_limits(run: ResolvedRun, model: Any) -> TokenBudget:
+def _token_budget(run: ResolvedRun, model: Any) -> TokenBudget:
     """Return the token budgets of a run, within what the model can read."""
     settings = run.config.rl
     turn, episode = settings.turn_tokens, settings.episode_tokens

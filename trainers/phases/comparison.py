@@ -22,7 +22,7 @@ SOLVES = 0.9
 """Success from which an expert is one: below it, its score is no 100 on any scale."""
 
 
-def to_row(trajectory: Trajectory) -> Row:
+def evaluation_row(trajectory: Trajectory) -> Row:
     """Return an episode of a learned policy as a row of a report."""
     return Row(
         trajectory.task_id,
@@ -138,7 +138,7 @@ class PolicyComparison:
         Raises:
             EnvFailure: Every episode was lost to a failed environment.
         """
-        rows = [to_row(trajectory) for trajectory in trajectories]
+        rows = [evaluation_row(trajectory) for trajectory in trajectories]
         if all(row.stop_reason == StopReason.ERROR.value for row in rows):
             raise EnvFailure(
                 f"expected episodes of {self._run.env_id} to evaluate, but all {len(rows)} "

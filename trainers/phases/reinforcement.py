@@ -128,7 +128,7 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> Any:
         group_size=settings.group_size,
         steps=config.steps,
         lr=settings.lr,
-        budget=policy.limits,
+        budget=policy.budget,
         micro_batch=settings.micro_batch,
         warmup=settings.warmup,
         temperature=settings.temperature,

@@ -49,14 +49,14 @@ def rollout_setup(
 
     Returns:
         Keyword arguments: the environments, which the caller closes, the tokenizer, the budgets,
-        the opening, the family, and the engine as a function of the model.
+        the initial messages, the family, and the engine as a function of the model.
     """
     return {
         "engine": _engine(run, policy, slots),  # First: where it is missing nothing is started.
         "envs": make_envs(run, slots, hooks),
         "chat": policy.chat,
-        "budget": policy.limits,
-        "opening": policy.opening,
+        "budget": policy.budget,
+        "initial_messages": policy.initial_messages,
         "family": run.family,
     }
 
@@ -97,6 +97,6 @@ def _engine(
 ) -> Callable[[Any], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
     settings = EngineSettings(
-        policy.chat.pad_id, policy.limits.context, slots, seed=run.config.seed
+        policy.chat.pad_id, policy.budget.context, slots, seed=run.config.seed
     )
     return engine_maker(run.config.engine, settings)

@@ -105,7 +105,7 @@ def _imitate(
     """Run the supervised phase from the latest checkpoint to the gate."""
     display.phase("watch expert", 1)
     window = run.config.rollout.window
-    rows = to_rows(list(encode(shown, policy.chat, policy.opening, window)))
+    rows = to_rows(list(encode(shown, policy.chat, policy.initial_messages, window)))
     display.update(1, demonstrations=len(rows))
     sft = _make_sft(run, folder, policy, rows)
     checkpoint = folder.latest_checkpoint(PREFIX)

@@ -10,10 +10,10 @@ from agentgym import playing
 from agentgym.errors import EnvFailure
 from agentgym.policies.base import Policy
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.runner import InitialMessages, initial_messages
+from trainers.rollouts.runner import InitialMessages
 from trainers.rollouts.trajectory import Trajectory, Turn
 
-__all__ = ["Demonstration", "demonstrate", "encode", "play", "watch"]
+__all__ = ["Demonstration", "encode", "play", "watch"]
 
 
 class Shown(NamedTuple):
@@ -103,35 +103,10 @@ def watch(env: Any, tasks: Sequence[Mapping[str, Any]], player: Policy) -> Itera
         raise EnvFailure(f"expected demonstrations, but all {len(tasks)} failed; first: {first}")
 
 
-def demonstrate(
-    env: Any,
-    tasks: Iterable[Mapping[str, Any]],
-    chat: TurnTokenizer,
-    *,
-    policy: Policy | None = None,
-    opening: InitialMessages | None = None,
-) -> Iterator[Trajectory]:
-    """Let an expert play tasks.
-
-    Args:
-        env: A ``TextEnv``, wrapped or not.
-        tasks: Reset options, one per episode.
-        chat: Turns texts into tokens.
-        policy: The expert; default: the environment's own oracle.
-        opening: Makes the first messages; default: the first observation as a user message.
-
-    Returns:
-        One trajectory per task, with log-probabilities 0.
-    """
-    expert = env.unwrapped.oracle() if policy is None else policy
-    shown = (play(env, options, expert) for options in tasks)
-    return encode(shown, chat, opening or initial_messages())
-
-
 def encode(
     shown: Iterable[Demonstration],
     chat: TurnTokenizer,
-    opening: InitialMessages,
+    initial_messages: InitialMessages,
     window: int | None = None,
 ) -> Iterator[Trajectory]:
     """Write episodes in a policy's tokens.
@@ -139,7 +114,7 @@ def encode(
     Args:
         shown: The episodes.
         chat: Turns texts into tokens.
-        opening: Makes the first messages of an episode.
+        initial_messages: As when the policy acts itself.
         window: Turns that the policy reads besides the opening, as when it acts itself; None: all.
 
     Yields:
@@ -154,7 +129,7 @@ def encode(
             success=episode.last["success"],
             score=float(episode.last["score"]),
         )
-        head = context = chat.start(opening(observation, dict(episode.info)))
+        head = context = chat.start(initial_messages(observation, dict(episode.info)))
         segments: list[list[int]] = []
         for turn in episode.turns:
             ids = chat.encode_action(turn.action)

@@ -26,17 +26,17 @@ __all__ = [
     "RolloutRunner",
     "RolloutStats",
     "TokenBudget",
-    "initial_messages",
+    "make_initial_messages",
 ]
 
 Info = Mapping[str, Any]
 Answer = tuple[str, float, bool, bool, dict[str, Any]]
 """What an environment's step returns."""
 InitialMessages = Callable[[str, dict[str, Any]], Sequence[Message]]
-"""Makes the first messages of an episode from its first observation and info."""
+"""Make the first messages of an episode from its first observation and info."""
 
 
-def initial_messages(system: str | None = None) -> InitialMessages:
+def make_initial_messages(system: str | None = None) -> InitialMessages:
     """Begin an episode with the observation, after a system message if there is one."""
     head: list[Message] = [{"role": "system", "content": system}] if system else []
     return lambda observation, info: [*head, {"role": "user", "content": observation}]
@@ -163,7 +163,7 @@ class RolloutRunner:
         engine: GenerationEngine,
         budget: TokenBudget | None = None,
         *,
-        opening: InitialMessages | None = None,
+        initial_messages: InitialMessages | None = None,
         family: str = "",
     ) -> None:
         """Put the parts together.
@@ -173,7 +173,7 @@ class RolloutRunner:
             chat: Turn tokenizer of the policy.
             engine: Generation engine of the policy.
             budget: Limits on tokens.
-            opening: Makes the first messages; default: the first observation as a user message.
+            initial_messages: Default: the first observation as a user message.
             family: Name of the task family, for normalisation over families.
         """
         self.envs = envs
@@ -181,7 +181,7 @@ class RolloutRunner:
         self.engine = engine
         self.budget = budget or TokenBudget()
         self.stats = RolloutStats()
-        self._opening = opening or initial_messages()
+        self._initial_messages = initial_messages or make_initial_messages()
         self._family = family
 
     def run(
@@ -267,7 +267,7 @@ class RolloutRunner:
             if trajectory.stop_reason:
                 free.append(slot)
                 continue
-            messages = list(self._opening(text, info))
+            messages = list(self._initial_messages(text, info))
             prompt = self.chat.start(messages)
             key = str(_required(info, "state_key"))
             live.append(_LiveEpisode(trajectory, slot, messages, prompt, text, key, len(prompt)))
@@ -323,7 +323,7 @@ class _LiveEpisode:
     """The observation the next action answers."""
     state_key: str
     """Hash of the present state."""
-    opening: int
+    opening_tokens: int
     """Tokens of the opening prompt."""
     new_from: int = 0
     """Where the part of ``prompt`` begins that the training row does not hold; 0: a new row."""
@@ -387,7 +387,7 @@ class _LiveEpisode:
         elif budget.window is not None:
             self.segments.append(turn.ids + suffix)
             kept = self.segments[-budget.window :]
-            head = self.prompt[: self.opening]
+            head = self.prompt[: self.opening_tokens]
             self._rewrite(head + [token for segment in kept for token in segment], turn.ids)
         else:
             self.prompt += turn.ids

@@ -91,7 +91,7 @@ MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
         {"step": 6},
     ),
     "after the last step": (LOG, {"phase": "rl", "step": 6}),
-    "in the middle of the last evaluation": ("trainers.phases.comparison.to_row", {}),
+    "in the middle of the last evaluation": ("trainers.phases.comparison.evaluation_row", {}),
     "after the last evaluation": (LOG, {"arm": "rl"}),
     "before the curve": ("trainers.run._Run._summarise", {}),
     "before the summary": ("trainers.run.write_report", {}),
