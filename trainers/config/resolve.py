@@ -127,12 +127,7 @@ class ResolvedRun:
             env.close()
 
     def panel(self, split: str, most: int) -> Panel:
-        """Choose tasks that depend on neither seed nor settings of training.
-
-        Args:
-            split: Split of the tasks.
-            most: How many, if the split has as many.
-        """
+        """Choose at most ``most`` tasks that depend on neither seed nor settings of training."""
         env = self.make_env()
         try:
             return env.tasks.panel(split, min(most, env.tasks.len(split)))
@@ -140,10 +135,7 @@ class ResolvedRun:
             env.close()
 
     def make_env(self, **extra: Any) -> TextEnv:
-        """Make one environment of the run.
-
-        Args:
-            **extra: Further keyword arguments.
+        """Make one environment of the run, with further keyword arguments.
 
         Raises:
             ConfigurationError: The environment does not take these arguments.
@@ -153,12 +145,6 @@ class ResolvedRun:
 
 def resolve(asked: TrainConfig) -> ResolvedRun:
     """Check a configuration and decide what it leaves open.
-
-    Args:
-        asked: The settings.
-
-    Returns:
-        The run.
 
     Raises:
         AgentGymError: A setting names something that does not exist, is out of range, or

@@ -71,9 +71,6 @@ def folded_advantages(
         correct: Weigh tokens by ``min(pi_old / mu, cap)`` even if the preset does not, because the
             engine's log-probabilities are not the trainer's.
         const: Divisor of the aggregation ``"const"`` if the preset leaves it open, in tokens.
-
-    Returns:
-        Advantages, train mask and figures.
     """
     batch = to_batch(trajectories)
     if logp_old is not None:

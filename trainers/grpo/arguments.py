@@ -59,12 +59,6 @@ and what to do instead."""
 def loss_arguments(loss: Loss) -> dict[str, Any]:
     """Express the policy term of a loss as TRL's.
 
-    Args:
-        loss: The loss of a preset.
-
-    Returns:
-        Keyword arguments of ``trl.GRPOConfig``.
-
     Raises:
         NotSupported: TRL has no such loss; the message names the part.
     """

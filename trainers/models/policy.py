@@ -49,12 +49,7 @@ def build_tiny(run: ResolvedRun, texts: Iterable[str]) -> LoadedPolicy:
 
 
 def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -> LoadedPolicy:
-    """Load a chat model and its tokenizer.
-
-    Args:
-        run: The run.
-        path: Folder or hub id.
-        system: System message of every episode.
+    """Load a chat model and its tokenizer from a folder or the hub.
 
     Raises:
         ConfigurationError: There is no such model, or it has no chat template.
@@ -75,11 +70,6 @@ def check_model(
     name: str, template_args: Mapping[str, Any] | None = None, history: History = "keep"
 ) -> None:
     """Check ``--model`` before a run's folder is made, without loading weights.
-
-    Args:
-        name: ``tiny``, a folder or a hub id.
-        template_args: Arguments of the chat template.
-        history: What to do if the template rewrites earlier turns.
 
     Raises:
         ConfigurationError: There is no such model, or it has no chat template.

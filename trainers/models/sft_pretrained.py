@@ -134,7 +134,7 @@ class PretrainedSft:
 
 
 class _Watch(TrainerCallback):
-    """Tells the progress, then asks the gate: the order in which a resumed run agrees."""
+    """Tell the progress, then ask the gate: the order in which a resumed run agrees."""
 
     def __init__(
         self,

@@ -55,9 +55,6 @@ def build_tokenizer(
         lowercase: Fold case, special tokens excepted.
         vocabulary: Most entries; rarer words become unknown.
 
-    Returns:
-        A fast tokenizer with padding on the left.
-
     Raises:
         ConfigurationError: The texts hold no word.
     """
@@ -91,15 +88,7 @@ def build_tokenizer(
 
 
 def build_model(tokenizer: Any, config: TinyConfig | None = None) -> PreTrainedModel:
-    """Make a fresh model for a tokenizer.
-
-    Args:
-        tokenizer: Decides the vocabulary and the special ids.
-        config: Size and seed.
-
-    Returns:
-        A Qwen3 causal LM in fp32 with tied embeddings.
-    """
+    """Make a fresh fp32 Qwen3 causal LM with tied embeddings, for the vocabulary of a tokenizer."""
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
 

@@ -37,16 +37,9 @@ class Key(NamedTuple):
 
 
 def draw_curve(metrics: Records, names: Mapping[str, str] = NAMES) -> bytes:
-    """Draw score and success over the steps of the RL phase, with the stages as bands.
+    """Draw score and success over the steps of the RL phase, with the stages as bands: a PNG.
 
     Training episodes are played at the horizon of their stage, validation and test at the full one.
-
-    Args:
-        metrics: Records of ``metrics.jsonl``.
-        names: What the arms are called.
-
-    Returns:
-        A PNG.
     """
     from matplotlib.figure import Figure
 
@@ -68,10 +61,6 @@ def draw_panels(
     metrics: Records, names: Mapping[str, str] = NAMES
 ) -> tuple[dict[str, str], list[Key]]:
     """Draw each quantity as an SVG to be put into a page, whose letters it takes on.
-
-    Args:
-        metrics: Records of ``metrics.jsonl``.
-        names: What the arms are called.
 
     Returns:
         The pictures by quantity, and the legend of all of them.

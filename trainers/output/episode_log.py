@@ -23,7 +23,7 @@ __all__ = ["EpisodeLog", "to_episode"]
 
 
 class EpisodeLog:
-    """Writes down what was played; nothing is played again.
+    """Write down what was played; nothing is played again.
 
     Args:
         run: The run.
@@ -46,12 +46,7 @@ class EpisodeLog:
         self._chat = chat
 
     def append(self, path: Path, trajectories: Iterable[Trajectory], **extra: Any) -> None:
-        """Append episodes to a file, which is made if it is missing.
-
-        Args:
-            path: A JSONL file.
-            trajectories: The episodes.
-            **extra: Facts that go into every record's ``extra``.
+        """Append episodes to a JSONL file; ``extra`` goes into that of every record.
 
         Raises:
             DataError: The file cannot be written.
@@ -60,13 +55,7 @@ class EpisodeLog:
             append_episode(path, episode)
 
     def replace(self, path: Path, trajectories: Iterable[Trajectory], **extra: Any) -> None:
-        """Write a file of episodes as a whole; a reader sees the old file or the new.
-
-        Args:
-            path: A JSONL file.
-            trajectories: The episodes.
-            **extra: Facts that go into every record's ``extra``.
-        """
+        """Write a file of episodes as a whole; a reader sees the old file or the new."""
         lines = [episode.to_line() for episode in self._episodes(trajectories, extra)]
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, "".join(lines).encode())

@@ -36,12 +36,7 @@ def evaluation_row(trajectory: Trajectory) -> Row:
 
 
 class PolicyComparison:
-    """Results of the compared policies, kept in the run's folder as they come in.
-
-    Args:
-        run: The run.
-        folder: Its folder.
-    """
+    """Keep the results of the compared policies in the run's folder, as they come in."""
 
     def __init__(self, run: ResolvedRun, folder: RunFolder) -> None:
         self._run, self._folder = run, folder
@@ -126,14 +121,7 @@ class PolicyComparison:
         return ""
 
     def add(self, arm: str, trajectories: Sequence[Trajectory]) -> Report:
-        """Record the episodes of a learned policy.
-
-        Args:
-            arm: ``"sft"`` or ``"rl"``.
-            trajectories: One episode per task of the panel, in its order.
-
-        Returns:
-            The report.
+        """Record the episodes of a learned policy, one per task of the panel and in its order.
 
         Raises:
             EnvFailure: Every episode was lost to a failed environment.
@@ -164,14 +152,9 @@ class PolicyComparison:
         )
 
     def difference(self, arm: str, base: str) -> Difference:
-        """Compare two arms task by task.
+        """Return the mean differences of an arm and its base, task by task, with 95 % intervals.
 
-        Args:
-            arm: The arm that is expected to be better.
-            base: The arm that it is compared with.
-
-        Returns:
-            Mean differences with 95 % intervals; tasks that failed in either arm are left out.
+        Tasks that failed in either arm are left out.
         """
         first = {row.task_id: row for row in self._reports[arm].valid}
         second = {row.task_id: row for row in self._reports[base].valid}

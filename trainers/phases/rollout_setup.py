@@ -39,17 +39,10 @@ def panel_tasks(panel: Panel) -> list[dict[str, Any]]:
 def rollout_setup(
     run: ResolvedRun, policy: LoadedPolicy, slots: int, hooks: Sequence[Any] = ()
 ) -> dict[str, Any]:
-    """Return what ``RolloutRunner`` and ``MultiTurnTrainer`` are both made of.
+    """Return the keyword arguments that ``RolloutRunner`` and ``MultiTurnTrainer`` share.
 
-    Args:
-        run: The run.
-        policy: Who plays.
-        slots: Most episodes at a time.
-        hooks: Reward hooks.
-
-    Returns:
-        Keyword arguments: the environments, which the caller closes, the tokenizer, the budgets,
-        the initial messages, the family, and the engine as a function of the model.
+    The engine is a function of the model; the caller closes it and the environments, of which at
+    most ``slots`` play at a time.
     """
     return {
         "engine": _engine(run, policy, slots),  # First: where it is missing nothing is started.
@@ -62,25 +55,13 @@ def rollout_setup(
 
 
 def make_runner(run: ResolvedRun, policy: LoadedPolicy, slots: int) -> RolloutRunner:
-    """Make what plays episodes with a policy; the caller closes its engine and environments.
-
-    Args:
-        run: The run.
-        policy: Who plays.
-        slots: Most episodes at a time.
-    """
+    """Make what plays episodes with a policy; the caller closes its engine and environments."""
     parts = rollout_setup(run, policy, slots)
     return RolloutRunner(**{**parts, "engine": parts["engine"](policy.model)})
 
 
 def make_envs(run: ResolvedRun, slots: int, hooks: Sequence[Any] = ()) -> TextVectorEnv:
-    """Make the environments, where they are to run; their infos tell what a record holds.
-
-    Args:
-        run: The run.
-        slots: Most episodes at a time.
-        hooks: Reward hooks.
-    """
+    """Make the environments, where they are to run; their infos tell what a record holds."""
     kwargs = {**run.env_kwargs, "reward_hooks": list(hooks)} if hooks else dict(run.env_kwargs)
     settings = run.config.rollout
     return TextVectorEnv.make(

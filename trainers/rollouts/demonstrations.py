@@ -54,14 +54,6 @@ class Demonstration:
 def play(env: Any, options: Mapping[str, Any], player: Policy) -> Demonstration:
     """Play one episode.
 
-    Args:
-        env: A ``TextEnv``, wrapped or not.
-        options: Reset options.
-        player: The policy that is shown.
-
-    Returns:
-        The episode.
-
     Raises:
         EnvFailure: The environment failed.
     """
@@ -78,14 +70,6 @@ def play(env: Any, options: Mapping[str, Any], player: Policy) -> Demonstration:
 
 def watch(env: Any, tasks: Sequence[Mapping[str, Any]], player: Policy) -> Iterator[Demonstration]:
     """Play tasks one after the other; episodes whose environment fails are left out.
-
-    Args:
-        env: A ``TextEnv`` whose failures are ``EnvFailure``.
-        tasks: Reset options, one per episode.
-        player: The policy that is shown.
-
-    Yields:
-        The episodes, in the order of the tasks.
 
     Raises:
         EnvFailure: The environment failed in every one.
@@ -109,16 +93,13 @@ def encode(
     initial_messages: InitialMessages,
     window: int | None = None,
 ) -> Iterator[Trajectory]:
-    """Write episodes in a policy's tokens.
+    """Write episodes in a policy's tokens, with log-probabilities 0.
 
     Args:
         shown: The episodes.
         chat: Turns texts into tokens.
         initial_messages: As when the policy acts itself.
         window: Turns that the policy reads besides the opening, as when it acts itself; None: all.
-
-    Yields:
-        One trajectory per episode, with log-probabilities 0.
     """
     for episode in shown:
         observation = episode.observation

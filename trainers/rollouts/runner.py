@@ -83,11 +83,7 @@ class TokenBudget:
     Each turn after the window has filled is a training row of its own."""
 
     def __post_init__(self) -> None:
-        """Check the sizes.
-
-        Raises:
-            ConfigurationError: A budget is too small to take one turn.
-        """
+        """Check the sizes."""
         if not 1 <= self.floor <= self.turn_tokens <= min(self.episode_tokens, self.context):
             raise ConfigurationError(
                 "expected 1 <= min_turn_tokens <= turn_tokens <= episode_tokens and context, got "
@@ -146,7 +142,7 @@ class RolloutStats:
 
 
 class RolloutRunner:
-    """Plays episodes of a policy.
+    """Play episodes of a policy.
 
     Attributes:
         envs: The vector environment; its ``num_envs`` slots are the most episodes at a time.

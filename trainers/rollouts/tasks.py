@@ -57,12 +57,7 @@ class TrainingTasks:
         self._sampler = sampler or UniformSampler(tasks.len(split), seed)
 
     def draw(self, step: int, count: int, horizon: int) -> list[dict[str, Any]]:
-        """Choose distinct tasks (as long as there are enough) for one step.
-
-        Args:
-            step: Training step, from 1.
-            count: Number of tasks.
-            horizon: Turns that an episode may take at this step.
+        """Choose distinct tasks (as long as there are enough) for one step (from 1).
 
         Returns:
             ``count`` reset options ``{"task_id": ...}``.
