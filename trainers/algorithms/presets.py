@@ -121,8 +121,8 @@ class Preset:
     def within(self, tokens: int) -> Preset:
         """Return the preset with what depends on the token budget filled in.
 
-        The limit of ``Overlong`` and the divisor of the aggregation "const" are both the most action
-        tokens that a trajectory may have.
+        The limit of ``Overlong`` and the divisor of the aggregation "const" are both the most
+        action tokens that a trajectory may have.
         """
         shapers = tuple(
             replace(part, limit=tokens)

@@ -174,8 +174,8 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     try:
         expert = _decide_by_env(asked, settings, env)
         # A first stage that no task fits is noticed now, not after the warm start.
-        feed = TrainingTasks(env.tasks, TRAIN, asked.seed, settings["fit_horizon"])
-        feed.draw(1, settings["rl"]["groups"], rounds[0])
+        training = TrainingTasks(env.tasks, TRAIN, asked.seed, settings["fit_horizon"])
+        training.draw(1, settings["rl"]["groups"], rounds[0])
     finally:
         env.close()
     config: FilledConfig = _filler().validate_python(settings)

@@ -69,8 +69,7 @@ def read_config(path: Path, env: str = "") -> TrainConfig:
 
 
 def kept(config: TrainConfig, resolved: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return what ``config.yaml`` keeps: settings as asked for, and what was decided of the rest.
-    """
+    """Return what ``config.yaml`` keeps: settings as asked for, and how the rest was decided."""
     values = {key: value for key, value in to_dict(config).items() if key not in NOT_KEPT}
     return values if resolved is None else {**values, RESOLVED: dict(resolved)}
 

@@ -57,7 +57,6 @@ def folded_advantages(
     aux: Mapping[str, FloatArray] | None = None,
     logp_old: FloatArray | None = None,
     correct: bool = False,
-    const: float | None = None,
 ) -> Credit:
     """Compute the advantage of every sampled token, with all factors of its loss folded in.
 
@@ -70,7 +69,6 @@ def folded_advantages(
         logp_old: (K,) log-probabilities of the trainer's policy; None: as sampled.
         correct: Weigh tokens by ``min(pi_old / mu, cap)`` even if the preset does not, because the
             engine's log-probabilities are not the trainer's.
-        const: Divisor of the aggregation ``"const"`` if the preset leaves it open, in tokens.
     """
     batch = to_batch(trajectories)
     if logp_old is not None:
@@ -86,7 +84,7 @@ def folded_advantages(
     values = np.where(np.abs(values) < loss.dead_zone, 0.0, values)
     train = masks.train[batch.token_traj]
     weight = max(1, int(train.sum())) * aggregation_weights(
-        batch, loss.aggregation, const=loss.const or const, train=masks.train
+        batch, loss.aggregation, const=loss.const, train=masks.train
     )
     mode = "clip" if correct and loss.behave == "none" else loss.behave
     behave = behaviour_weights(batch, mode, level=loss.behave_level, cap=loss.behave_cap)

@@ -95,8 +95,8 @@ class TurnTokenizer:
     def observe(self, text: str, closed: bool = True) -> list[int]:
         """Return the ids between a sampled action and the next one: the observation in its markup.
 
-        If the action was not ``closed`` by the end-of-turn token (the token limit cut it), that token
-        is put first, as context the policy is not trained on.
+        If the action was not ``closed`` by the end-of-turn token (the token limit cut it), that
+        token is put first, as context the policy is not trained on.
         """
         ids = self._suffixes.get(text)
         if ids is None:

@@ -77,8 +77,6 @@ class EngineSettings:
     """Most sequences at a time."""
     seed: int = 0
     """Seed of the engine's own generator."""
-    autocast: torch.dtype | None = None
-    """Low-precision dtype of the training forward, if it uses one."""
 
 
 @runtime_checkable

@@ -83,7 +83,7 @@ class HFEngine:
     @classmethod
     def for_run(cls, model: Any, settings: EngineSettings) -> HFEngine:
         """Make the engine of a run; it has no limits of its own on length or number."""
-        return cls(model, settings.pad_id, settings.seed, settings.autocast)
+        return cls(model, settings.pad_id, settings.seed)
 
     @property
     def exact(self) -> bool:
