@@ -35,7 +35,7 @@ OPTIMISER = MappingProxyType({"adam_beta2": 0.98, "lr_scheduler_type": "constant
 """What a run does not let one choose about its optimiser."""
 _OFF: Mapping[str, tuple[Any, str]] = MappingProxyType(
     {
-        "use_vllm": (False, "pass engine=VLLMColocateEngine, whose weight sync is verified"),
+        "use_vllm": (False, "pass make_engine=VLLMColocateEngine, whose weight sync is verified"),
         "log_completions": (False, "write down the episodes that on_rollout tells"),
         "use_transformers_continuous_batching": (False, "choose another engine instead"),
         "cache_implementation": (None, "the engine keeps a cache of its own"),
@@ -136,24 +136,14 @@ def grpo_arguments(
         ConfigurationError: The rows of a process cannot be divided into so many parts.
     """
     import torch
-    from accelerate import PartialState
     from trl import GRPOConfig
 
     cpu = not torch.cuda.is_available()
-    rows = groups * group_size // PartialState(cpu=cpu).num_processes
-    if rows % minibatches:
-        raise ConfigurationError(
-            f"expected minibatches to divide the {rows} episodes of a process, got {minibatches}"
-        )
-    size = largest_divisor(rows // minibatches, micro_batch or rows)
     updates = minibatches * iterations
     settings: dict[str, Any] = {
         "output_dir": str(output_dir),
-        "per_device_train_batch_size": size,
-        "gradient_accumulation_steps": rows // minibatches // size,
-        "steps_per_generation": rows // size,
+        **_batching(groups * group_size, group_size, minibatches, micro_batch, cpu),
         "num_iterations": iterations,
-        "num_generations": group_size if group_size > 1 else _least_divisor(rows),
         "max_steps": steps * updates,
         "learning_rate": lr,
         "warmup_steps": warmup * updates,
@@ -176,6 +166,26 @@ def grpo_arguments(
         **loss_arguments(preset.loss),
     }
     return GRPOConfig(**{**settings, **overrides})
+
+
+def _batching(
+    episodes: int, group_size: int, minibatches: int, micro_batch: int | None, cpu: bool
+) -> dict[str, int]:
+    """Divide the episodes of a step among processes, updates and passes of the model."""
+    from accelerate import PartialState
+
+    rows = episodes // PartialState(cpu=cpu).num_processes
+    if rows % minibatches:
+        raise ConfigurationError(
+            f"expected minibatches to divide the {rows} episodes of a process, got {minibatches}"
+        )
+    size = largest_divisor(rows // minibatches, micro_batch or rows)
+    return {
+        "per_device_train_batch_size": size,
+        "gradient_accumulation_steps": rows // minibatches // size,
+        "steps_per_generation": rows // size,
+        "num_generations": group_size if group_size > 1 else _least_divisor(rows),
+    }
 
 
 def check_preset(preset: Preset) -> None:

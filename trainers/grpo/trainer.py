@@ -34,6 +34,7 @@ import copy
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,7 @@ class MultiTurnTrainer(GRPOTrainer):
         budget: TokenBudget | None = None,
         full_horizon: int | None = None,
         group_size: int | None = None,
-        engine: Callable[[Any], GenerationEngine] | None = None,
+        make_engine: Callable[[Any], GenerationEngine] | None = None,
         initial_messages: InitialMessages | None = None,
         family: str = "",
         on_rollout: Callable[[RolloutEvent], None] | None = None,
@@ -147,7 +148,7 @@ class MultiTurnTrainer(GRPOTrainer):
             full_horizon: Turn budget of ``play``; None leaves it to the environment.
             group_size: Episodes per task; None: ``args.num_generations``, which TRL wants to be at
                 least 2 even for a preset that compares no episodes of a task.
-            engine: Makes what generates from the (PEFT-wrapped) model, see
+            make_engine: Makes what generates from the (PEFT-wrapped) model, see
                 ``trainers.rollouts.engines``; None generates with the model itself.
             initial_messages: Default: the first observation as a user message.
             family: Name of the task family.
@@ -171,7 +172,7 @@ class MultiTurnTrainer(GRPOTrainer):
         self._tasks, self._on_rollout, self._probe_every = tasks, on_rollout, probe_every
         self._generations = 0
         self._synced: int | None = None
-        self._shared: Any = None
+        self._shared_forward: Any = None
         # TRL's loader wants as many prompts as there are groups; the task source has the tasks.
         prompts = max(1, args.generation_batch_size // args.num_generations)
         super().__init__(
@@ -190,13 +191,10 @@ class MultiTurnTrainer(GRPOTrainer):
         copied = self._needs_reference and kwargs.get("peft_config") is None
         self._reference = copy.deepcopy(policy).eval().requires_grad_(False) if copied else None
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
+        own_engine = partial(HFEngine, pad_id=chat.pad_id, seed=args.seed, autocast=precision)
+        engine = (make_engine or own_engine)(policy)
         self.runner = RolloutRunner(
-            envs,
-            chat,
-            engine(policy) if engine else HFEngine(policy, chat.pad_id, args.seed, precision),
-            budget,
-            initial_messages=initial_messages,
-            family=family,
+            envs, chat, engine, budget, initial_messages=initial_messages, family=family
         )
         self.preset = self.preset.within(self.runner.budget.action_tokens(full_horizon))
 
@@ -355,11 +353,11 @@ class MultiTurnTrainer(GRPOTrainer):
             return logps.sum() * 0.0
         mask = sampled_mask(inputs)
         # The clipped policy term is TRL's; it asks for the forward pass, and gets this one.
-        self._shared = forward
+        self._shared_forward = forward
         try:
             loss: Tensor = super()._compute_loss(model, with_averaged_ratio(inputs, logps, mask))
         finally:
-            self._shared = None
+            self._shared_forward = None
         if "ref_per_token_logps" in inputs:
             kind = self.preset.loss.kl
             gap = kl_divergence(logps.detach(), inputs["ref_per_token_logps"], kind)
@@ -459,8 +457,8 @@ class MultiTurnTrainer(GRPOTrainer):
 
     def _get_per_token_logps_and_entropies(self, model: Any, *args: Any, **kwargs: Any) -> Any:
         """TRL's forward pass at explicit positions; within a loss, the one its terms share."""
-        if self._shared is not None:
-            return self._shared
+        if self._shared_forward is not None:
+            return self._shared_forward
         # TRL leaves positions to the model. Those that are learned would count the padding.
         forward = with_positions(model) if self._takes_positions else model
         return super()._get_per_token_logps_and_entropies(forward, *args, **kwargs)

@@ -15,9 +15,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
+from transformers import PreTrainedModel
 
 from agentgym.errors import ConfigurationError
 
@@ -47,7 +47,7 @@ class CopySettings:
 
 
 def pretrain_copying(
-    model: Any,
+    model: PreTrainedModel,
     settings: CopySettings,
     *,
     first_id: int = 0,

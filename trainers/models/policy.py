@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
@@ -16,6 +16,10 @@ from trainers.models.torch_setup import device, weights_dtype
 from trainers.rollouts.chat import History, TurnTokenizer
 from trainers.rollouts.runner import InitialMessages, TokenBudget, make_initial_messages
 
+if TYPE_CHECKING:
+    from peft import PeftConfig, PeftModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
 OPENING_TOKENS = 4096
 """Most tokens of an episode's opening."""
 
@@ -24,7 +28,7 @@ OPENING_TOKENS = 4096
 class LoadedPolicy:
     """A model with everything that is needed to play episodes with it."""
 
-    model: Any
+    model: PreTrainedModel | PeftModel
     """A causal language model of transformers."""
     chat: TurnTokenizer
     """Its turn tokenizer."""
@@ -84,7 +88,7 @@ def check_model(
     TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
 
 
-def adapters(run: ResolvedRun) -> Any:
+def adapters(run: ResolvedRun) -> PeftConfig | None:
     """Return PEFT's configuration for a pretrained model, or None."""
     settings = run.config.lora
     if run.config.model == TINY or settings.r == 0:
@@ -123,7 +127,9 @@ def task_prompt(env: TextEnv) -> str:
     )
 
 
-def _assemble(run: ResolvedRun, model: Any, tokenizer: Any, system: str | None) -> LoadedPolicy:
+def _assemble(
+    run: ResolvedRun, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, system: str | None
+) -> LoadedPolicy:
     """Put model, tokenizer and budgets together."""
     chat = TurnTokenizer(
         tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
@@ -132,7 +138,7 @@ def _assemble(run: ResolvedRun, model: Any, tokenizer: Any, system: str | None) 
     return LoadedPolicy(model.to(device()), chat, make_initial_messages(system), budget)
 
 
-def _token_budget(run: ResolvedRun, model: Any) -> TokenBudget:
+def _token_budget(run: ResolvedRun, model: PreTrainedModel) -> TokenBudget:
     """Return the token budgets of a run, within what the model can read."""
     settings = run.config.rl
     turn, episode = settings.turn_tokens, settings.episode_tokens

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
+from transformers import PreTrainedModel
 
 from agentgym.errors import ConfigurationError
 from trainers.rollouts.trajectory import Row
@@ -96,7 +97,7 @@ class Sft:
 
     def __init__(
         self,
-        model: Any,
+        model: PreTrainedModel,
         rows: Sequence[Row],
         pad_id: int = 0,
         settings: SftSettings | None = None,
@@ -150,7 +151,7 @@ class Sft:
         self.model.eval()
         return SftResult(self.step, loss, gated, seconds + clock)
 
-    def merged(self) -> Any:
+    def merged(self) -> PreTrainedModel:
         """Return the trained model; only a pretrained one has adapters to be merged."""
         return self.model
 
@@ -189,7 +190,7 @@ class Sft:
                 yield parts[index]
             epoch, skip = epoch + 1, 0
 
-    def _train(self, rows: Sequence[int]) -> Any:
+    def _train(self, rows: Sequence[int]) -> npt.NDArray[np.float64]:
         """One optimiser step; [action loss, observation loss, tokens]."""
         settings = self.settings
         for group in self._optimizer.param_groups:

@@ -13,6 +13,7 @@ from agentgym.episodes import Episode, State, Turn, append_episode
 from agentgym.episodes.recorder import failure_details, origin, plain
 from agentgym.episodes.records import clean
 from agentgym.errors import ConfigurationError
+from agentgym.hooks import TurnReward
 from agentgym.outcome import StopReason
 from trainers.config.resolve import ResolvedRun
 from trainers.rollouts.chat import TurnTokenizer
@@ -36,7 +37,7 @@ class EpisodeLog:
         self,
         run: ResolvedRun,
         chat: TurnTokenizer,
-        hooks: Sequence[Any] = (),
+        hooks: Sequence[TurnReward] = (),
         panel_sha256: str = "",
     ) -> None:
         kwargs = {**run.env_kwargs, "reward_hooks": list(hooks)} if hooks else run.env_kwargs

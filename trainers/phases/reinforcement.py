@@ -8,7 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformers import PrinterCallback, ProgressCallback, TrainerCallback
+from transformers import (
+    PrinterCallback,
+    ProgressCallback,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 
 from agentgym.tasks import Panel
 from trainers.algorithms.schedule import Schedule
@@ -135,7 +142,9 @@ class RunLogger(TrainerCallback):
         self._record: dict[str, Any] = {}
         self._began = time.perf_counter()
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         """Start the clock of the first step."""
         self._began = time.perf_counter()
 
@@ -154,7 +163,12 @@ class RunLogger(TrainerCallback):
         self._episodes.append(self._folder.episodes_path, event.trajectories[: self._logged])
 
     def on_log(
-        self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, Any] | None = None,
+        **_: Any,
     ) -> None:
         """Write the step's line, with the optimiser's figures."""
         # TRL logs once more at the end of all, without a loss.
@@ -177,7 +191,9 @@ class RunLogger(TrainerCallback):
             tokens_s=self._tokens / max(seconds, 1e-9),
         )
 
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_save(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         """Draw the curve and note the time along with every checkpoint."""
         write_curve(self._folder)
         self._folder.note()
@@ -198,7 +214,9 @@ class Validation(TrainerCallback):
         self._panel: Panel = run.panel(VALID, run.config.eval.valid_tasks)
         self._episodes = EpisodeLog(run, chat, panel_sha256=self._panel.sha256)
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         """Validate, if it is time."""
         step, update = divmod(state.global_step, self._updates)
         if self._every and not update and step % self._every == 0:
@@ -228,7 +246,9 @@ class StopConditions(TrainerCallback):
         self._seconds, self._turns = run.seconds, run.config.rl.turn_budget
         self._updates = run.config.rl.updates
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         """Ask for the end."""
         step, update = divmod(state.global_step, self._updates)
         if update:

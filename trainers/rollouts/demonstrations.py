@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import gymnasium
+
 from agentgym import playing
 from agentgym.errors import EnvFailure
 from agentgym.policies.base import Policy
@@ -51,7 +53,7 @@ class Demonstration:
             yield turn.observation
 
 
-def play(env: Any, options: Mapping[str, Any], player: Policy) -> Demonstration:
+def play(env: gymnasium.Env[str, str], options: Mapping[str, Any], player: Policy) -> Demonstration:
     """Play one episode.
 
     Raises:
@@ -68,7 +70,9 @@ def play(env: Any, options: Mapping[str, Any], player: Policy) -> Demonstration:
     return Demonstration(first.observation, first.info, turns, last.info)
 
 
-def watch(env: Any, tasks: Sequence[Mapping[str, Any]], player: Policy) -> Iterator[Demonstration]:
+def watch(
+    env: gymnasium.Env[str, str], tasks: Sequence[Mapping[str, Any]], player: Policy
+) -> Iterator[Demonstration]:
     """Play tasks one after the other; episodes whose environment fails are left out.
 
     Raises:
@@ -98,8 +102,8 @@ def encode(
     Args:
         shown: The episodes.
         chat: Turns texts into tokens.
-        initial_messages: As when the policy acts itself.
-        window: Turns that the policy reads besides the opening, as when it acts itself; None: all.
+        initial_messages: As where the policy acts itself.
+        window: Turns that the policy reads besides the opening, as there; None: all.
     """
     for episode in shown:
         observation = episode.observation
