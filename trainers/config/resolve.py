@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from agentgym import making
 from agentgym.core import TextEnv
-from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.errors import ConfigurationError
 from agentgym.hooks import TurnReward
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.tasks import Panel
@@ -206,14 +206,9 @@ def _filler() -> TypeAdapter[Any]:
 
 def _preset(name: str) -> Preset:
     """Return a preset that this trainer can carry out."""
-    try:
-        preset = get_preset(name)
-        preset.require(SERVES)
-        loss_arguments(preset.loss)
-    except AgentGymError:
-        raise
-    except (KeyError, ValueError) as error:
-        raise ConfigurationError(str(error.args[0])) from error
+    preset = get_preset(name)
+    preset.require(SERVES)
+    loss_arguments(preset.loss)
     return preset
 
 

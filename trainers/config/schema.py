@@ -442,23 +442,3 @@ def to_dict(config: TrainConfig) -> dict[str, Any]:
     """Return a configuration as plain JSON types."""
     plain: dict[str, Any] = _validator().dump_python(config, mode="json")
     return plain
-
-
-def override(config: Any, values: Mapping[str, Any]) -> Any:
-    """Return a copy of a (nested) dataclass with nested ``values`` replaced.
-
-    Raises:
-        ConfigurationError: A name is no field.
-    """
-    names = {item.name for item in dataclasses.fields(config)}
-    unknown = sorted(set(values) - names)
-    if unknown:
-        raise ConfigurationError(
-            f"expected fields of {type(config).__name__} ({', '.join(sorted(names))}); "
-            f"got {unknown}"
-        )
-    nested = {
-        name: override(getattr(config, name), value) if isinstance(value, Mapping) else value
-        for name, value in values.items()
-    }
-    return dataclasses.replace(config, **nested)

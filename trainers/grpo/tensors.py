@@ -28,7 +28,6 @@ __all__ = [
     "row_tensors",
     "sampled_mask",
     "scatter_tokens",
-    "trains",
     "trimmed",
 ]
 
@@ -117,11 +116,6 @@ def scatter_tokens(values: npt.NDArray[Any], mask: Tensor) -> Tensor:
     return torch.zeros(mask.shape, dtype=packed.dtype, device=mask.device).masked_scatter(
         mask, packed
     )
-
-
-def trains(batch: Inputs) -> bool:
-    """Whether a micro-batch has a token in the loss."""
-    return bool(sampled_mask(batch).any())
 
 
 def bucketed(batches: Sequence[Inputs]) -> list[dict[str, Any]]:

@@ -63,7 +63,6 @@ from trainers.grpo.tensors import (
     row_tensors,
     sampled_mask,
     scatter_tokens,
-    trains,
     trimmed,
 )
 from trainers.rollouts.chat import TurnTokenizer
@@ -343,7 +342,8 @@ class MultiTurnTrainer(GRPOTrainer):
         TRL's loss gathers figures over processes, so with several of them none may leave it out.
         """
         inputs = trimmed(inputs)
-        trained = trains(inputs)
+        mask = sampled_mask(inputs)
+        trained = bool(mask.any())
         # A forward in any case: distributed wrappers expect every weight to take part.
         forward = self._forward(
             model, inputs, compute_entropy=True, compute_aux_loss=self.aux_loss_enabled
@@ -351,7 +351,6 @@ class MultiTurnTrainer(GRPOTrainer):
         logps, entropies, _ = forward
         if not trained and self.accelerator.num_processes == 1:
             return logps.sum() * 0.0
-        mask = sampled_mask(inputs)
         # The clipped policy term is TRL's; it asks for the forward pass, and gets this one.
         self._shared_forward = forward
         try:

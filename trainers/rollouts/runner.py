@@ -105,18 +105,10 @@ class TokenBudget:
 
 @dataclass
 class RolloutStats:
-    """What one or several runs cost."""
+    """Where the time of a runner went."""
 
-    episodes: int = 0
-    """Episodes finished."""
     turns: int = 0
     """Turns taken."""
-    action_tokens: int = 0
-    """Tokens sampled."""
-    context_tokens: int = 0
-    """Prompt and observation tokens in training rows."""
-    errors: int = 0
-    """Episodes lost to a failed environment."""
     seconds: float = 0.0
     """Wall time."""
     engine_seconds: float = 0.0
@@ -130,16 +122,6 @@ class RolloutStats:
         rest = self.seconds - self.engine_seconds - self.env_seconds
         return 1e6 * rest / max(1, self.turns)
 
-    def count(self, episodes: Sequence[Trajectory], seconds: float) -> None:
-        """Add a run to the totals."""
-        self.seconds += seconds
-        self.episodes += len(episodes)
-        for trajectory in episodes:
-            self.turns += len(trajectory.turns)
-            self.errors += trajectory.stop_reason == StopReason.ERROR.value
-            self.action_tokens += trajectory.action_tokens
-            self.context_tokens += sum(len(turn.context) for turn in trajectory.turns)
-
 
 class RolloutRunner:
     """Play episodes of a policy.
@@ -149,7 +131,7 @@ class RolloutRunner:
         chat: The turn tokenizer.
         engine: What generates.
         budget: Limits on tokens.
-        stats: Running totals since the runner was made.
+        stats: Where its time went since it was made.
     """
 
     def __init__(
@@ -229,7 +211,8 @@ class RolloutRunner:
         draw = sampling or Sampling()
         draw = replace(draw, max_tokens=self.budget.turn_tokens, stop_ids=self.chat.stop_ids)
         self._play(out, draw, seed)
-        self.stats.count(out, time.perf_counter() - began)
+        self.stats.turns += sum(len(trajectory.turns) for trajectory in out)
+        self.stats.seconds += time.perf_counter() - began
         return out
 
     def _play(self, episodes: list[Trajectory], sampling: Sampling, seed: int) -> None:
