@@ -82,7 +82,7 @@ def informative(stats: TaskStats, min_trials: int = 8) -> BoolArray:
 
 
 class TaskSampler(Protocol):
-    """Chooses the tasks of a step."""
+    """Choose the tasks of a step."""
 
     def __call__(self, step: int, stats: TaskStats | None = None) -> Iterator[int]:
         """Yield task numbers for a step (from 1) without end; the step takes what suits it."""

@@ -25,8 +25,8 @@ from trainers.rollouts.trajectory import Row
 __all__ = ["Sft", "SftResult", "SftSettings"]
 
 STATE_FILE = "state.pt"
-StopFn = Callable[[int], bool]
-"""Called with the number of finished steps; True ends the warm start."""
+GateFn = Callable[[int], bool]
+"""Called with the number of finished steps; True opens the gate, which ends the warm start."""
 ProgressFn = Callable[[int, Mapping[str, float]], None]
 """Called with the number of finished steps and the figures since the last call."""
 
@@ -80,7 +80,7 @@ class SftResult:
 
 
 class Sft:
-    """Trains a causal LM on rows; can be stopped, saved and continued at any step.
+    """Train a causal LM on rows; can be stopped, saved and continued at any step.
 
     Args:
         model: A causal LM; weights without gradients stay.
@@ -118,7 +118,7 @@ class Sft:
             weight_decay=self.settings.weight_decay,
         )
 
-    def run(self, gate: StopFn | None = None, progress: ProgressFn | None = None) -> SftResult:
+    def run(self, gate: GateFn | None = None, progress: ProgressFn | None = None) -> SftResult:
         """Train until the gate opens or the steps are used up.
 
         Args:

@@ -27,10 +27,10 @@ from transformers import (
 from trl import SFTConfig, SFTTrainer
 
 from trainers.models.sft import (
+    GateFn,
     ProgressFn,
     SftResult,
     SftSettings,
-    StopFn,
     check_demonstrations,
 )
 from trainers.rollouts.trajectory import Row
@@ -63,7 +63,7 @@ class _Trainer(SFTTrainer):
 
 
 class PretrainedSft:
-    """Trains a pretrained model on the action tokens of rows.
+    """Train a pretrained model on the action tokens of rows.
 
     Args:
         model: A causal language model.
@@ -117,7 +117,7 @@ class PretrainedSft:
             self._trainer.remove_callback(callback)
         self.model = self._trainer.model
 
-    def run(self, gate: StopFn | None = None, progress: ProgressFn | None = None) -> SftResult:
+    def run(self, gate: GateFn | None = None, progress: ProgressFn | None = None) -> SftResult:
         """Train until the gate opens or the steps are used up, as ``Sft.run`` does."""
         watch = _Watch(self, self._trainer, gate, progress)
         self._trainer.add_callback(watch)
@@ -150,7 +150,7 @@ class _Watch(TrainerCallback):
         self,
         sft: PretrainedSft,
         trainer: _Trainer,
-        gate: StopFn | None,
+        gate: GateFn | None,
         progress: ProgressFn | None,
     ) -> None:
         self._sft, self._trainer, self._gate, self._progress = sft, trainer, gate, progress

@@ -63,11 +63,12 @@ class PolicyComparison:
             EnvFailure: The environment failed in every episode.
         """
         settings = self._run.config.rollout
-        own: Any = GuardedEnv(self._run.make_env())
-        env, where = own, dict[str, Any]()
-        if settings.backend != "sync":
+        env: GuardedEnv | str = self._run.env_id
+        where: dict[str, Any] = {}
+        if settings.backend == "sync":
+            env = GuardedEnv(self._run.make_env())
+        else:
             # There a hanging environment can be given up.
-            env = self._run.env_id
             where = {
                 "env_kwargs": self._run.env_kwargs,
                 "backend": settings.backend,
@@ -86,7 +87,8 @@ class PolicyComparison:
                 )  # fmt: skip
                 self._store(arm, report.rows)
         finally:
-            own.close()
+            if isinstance(env, GuardedEnv):
+                env.close()
 
     @property
     def scale(self) -> tuple[float, float] | None:

@@ -13,10 +13,11 @@ from trainers.algorithms.sampling import TaskSampler, TaskStats, UniformSampler
 __all__ = ["TaskSource", "TrainingTasks", "knows_oracle_lengths"]
 
 TRIES_PER_TASK = 400
+"""Most tasks that are looked at for each that is wanted: few may fit the horizon."""
 
 
 class TaskSource(Protocol):
-    """Chooses the tasks of training steps."""
+    """Choose the tasks of training steps."""
 
     def __call__(self, step: int, count: int, horizon: int) -> Sequence[Mapping[str, Any]]:
         """Reset options of ``count`` tasks for a step (from 1), the same on every process."""
