@@ -79,9 +79,11 @@ def folded_advantages(
     # their length alone are no signal.
     masks = apply_filters(batch, (_FAILED, *preset.filters))
     batch = shape_rewards(batch, preset.shapers)
+    # A_k: signal minus baseline, by the preset's terms.
     values = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
     loss = preset.loss
     values = np.where(np.abs(values) < loss.dead_zone, 0.0, values)
+    # A'_k = A_k * behave_k * weight_k * T; T is in ``weight``.
     train = masks.train[batch.token_traj]
     weight = max(1, int(train.sum())) * aggregation_weights(
         batch, loss.aggregation, const=loss.const, train=masks.train

@@ -211,9 +211,10 @@ class MultiTurnTrainer(GRPOTrainer):
         batch = self._rows()
         mask = sampled_mask(batch)
         self._add_logps(batch)
-        # 4, 5: credit, folded into one advantage per token, and of it the part of this process.
-        # That is counted by trajectories: a mask that lost tokens must not shift advantages.
+        # 4, 5: credit of all processes, folded into one advantage per token.
         credit = self._credit(batch, everyone, mask)
+        # The part of this process is counted by trajectories: a mask that lost tokens must not
+        # shift advantages onto others.
         before = sum(t.action_tokens for t in everyone[: rank * count])
         mine = slice(before, before + sum(t.action_tokens for t in self.trajectories))
         self._add_credit(batch, credit, mask, mine)
@@ -244,9 +245,9 @@ class MultiTurnTrainer(GRPOTrainer):
                 f"{self.group_size}), got {len(tasks)}: return as many as asked for, and let the "
                 "group size divide the number of episodes"
             )
-        groups = [row // self.group_size for row in range(rank * count, (rank + 1) * count)]
+        groups = [k // self.group_size for k in range(rank * count, (rank + 1) * count)]
         seed = (self.args.seed * 1_000_003 + step) * 10_007
-        self._sync()
+        self._sync()  # From here on mu has the weights of pi.
         return self.runner.run(
             [tasks[group] for group in groups],
             horizon=self.horizon,
@@ -298,8 +299,8 @@ class MultiTurnTrainer(GRPOTrainer):
         columns = loss_columns(credit, self.preset.loss, "old_per_token_logps" in batch)
         for name, values in columns.items():
             batch[name] = scatter_tokens(values[mine], mask)
-        # What TRL calls the mask of tools: tokens of a row that are not the policy's, or not to be
-        # trained.
+        # TRL trains the tokens whose tool mask is 1: the sampled ones, less those of episodes that
+        # a filter left out.
         batch["tool_mask"] = batch["tool_mask"] * scatter_tokens(credit.train[mine], mask)
         # Without anything to train all masks are 0, and so is the loss: 0 / 1.
         total = max(1, int(credit.train.sum()))
