@@ -12,15 +12,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 
 from agentgym.errors import ConfigurationError
 from trainers.rollouts.trajectory import Row
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 __all__ = ["Sft", "SftResult", "SftSettings"]
 
