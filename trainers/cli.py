@@ -153,16 +153,12 @@ def _parse(argv: Sequence[str], path: Path | None) -> TrainConfig:
 
     default: Any = tyro.MISSING_NONPROP
     if path is not None:
-        default = Arguments(**_values(read_config(path)))
+        stored = read_config(path)
+        default = Arguments(**{item.name: getattr(stored, item.name) for item in fields(stored)})
     read = tyro.cli(Arguments, args=list(argv), prog=PROGRAM, default=default)
     if not read.env:
         raise ConfigurationError(f"expected --env, because {path} names no environment")
     return TrainConfig(**{item.name: getattr(read, item.name) for item in fields(TrainConfig)})
-
-
-def _values(config: TrainConfig) -> dict[str, Any]:
-    """Return the settings by name."""
-    return {item.name: getattr(config, item.name) for item in fields(config)}
 
 
 def _switches(argv: Sequence[str]) -> Iterator[str]:

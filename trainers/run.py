@@ -220,7 +220,7 @@ class _Run:
 
 
 class _WarningFile(logging.FileHandler):
-    """Keeps warnings with their tracebacks; a disk that is full is noticed by more than this."""
+    """Keep warnings with their tracebacks; a disk that is full is noticed by more than this."""
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Do nothing."""

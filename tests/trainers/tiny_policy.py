@@ -16,7 +16,8 @@ from tests.toy import ToyEnv
 from trainers.config.schema import TinyConfig
 from trainers.models.tiny import build_model, build_tokenizer
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.demonstrations import demonstrate
+from trainers.rollouts.demonstrations import encode, play
+from trainers.rollouts.runner import make_initial_messages
 
 torch.set_num_threads(1)
 
@@ -73,4 +74,11 @@ def tasks(count: int, split: str = "train") -> list[dict[str, Any]]:
 @cache
 def demonstrations(count: int = 64) -> tuple[Any, ...]:
     """Expert episodes."""
-    return tuple(demonstrate(ToyEnv(), tasks(count), chat()))
+    return tuple(demonstrate(count, chat()))
+
+
+def demonstrate(count: int, chat: TurnTokenizer) -> list[Any]:
+    """Expert episodes of the first training tasks, in the tokens of a policy."""
+    env = ToyEnv()
+    shown = (play(env, options, env.oracle()) for options in tasks(count))
+    return list(encode(shown, chat, make_initial_messages()))

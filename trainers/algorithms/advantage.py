@@ -66,11 +66,7 @@ class Term:
     """Added to the standard deviation."""
 
     def __post_init__(self) -> None:
-        """Check the fields.
-
-        Raises:
-            ConfigurationError: A key is unknown, or ``leave_one_out`` has no mean to apply to.
-        """
+        """Check the fields."""
         _check_keys(self.center, self.scale)
         if self.leave_one_out and self.center is None:
             raise ConfigurationError(
@@ -92,11 +88,7 @@ class Whiten:
     """Added to the standard deviation."""
 
     def __post_init__(self) -> None:
-        """Check the keys.
-
-        Raises:
-            ConfigurationError: A key is unknown.
-        """
+        """Check the keys."""
         _check_keys(self.center, self.scale)
 
 
@@ -165,7 +157,7 @@ def _standardised(
     members: FloatArray,
     rows: IntArray | None = None,
 ) -> FloatArray:
-    """Centre and scales values of a level, or only the given rows of them."""
+    """Centre and scale the values of a level, or only the given rows of them."""
     rows = np.arange(len(x)) if rows is None else rows
     x = x[rows]
     y = x

@@ -114,9 +114,6 @@ class Batch:
             sequences: Row of each turn, unique over the batch; None: one row per trajectory.
             aux: Extra signals of each turn or of each action token.
 
-        Returns:
-            The batch.
-
         Raises:
             DataError: Lists do not agree in length, or an invariant of ``Batch`` is broken.
         """

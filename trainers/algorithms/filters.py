@@ -42,7 +42,7 @@ Filter = Callable[[Batch, Masks], Masks]
 
 @dataclass(frozen=True)
 class ZeroVariance:
-    """Leaves groups without a learning signal out of the loss (DAPO, arXiv 2503.14476).
+    """Leave groups without a learning signal out of the loss (DAPO, arXiv 2503.14476).
 
     Level "outcome" drops groups whose returns are all equal. That is free for estimators that
     compare returns, whose advantage is then exactly 0. It *biases* turn-level credit, where members
@@ -70,17 +70,13 @@ class ZeroVariance:
 
 @dataclass(frozen=True)
 class TopVariance:
-    """StarPO-S (arXiv 2504.20073): trains the floor(p * G) groups of largest return deviation."""
+    """Train the floor(p * G) groups of largest return deviation (StarPO-S, arXiv 2504.20073)."""
 
     fraction: float = 0.25
     """Share p of the groups that trains, in (0, 1]; at least one group does."""
 
     def __post_init__(self) -> None:
-        """Check the fraction.
-
-        Raises:
-            ConfigurationError: It is not in (0, 1].
-        """
+        """Check the fraction."""
         if not 0.0 < self.fraction <= 1.0:
             raise ConfigurationError(
                 f"expected a fraction in (0, 1], got {self.fraction}; try 0.25"
@@ -100,7 +96,7 @@ class TopVariance:
 
 @dataclass(frozen=True)
 class HarnessEndings:
-    """Leaves episodes the harness ended out of the loss (compact filtering of DeepSWE and SkyRL).
+    """Leave episodes the harness ended out of the loss (compact filtering of DeepSWE and SkyRL).
 
     Their reward is true, so they stay in the baseline; that of a failed environment is not.
     """
@@ -121,7 +117,7 @@ class HarnessEndings:
 
 @dataclass(frozen=True)
 class FlaggedTurns:
-    """Leaves trajectories with a flagged turn out of the loss.
+    """Leave trajectories with a flagged turn out of the loss.
 
     The default is SimpleTIR's void-turn filter (arXiv 2509.02479): a turn with neither an action
     nor an answer. Another name serves a judge's verdict, as in AutoForge (arXiv 2512.22857).
@@ -133,11 +129,7 @@ class FlaggedTurns:
     """Whether flagged trajectories stay in the baseline."""
 
     def __call__(self, batch: Batch, masks: Masks) -> Masks:
-        """Drop the trajectories.
-
-        Raises:
-            ConfigurationError: The batch lacks the flags.
-        """
+        """Drop the trajectories."""
         flags = aux_column(batch, self.name, "turn") != 0
         clean = sums(batch.traj, flags, batch.n_trajectories) == 0
         baseline = masks.baseline if self.in_baseline else masks.baseline & clean
@@ -146,7 +138,7 @@ class FlaggedTurns:
 
 @dataclass(frozen=True)
 class Stale:
-    """Drops trajectories with a turn sampled over eta weight versions ago (arXiv 2505.24298)."""
+    """Drop trajectories with a turn sampled over eta weight versions ago (arXiv 2505.24298)."""
 
     eta: int
     """Largest allowed age, in versions."""
@@ -165,13 +157,7 @@ def apply_filters(batch: Batch, filters: Sequence[Filter]) -> Masks:
     """Apply filters from left to right; each sees the masks the former left.
 
     Put filters on endings before those on variance, so that deviations are over valid members.
-
-    Args:
-        batch: The batch.
-        filters: The filters; none keeps every trajectory that has a turn in the loss.
-
-    Returns:
-        The masks, each (N,). Trajectories without a turn never train.
+    Trajectories without a turn never train.
     """
     masks = Masks(batch.turn_count > 0, np.ones(batch.n_trajectories, dtype=bool))
     for part in filters:

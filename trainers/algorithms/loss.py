@@ -74,11 +74,7 @@ class Loss:
     """Tokens with |advantage| below this get coefficient 0 (LOOP, arXiv 2502.01600)."""
 
     def __post_init__(self) -> None:
-        """Check the fields.
-
-        Raises:
-            ConfigurationError: A name is unknown or a number is out of range.
-        """
+        """Check the fields."""
         for value, choices in (
             (self.ratio, RatioLevel),
             (self.clip, Clip),
@@ -111,7 +107,7 @@ def aggregation_weights(
     const: float | None = None,
     train: BoolArray | None = None,
 ) -> FloatArray:
-    """Weight of each token in the loss; masked trajectories get 0 and leave the denominators.
+    """Weigh each token in the loss; masked trajectories get 0 and leave the denominators.
 
     With T trained tokens, S rows holding them, |s| the tokens of a row:
 
@@ -130,9 +126,6 @@ def aggregation_weights(
 
     Returns:
         (K,) weights >= 0; all 0 when nothing is trained.
-
-    Raises:
-        ConfigurationError: The mode is unknown, or "const" has no positive divisor.
     """
     keep = np.ones(batch.n_tokens)
     if train is not None:
@@ -168,23 +161,11 @@ def behaviour_weights(
     level: BehaviourLevel = "token",
     cap: float = 2.0,
 ) -> FloatArray:
-    """Off-policy correction ``w = f(pi_old / mu)`` for tokens sampled by a behaviour policy mu.
+    """Correct for a behaviour policy mu that sampled the tokens: (K,) weights ``f(pi_old / mu)``.
 
     clip is truncated importance sampling, ``min(w, C)``; mask is ``w * 1[w <= C]``. At sequence
     level w is the product over the row's tokens, which is unbiased as C grows, at more variance
     (AReaL, arXiv 2505.24298, and verl's rollout correction use these forms).
-
-    Args:
-        batch: The batch, for ``logp_old`` and ``logp_behave``.
-        mode: none, clip or mask.
-        level: token or sequence.
-        cap: Largest weight C.
-
-    Returns:
-        (K,) weights >= 0, constants for the gradient.
-
-    Raises:
-        ConfigurationError: The mode is unknown.
     """
     if mode == "none":
         return np.ones(batch.n_tokens)

@@ -112,24 +112,17 @@ class Preset:
         return sum(amounts) if amounts else None
 
     def with_invalid_penalty(self, amount: float) -> Preset:
-        """The same preset with another price of an invalid turn, if it has one at all.
-
-        Args:
-            amount: What is taken from the reward of an invalid turn.
-        """
+        """Return the preset with another price of an invalid turn, if it has one at all."""
         if self.invalid_penalty is None:
             return self
         kept = tuple(part for part in self.shapers if not _charges_invalid(part))
         return replace(self, shapers=(*kept, FlagPenalty(INVALID, -amount)))
 
     def within(self, tokens: int) -> Preset:
-        """The same preset with what depends on the token budget filled in.
+        """Return the preset with what depends on the token budget filled in.
 
-        Args:
-            tokens: The most action tokens that a trajectory may have.
-
-        Returns:
-            The preset with limits of ``Overlong`` and the divisor of the aggregation "const".
+        The limit of ``Overlong`` and the divisor of the aggregation "const" are both the most
+        action tokens that a trajectory may have.
         """
         shapers = tuple(
             replace(part, limit=tokens)
@@ -150,21 +143,14 @@ class Preset:
         }
 
     def missing(self, available: Collection[str]) -> tuple[str, ...]:
-        """Needs that are not met.
-
-        Args:
-            available: Keys of ``NEEDS`` the trainer can serve.
-        """
+        """Return the needs that are not among ``available``, keys of ``NEEDS``."""
         return tuple(need for need in self.needs if need not in available)
 
     def require(self, available: Collection[str]) -> None:
         """Check that a trainer has what the preset needs.
 
-        Args:
-            available: Keys of ``NEEDS`` the trainer can serve.
-
         Raises:
-            ConfigurationError: Something is missing.
+            ConfigurationError: Something is missing from ``available``, keys of ``NEEDS``.
         """
         missing = [f"{need} ({NEEDS[need]})" for need in self.missing(available)]
         if missing:
@@ -452,25 +438,12 @@ PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset
 
 
 def runnable(available: Collection[str] = SERVES) -> list[str]:
-    """Names of the presets whose needs are met.
-
-    Args:
-        available: Keys of ``NEEDS`` a trainer can serve; by default those of the bundled one.
-
-    Returns:
-        The names, in alphabetical order.
-    """
+    """Return the names of the presets whose needs are met, in alphabetical order."""
     return sorted(name for name, preset in PRESETS.items() if not preset.missing(available))
 
 
 def get_preset(name: str) -> Preset:
-    """Looks up a preset, also one that the bundled trainer cannot run.
-
-    Args:
-        name: Its name; "default" is "turn-loo".
-
-    Returns:
-        The preset.
+    """Look up a preset, also one that the bundled trainer cannot run; "default" is "turn-loo".
 
     Raises:
         ConfigurationError: There is none of that name; the message says which there are, and

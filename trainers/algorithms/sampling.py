@@ -46,11 +46,7 @@ class TaskStats:
         return result
 
     def update(self, tasks: IntArray, returns: FloatArray) -> TaskStats:
-        """Add returns, without changing this object.
-
-        Args:
-            tasks: (n,) task of each return, in [0, T).
-            returns: (n,) returns.
+        """Add returns (n,) of tasks (n,) in [0, T), without changing this object.
 
         Returns:
             The new statistics (parallel Welford update).
@@ -69,33 +65,24 @@ class TaskStats:
 
 
 def task_value(stats: TaskStats) -> FloatArray:
-    """VSPO's value of each task, ``(R_max - mean) * std``: 0 iff all returns are equal.
+    """Return VSPO's (T,) values ``(R_max - mean) * std``.
 
-    Args:
-        stats: Returns seen so far.
-
-    Returns:
-        (T,) values >= 0; 0 for tasks nobody has tried.
+    They are 0 if all returns are equal or there is none.
     """
     best = np.where(stats.count > 0, stats.best, stats.mean)
     return np.where(stats.std > _EQUAL, np.maximum(best - stats.mean, 0.0) * stats.std, 0.0)
 
 
 def informative(stats: TaskStats, min_trials: int = 8) -> BoolArray:
-    """Tasks that are new or whose returns differ: those with pass rate 0 or 1 are dropped.
+    """Return the (T,) mask of tasks that are new or whose returns differ.
 
-    Args:
-        stats: Returns seen so far.
-        min_trials: Returns a task must have before it can be dropped.
-
-    Returns:
-        (T,) mask of the tasks to keep.
+    Those with a pass rate of 0 or 1 after ``min_trials`` returns are dropped.
     """
     return (stats.count < min_trials) | (stats.std > _EQUAL)
 
 
 class TaskSampler(Protocol):
-    """Chooses the tasks of a step."""
+    """Choose the tasks of a step."""
 
     def __call__(self, step: int, stats: TaskStats | None = None) -> Iterator[int]:
         """Yield task numbers for a step (from 1) without end; the step takes what suits it."""

@@ -51,11 +51,7 @@ class Stages:
     """Steps in each stage but the last, which never ends."""
 
     def __post_init__(self) -> None:
-        """Check the fields.
-
-        Raises:
-            ConfigurationError: There are no rounds, or ``every`` is below 1.
-        """
+        """Check the fields."""
         if not self.rounds:
             raise ConfigurationError(
                 "expected at least one round, got none; give for example (5, 8, 10)"
@@ -77,7 +73,7 @@ class Stages:
 
 @dataclass
 class Gated:
-    """Moves to the next round when mean success over a full window reaches a threshold.
+    """Move to the next round when mean success over a full window reaches a threshold.
 
     The only schedule with a state: keep ``state_dict()`` in the checkpoint. The window starts empty
     in each stage, so a stage lasts at least ``window`` observed steps.
@@ -93,11 +89,7 @@ class Gated:
     _recent: deque[float] = field(default_factory=deque, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Check the fields.
-
-        Raises:
-            ConfigurationError: No rounds, an empty window, or a threshold outside [0, 1].
-        """
+        """Check the fields."""
         if not self.rounds or self.window < 1 or not 0.0 <= self.threshold <= 1.0:
             raise ConfigurationError(
                 "expected rounds, window >= 1 and threshold in [0, 1], got "
@@ -109,14 +101,9 @@ class Gated:
         return self.rounds[self.stage(step)]
 
     def report_success(self, step: int, success: float) -> None:
-        """Record the success rate of a finished step; a new stage starts at the next step.
+        """Record the mean success, in [0, 1], of a trained step (from 1).
 
-        Args:
-            step: The step that was trained, from 1.
-            success: Its mean success, in [0, 1].
-
-        Raises:
-            ConfigurationError: The step is below 1 or the success is outside [0, 1].
+        A new stage starts at the next step.
         """
         check_step(step)
         if not 0.0 <= success <= 1.0:
@@ -142,23 +129,13 @@ class Gated:
         return {"starts": list(self._starts), "recent": list(self._recent)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what ``state_dict`` returned.
-
-        Raises:
-            KeyError: The state lacks one of its entries.
-        """
+        """Restore what ``state_dict`` returned."""
         self._starts = [int(start) for start in state["starts"]]
         self._recent = deque(float(success) for success in state["recent"])
 
 
 def parse_rounds(text: str) -> tuple[int, ...]:
     """Read a horizon: ``9`` is constant, ``5,8,10`` are stages, ``5-15`` grows by one at a time.
-
-    Args:
-        text: The horizon.
-
-    Returns:
-        Turns of each stage.
 
     Raises:
         ConfigurationError: It is none of these, or shrinks.

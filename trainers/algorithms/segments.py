@@ -28,28 +28,13 @@ class Segments(NamedTuple):
 
 
 def segments(key: IntArray, weight: FloatArray | None = None) -> Segments:
-    """Build unpadded segments.
-
-    Args:
-        key: (n,) segment of each element, in [0, S).
-        weight: (n,) statistical weight of each element; None gives every element weight 1.
-
-    Returns:
-        The segments, with no zero padding.
-    """
+    """Group elements without zero padding; ``weight`` None gives every element weight 1."""
     weights = np.ones(len(key)) if weight is None else weight
     return Segments(key, weights, np.zeros(int(key.max(initial=-1)) + 1))
 
 
 def dense(*keys: IntArray) -> IntArray:
-    """Number the distinct combinations of several keys.
-
-    Args:
-        *keys: Arrays of equal length (n,), any integer values.
-
-    Returns:
-        (n,) ids in [0, number of distinct combinations), ordered like the combinations.
-    """
+    """Number the distinct combinations of several keys (n,): ids (n,) from 0, ordered like them."""
     code = np.zeros(len(keys[0]), dtype=np.int64)
     for key in keys:
         inverse = np.unique(key, return_inverse=True)[1].reshape(-1)
@@ -59,16 +44,7 @@ def dense(*keys: IntArray) -> IntArray:
 
 
 def sums(key: IntArray, x: npt.NDArray[Any], size: int) -> FloatArray:
-    """Sum values by segment.
-
-    Args:
-        key: (n,) segment of each value, in [0, size).
-        x: (n,) values.
-        size: Number of segments.
-
-    Returns:
-        (size,) sums; 0 for a segment without values.
-    """
+    """Sum values (n,) by segment: (size,) sums, 0 for a segment without values."""
     return np.bincount(key, x, size).astype(np.float64, copy=False)
 
 
@@ -76,16 +52,9 @@ def centred(x: FloatArray, seg: Segments, *, leave_one_out: bool = False) -> Flo
     """Subtract from each element the mean of its segment, or of the segment's other members.
 
     ``y_i = x_i - sum_j w_j x_j / sum_j w_j``, where j runs over the whole segment, or over j != i
-    with ``leave_one_out`` (RLOO, arXiv 2402.14740). Values are shifted by one member of their
-    segment before they are summed, so a segment of equal values gives exact zeros.
-
-    Args:
-        x: (n,) values.
-        seg: Segments of the n elements.
-        leave_one_out: Whether an element is left out of its own mean.
-
-    Returns:
-        (n,) centred values; 0 for an element that has no other member to be compared with.
+    with ``leave_one_out`` (RLOO, arXiv 2402.14740); 0 for an element that has no other member to be
+    compared with. Values are shifted by one member of their segment before they are summed, so a
+    segment of equal values gives exact zeros.
     """
     shifted, pivot = _shift(x, seg)
     total = _total(shifted, pivot, seg)[seg.key]
@@ -98,15 +67,10 @@ def centred(x: FloatArray, seg: Segments, *, leave_one_out: bool = False) -> Flo
 
 
 def spread(x: FloatArray, seg: Segments, *, ddof: int = 1) -> FloatArray:
-    """Standard deviation of each element's segment.
+    """Return the standard deviation (n,) of the segment that each element is in.
 
-    Args:
-        x: (n,) values.
-        seg: Segments of the n elements.
-        ddof: Delta degrees of freedom: 1 for the sample deviation, 0 for the population's.
-
-    Returns:
-        (n,) deviation of the segment each element is in; exactly 0 where all values are equal.
+    It is exactly 0 where all values are equal. ``ddof`` is 1 for the sample deviation, 0 for the
+    population's.
     """
     shifted, pivot = _shift(x, seg)
     count = _count(seg)
@@ -120,15 +84,8 @@ def spread(x: FloatArray, seg: Segments, *, ddof: int = 1) -> FloatArray:
 def reverse_scan(x: FloatArray, carry: FloatArray) -> FloatArray:
     """Solve the backward recurrence ``y_k = x_k + carry_k * y_{k+1}`` for all k at once.
 
-    Doubling: after pass j each element holds its own window of 2^j terms, so the longest segment L
-    takes ceil(log2 L) vectorised passes. Put carry 0 on the last element of each segment.
-
-    Args:
-        x: (n,) inputs.
-        carry: (n,) factors on the next element's result; the last must be 0.
-
-    Returns:
-        (n,) results.
+    Put carry 0 on the last element of each segment. Doubling: after pass j each element holds its
+    own window of 2^j terms, so the longest segment L takes ceil(log2 L) vectorised passes.
     """
     y, factor = x.astype(np.float64), carry.astype(np.float64)
     shift = 1

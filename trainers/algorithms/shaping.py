@@ -26,7 +26,7 @@ Shaper = Callable[[Batch], FloatArray]
 
 @dataclass(frozen=True)
 class EndPenalty:
-    """Adds an amount to the last turn of certain endings (AgentRL, arXiv 2510.04206)."""
+    """Add an amount to the last turn of certain endings (AgentRL, arXiv 2510.04206)."""
 
     amount: float = -0.2
     """What is added, in units of reward."""
@@ -53,11 +53,7 @@ class Overlong:
     """Length of the linear part as a share of the limit, in (0, 1]."""
 
     def __post_init__(self) -> None:
-        """Check the fields.
-
-        Raises:
-            ConfigurationError: The limit is below 1, or the share is not in (0, 1].
-        """
+        """Check the fields."""
         if not 0.0 < self.share <= 1.0 or (self.limit is not None and self.limit < 1):
             raise ConfigurationError(
                 "expected a share in (0, 1] and a limit of at least 1 token, got "
@@ -65,11 +61,7 @@ class Overlong:
             )
 
     def __call__(self, batch: Batch) -> FloatArray:
-        """Return (M,) amounts in [-1, 0].
-
-        Raises:
-            ConfigurationError: There is no limit yet.
-        """
+        """Return (M,) amounts in [-1, 0]."""
         if self.limit is None:
             raise ConfigurationError(
                 "expected a limit in tokens for Overlong, got None; fill it in with Preset.within"
@@ -82,7 +74,7 @@ class Overlong:
 
 @dataclass(frozen=True)
 class FlagPenalty:
-    """Adds an amount to every flagged turn, such as one with an invalid action."""
+    """Add an amount to every flagged turn, such as one with an invalid action."""
 
     name: str = INVALID
     """Entry of ``Batch.aux``, (M,): non-zero for a flagged turn."""
@@ -90,24 +82,12 @@ class FlagPenalty:
     """What is added, in units of reward."""
 
     def __call__(self, batch: Batch) -> FloatArray:
-        """Return (M,) amounts.
-
-        Raises:
-            ConfigurationError: The batch lacks the flags.
-        """
+        """Return (M,) amounts."""
         return np.where(aux_column(batch, self.name, "turn") != 0, self.amount, 0.0)
 
 
 def shape_rewards(batch: Batch, shapers: Sequence[Shaper]) -> Batch:
-    """Add shaping to the rewards; every shaper sees the unshaped batch.
-
-    Args:
-        batch: The batch.
-        shapers: What to add.
-
-    Returns:
-        The batch with new rewards, or the same batch without shapers.
-    """
+    """Add shaping to the rewards; every shaper sees the unshaped batch."""
     if not shapers:
         return batch
     added = np.sum([shaper(batch) for shaper in shapers], axis=0)

@@ -82,11 +82,7 @@ class Implicit:
     """Entry of ``Batch.aux``, (K,): the process reward model's log-probability of each token."""
 
     def __call__(self, batch: Batch) -> Signal:
-        """Return (M,) implicit rewards.
-
-        Raises:
-            ConfigurationError: The batch lacks the model's log-probabilities.
-        """
+        """Return (M,) implicit rewards."""
         ratio = aux_column(batch, self.name, "token") - batch.logp_old
         return Signal(self.beta * sums(batch.turn, ratio, batch.n_turns), "turn")
 
@@ -101,11 +97,7 @@ class QMinusV:
     """Entry of ``Batch.aux``, (M,): state values."""
 
     def __call__(self, batch: Batch) -> Signal:
-        """Return (M,) advantages.
-
-        Raises:
-            ConfigurationError: The batch lacks one of the critics' values.
-        """
+        """Return (M,) advantages."""
         return Signal(aux_column(batch, self.q, "turn") - aux_column(batch, self.v, "turn"), "turn")
 
 
@@ -129,11 +121,7 @@ class GAE:
     """Trace decay between two turns; None means ``lam``."""
 
     def __call__(self, batch: Batch) -> Signal:
-        """Return (K,) advantages.
-
-        Raises:
-            ConfigurationError: The batch has no critic values.
-        """
+        """Return (K,) advantages."""
         if batch.values is None:
             raise ConfigurationError(
                 "expected critic values in Batch.values for GAE, got None; "
@@ -160,29 +148,14 @@ class KLToGo:
     """Entry of ``Batch.aux``, (K,): the reference policy's log-probability of each token."""
 
     def __call__(self, batch: Batch) -> Signal:
-        """Return (K,) sums.
-
-        Raises:
-            ConfigurationError: The batch lacks the reference policy's log-probabilities.
-        """
+        """Return (K,) sums."""
         ratio = batch.logp_old - aux_column(batch, self.name, "token")
         last = batch.is_turn_end & batch.is_final_turn[batch.turn]
         return Signal(reverse_scan(ratio, np.where(last, 0.0, 1.0)), "token")
 
 
 def select_turns(batch: Batch, where: TurnSelector) -> BoolArray:
-    """Turns a selector picks.
-
-    Args:
-        batch: The batch.
-        where: "final", "non_final", or a function from the batch to a (M,) mask.
-
-    Returns:
-        (M,) mask.
-
-    Raises:
-        ConfigurationError: The selector is unknown, or its mask has another length.
-    """
+    """Return the (M,) mask of the turns that a selector picks."""
     if where == "final":
         return batch.is_final_turn
     if where == "non_final":
@@ -200,15 +173,7 @@ def select_turns(batch: Batch, where: TurnSelector) -> BoolArray:
 
 
 def aux_column(batch: Batch, name: str, level: Level) -> FloatArray:
-    """An entry of ``Batch.aux`` at the level a part needs.
-
-    Args:
-        batch: The batch.
-        name: Its name.
-        level: "turn" or "token".
-
-    Returns:
-        (M,) or (K,) values.
+    """Return an entry of ``Batch.aux`` with one value per turn (M,) or token (K,).
 
     Raises:
         ConfigurationError: It is missing or belongs to the other level.

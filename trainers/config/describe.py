@@ -15,12 +15,7 @@ HIDDEN = ("resume", "out")
 
 
 def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
-    """Lay out every setting of a run and whether it was asked for or decided.
-
-    Args:
-        asked: The settings as they were asked for.
-        run: The run that they make.
-    """
+    """Lay out every setting of a run and whether it was asked for or decided."""
     config = run.config
     arguments = ", ".join(f"{name}={value!r}" for name, value in run.env_kwargs.items())
     hooks = ", ".join(hook.name for hook in run.make_hooks())

@@ -25,10 +25,10 @@ class FamilyDefaults:
     episode_tokens: int = 512
     """Most tokens of an episode after its opening, for the tiny policy."""
     task_args: tuple[str, ...] = ()
-    """Arguments that decide what the tasks are: with another value of one, these defaults suit no
-    more, and ``other_tasks`` holds."""
+    """Arguments that decide what the tasks are. Where one has another value, ``other_tasks`` holds
+    instead of these defaults."""
     other_tasks: FamilyDefaults | None = None
-    """Defaults for tasks other than the family's default ones."""
+    """Defaults for all tasks that such arguments ask for; None: the same."""
 
     def for_args(self, asked: Mapping[str, Any]) -> FamilyDefaults:
         """Return the defaults for the environment arguments that a user gave."""

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from agentgym import making
 from agentgym.core import TextEnv
-from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.errors import ConfigurationError
 from agentgym.hooks import TurnReward
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.tasks import Panel
@@ -127,12 +127,7 @@ class ResolvedRun:
             env.close()
 
     def panel(self, split: str, most: int) -> Panel:
-        """Choose tasks that depend on neither seed nor settings of training.
-
-        Args:
-            split: Split of the tasks.
-            most: How many, if the split has as many.
-        """
+        """Choose at most ``most`` tasks that depend on neither seed nor settings of training."""
         env = self.make_env()
         try:
             return env.tasks.panel(split, min(most, env.tasks.len(split)))
@@ -140,10 +135,7 @@ class ResolvedRun:
             env.close()
 
     def make_env(self, **extra: Any) -> TextEnv:
-        """Make one environment of the run.
-
-        Args:
-            **extra: Further keyword arguments.
+        """Make one environment of the run, with further keyword arguments.
 
         Raises:
             ConfigurationError: The environment does not take these arguments.
@@ -153,12 +145,6 @@ class ResolvedRun:
 
 def resolve(asked: TrainConfig) -> ResolvedRun:
     """Check a configuration and decide what it leaves open.
-
-    Args:
-        asked: The settings.
-
-    Returns:
-        The run.
 
     Raises:
         AgentGymError: A setting names something that does not exist, is out of range, or
@@ -188,8 +174,8 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     try:
         expert = _decide_by_env(asked, settings, env)
         # A first stage that no task fits is noticed now, not after the warm start.
-        feed = TrainingTasks(env.tasks, TRAIN, asked.seed, settings["fit_horizon"])
-        feed.draw(1, settings["rl"]["groups"], rounds[0])
+        training = TrainingTasks(env.tasks, TRAIN, asked.seed, settings["fit_horizon"])
+        training.draw(1, settings["rl"]["groups"], rounds[0])
     finally:
         env.close()
     config: FilledConfig = _filler().validate_python(settings)
@@ -220,14 +206,9 @@ def _filler() -> TypeAdapter[Any]:
 
 def _preset(name: str) -> Preset:
     """Return a preset that this trainer can carry out."""
-    try:
-        preset = get_preset(name)
-        preset.require(SERVES)
-        loss_arguments(preset.loss)
-    except AgentGymError:
-        raise
-    except (KeyError, ValueError) as error:
-        raise ConfigurationError(str(error.args[0])) from error
+    preset = get_preset(name)
+    preset.require(SERVES)
+    loss_arguments(preset.loss)
     return preset
 
 

@@ -382,16 +382,10 @@ class FilledConfig(TrainConfig):
 
 
 def checked(config: TrainConfig) -> TrainConfig:
-    """Check every setting of a configuration by itself.
+    """Check every setting of a configuration by itself, and return the same settings.
 
     It is not done in ``__post_init__``: there the parser of the command line would take the error
     for its own and print something else.
-
-    Args:
-        config: The settings.
-
-    Returns:
-        The same settings.
 
     Raises:
         ConfigurationError: A setting is out of its range; the message names the flag.
@@ -400,13 +394,7 @@ def checked(config: TrainConfig) -> TrainConfig:
 
 
 def from_mapping(values: Mapping[str, Any]) -> TrainConfig:
-    """Make a configuration from plain values, such as those of a file.
-
-    Args:
-        values: Values by field name; those of a group are a mapping, too.
-
-    Returns:
-        The configuration.
+    """Make a configuration from plain, nested values by field name, such as those of a file.
 
     Raises:
         ConfigurationError: There is no such setting, or a value is out of its range.
@@ -454,27 +442,3 @@ def to_dict(config: TrainConfig) -> dict[str, Any]:
     """Return a configuration as plain JSON types."""
     plain: dict[str, Any] = _validator().dump_python(config, mode="json")
     return plain
-
-
-def override(config: Any, values: Mapping[str, Any]) -> Any:
-    """Return a copy of a dataclass with nested ``values`` replaced.
-
-    Args:
-        config: A (nested) frozen dataclass.
-        values: Field names to values; a mapping goes into a nested dataclass.
-
-    Raises:
-        ConfigurationError: A name is no field.
-    """
-    names = {item.name for item in dataclasses.fields(config)}
-    unknown = sorted(set(values) - names)
-    if unknown:
-        raise ConfigurationError(
-            f"expected fields of {type(config).__name__} ({', '.join(sorted(names))}); "
-            f"got {unknown}"
-        )
-    nested = {
-        name: override(getattr(config, name), value) if isinstance(value, Mapping) else value
-        for name, value in values.items()
-    }
-    return dataclasses.replace(config, **nested)

@@ -29,14 +29,9 @@ RENAMED = {"every": "horizon_every", "fit": "fit_horizon"}
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Read a file of settings, complete or not.
+    """Read a YAML file of settings, complete or not, nested as on the command line.
 
-    Args:
-        path: A YAML file, such as the ``config.yaml`` of a run.
-
-    Returns:
-        The settings by name, nested as on the command line; ``resolved`` is among them if the file
-        has it.
+    ``resolved`` is among them if the file has it.
 
     Raises:
         ConfigurationError: There is no such file, or it does not hold settings.
@@ -59,14 +54,9 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def read_config(path: Path, env: str = "") -> TrainConfig:
-    """Read a configuration from a file, complete or not.
+    """Read a configuration from a YAML file; what it lacks has its default.
 
-    Args:
-        path: A YAML file.
-        env: The environment where the file names none.
-
-    Returns:
-        The settings of the file, and defaults for those that it lacks.
+    ``env`` stands in where the file names none.
 
     Raises:
         ConfigurationError: It cannot be read, or holds a wrong setting.
@@ -79,12 +69,7 @@ def read_config(path: Path, env: str = "") -> TrainConfig:
 
 
 def kept(config: TrainConfig, resolved: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return what ``config.yaml`` keeps of a run.
-
-    Args:
-        config: The settings as they were asked for.
-        resolved: What they leave open, as it was decided.
-    """
+    """Return what ``config.yaml`` keeps: settings as asked for, and how the rest was decided."""
     values = {key: value for key, value in to_dict(config).items() if key not in NOT_KEPT}
     return values if resolved is None else {**values, RESOLVED: dict(resolved)}
 
@@ -100,12 +85,9 @@ class Comparison:
 
 
 def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> Comparison:
-    """Compare the settings of a run with those of its continuation.
+    """Compare what :func:`kept` returned for a run with what it returns for its continuation.
 
-    Args:
-        before: What :func:`kept` returned then, read from the file; settings that did not exist
-            then have their default.
-        now: What it returns now.
+    Settings that did not exist then have their default.
     """
     old, new = _parts(before), _parts(now)
     changes = [

@@ -16,19 +16,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from agentgym.errors import DataError
 from agentgym.outcome import StopReason
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import HarnessEndings, apply_filters
-from trainers.algorithms.loss import aggregation_weights, behaviour_weights
+from trainers.algorithms.loss import Loss, aggregation_weights, behaviour_weights, ratio_segments
 from trainers.algorithms.presets import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray
 from trainers.algorithms.shaping import shape_rewards
 from trainers.rollouts.trajectory import Trajectory, to_batch
 
-__all__ = ["Credit", "check_sampled", "folded_advantages"]
+__all__ = ["Credit", "check_sampled", "folded_advantages", "loss_columns"]
 
 _FAILED = HarnessEndings(masked=(), excluded=(StopReason.ERROR,))
 
@@ -56,7 +57,6 @@ def folded_advantages(
     aux: Mapping[str, FloatArray] | None = None,
     logp_old: FloatArray | None = None,
     correct: bool = False,
-    const: float | None = None,
 ) -> Credit:
     """Compute the advantage of every sampled token, with all factors of its loss folded in.
 
@@ -69,10 +69,6 @@ def folded_advantages(
         logp_old: (K,) log-probabilities of the trainer's policy; None: as sampled.
         correct: Weigh tokens by ``min(pi_old / mu, cap)`` even if the preset does not, because the
             engine's log-probabilities are not the trainer's.
-        const: Divisor of the aggregation ``"const"`` if the preset leaves it open, in tokens.
-
-    Returns:
-        Advantages, train mask and figures.
     """
     batch = to_batch(trajectories)
     if logp_old is not None:
@@ -83,12 +79,14 @@ def folded_advantages(
     # their length alone are no signal.
     masks = apply_filters(batch, (_FAILED, *preset.filters))
     batch = shape_rewards(batch, preset.shapers)
+    # A_k: signal minus baseline, by the preset's terms.
     values = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
     loss = preset.loss
     values = np.where(np.abs(values) < loss.dead_zone, 0.0, values)
+    # A'_k = A_k * behave_k * weight_k * T; T is in ``weight``.
     train = masks.train[batch.token_traj]
     weight = max(1, int(train.sum())) * aggregation_weights(
-        batch, loss.aggregation, const=loss.const or const, train=masks.train
+        batch, loss.aggregation, const=loss.const, train=masks.train
     )
     mode = "clip" if correct and loss.behave == "none" else loss.behave
     behave = behaviour_weights(batch, mode, level=loss.behave_level, cap=loss.behave_cap)
@@ -103,6 +101,20 @@ def folded_advantages(
         metrics |= {"sampling/logp_gap_mean": gap.mean(), "sampling/logp_gap_max": gap.max()}
         metrics["sampling/importance_mean"] = float(behave.mean())
     return Credit(batch, np.where(train, folded, 0.0), weight, train, metrics)
+
+
+def loss_columns(
+    credit: Credit, loss: Loss, several_updates: bool
+) -> dict[str, npt.NDArray[np.generic]]:
+    """Return the packed columns (K,) that a loss needs, by their names in TRL's batch."""
+    columns: dict[str, npt.NDArray[np.generic]] = {"advantages": credit.advantage}
+    if loss.kl_beta or loss.entropy:
+        columns["token_weights"] = credit.weight
+    segments = ratio_segments(credit.batch, loss.ratio)
+    # In the first update every ratio is 1, whatever it is averaged over.
+    if segments is not None and several_updates:
+        columns["ratio_segments"] = segments
+    return columns
 
 
 def _flat_groups(batch: Batch) -> float:

@@ -8,15 +8,18 @@ sequence are ``trainers.grpo.objective``'s, so their options stay off in TRL.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, NotSupported
 from trainers.algorithms.loss import Loss
-from trainers.algorithms.presets import Preset
+from trainers.algorithms.presets import SERVES, Preset
 from trainers.rollouts.runner import TokenBudget
+
+if TYPE_CHECKING:
+    from trl import GRPOConfig
 
 __all__ = [
     "check_arguments",
@@ -32,7 +35,7 @@ OPTIMISER = MappingProxyType({"adam_beta2": 0.98, "lr_scheduler_type": "constant
 """What a run does not let one choose about its optimiser."""
 _OFF: Mapping[str, tuple[Any, str]] = MappingProxyType(
     {
-        "use_vllm": (False, "pass engine=VLLMColocateEngine, whose weight sync is verified"),
+        "use_vllm": (False, "pass make_engine=VLLMColocateEngine, whose weight sync is verified"),
         "log_completions": (False, "write down the episodes that on_rollout tells"),
         "use_transformers_continuous_batching": (False, "choose another engine instead"),
         "cache_implementation": (None, "the engine keeps a cache of its own"),
@@ -55,12 +58,6 @@ and what to do instead."""
 
 def loss_arguments(loss: Loss) -> dict[str, Any]:
     """Express the policy term of a loss as TRL's.
-
-    Args:
-        loss: The loss of a preset.
-
-    Returns:
-        Keyword arguments of ``trl.GRPOConfig``.
 
     Raises:
         NotSupported: TRL has no such loss; the message names the part.
@@ -105,7 +102,7 @@ def grpo_arguments(
     minibatches: int = 1,
     iterations: int = 1,
     **overrides: Any,
-) -> Any:
+) -> GRPOConfig:
     """Make a ``trl.GRPOConfig`` for a run.
 
     A step is one batch of episodes, on which the weights are updated ``minibatches * iterations``
@@ -139,24 +136,14 @@ def grpo_arguments(
         ConfigurationError: The rows of a process cannot be divided into so many parts.
     """
     import torch
-    from accelerate import PartialState
     from trl import GRPOConfig
 
     cpu = not torch.cuda.is_available()
-    rows = groups * group_size // PartialState(cpu=cpu).num_processes
-    if rows % minibatches:
-        raise ConfigurationError(
-            f"expected minibatches to divide the {rows} episodes of a process, got {minibatches}"
-        )
-    size = largest_divisor(rows // minibatches, micro_batch or rows)
     updates = minibatches * iterations
     settings: dict[str, Any] = {
         "output_dir": str(output_dir),
-        "per_device_train_batch_size": size,
-        "gradient_accumulation_steps": rows // minibatches // size,
-        "steps_per_generation": rows // size,
+        **_batching(groups * group_size, group_size, minibatches, micro_batch, cpu),
         "num_iterations": iterations,
-        "num_generations": group_size if group_size > 1 else _least_divisor(rows),
         "max_steps": steps * updates,
         "learning_rate": lr,
         "warmup_steps": warmup * updates,
@@ -181,13 +168,33 @@ def grpo_arguments(
     return GRPOConfig(**{**settings, **overrides})
 
 
-def check_preset(preset: Preset, serves: Collection[str]) -> None:
+def _batching(
+    episodes: int, group_size: int, minibatches: int, micro_batch: int | None, cpu: bool
+) -> dict[str, int]:
+    """Divide the episodes of a step among processes, updates and passes of the model."""
+    from accelerate import PartialState
+
+    rows = episodes // PartialState(cpu=cpu).num_processes
+    if rows % minibatches:
+        raise ConfigurationError(
+            f"expected minibatches to divide the {rows} episodes of a process, got {minibatches}"
+        )
+    size = largest_divisor(rows // minibatches, micro_batch or rows)
+    return {
+        "per_device_train_batch_size": size,
+        "gradient_accumulation_steps": rows // minibatches // size,
+        "steps_per_generation": rows // size,
+        "num_generations": group_size if group_size > 1 else _least_divisor(rows),
+    }
+
+
+def check_preset(preset: Preset) -> None:
     """Refuse a preset whose needs are not met; warn about parts that are left out.
 
     Raises:
         ConfigurationError: A need is not met.
     """
-    preset.require(serves)
+    preset.require(SERVES)
     if preset.ignored:
         logger.warning(
             "preset %r runs without its %s, which this trainer does not carry out: %s",
@@ -197,7 +204,7 @@ def check_preset(preset: Preset, serves: Collection[str]) -> None:
         )
 
 
-def check_arguments(args: Any) -> None:
+def check_arguments(args: GRPOConfig) -> None:
     """Check that a ``GRPOConfig`` asks for nothing the multi-turn trainer cannot honour.
 
     Raises:

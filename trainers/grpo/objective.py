@@ -22,15 +22,9 @@ __all__ = ["averaged", "kl_divergence", "regulariser", "with_averaged_ratio"]
 
 
 def averaged(values: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
-    """Replace each value by the mean of its segment.
+    """Replace each value (B, T) by the mean of its segment, over the true entries of the mask.
 
-    Args:
-        values: (B, T) values.
-        segments: (B, T) ids >= 0 of the segments.
-        mask: (B, T) boolean; only true entries have a say, and a result.
-
-    Returns:
-        (B, T) means, 0 where the mask is false.
+    ``segments`` holds ids >= 0; the result is 0 where the mask is false.
     """
     ids, held = segments[mask], values[mask]
     total = values.new_zeros(int(ids.max()) + 1 if ids.numel() else 1)
@@ -47,14 +41,8 @@ def with_averaged_ratio(inputs: dict[str, Any], logps: Tensor, mask: Tensor) -> 
     one segment may differ in their advantage. TRL divides by the old policy; here that is the one
     whose ratio to the present policy is s.
 
-    Args:
-        inputs: A micro-batch; without ``ratio_segments`` or old log-probabilities it is returned
-            as it is: every ratio is then the token's own, or 1.
-        logps: (B, T) log-probabilities of the present policy.
-        mask: (B, T) boolean; trained tokens.
-
-    Returns:
-        The micro-batch for TRL's loss.
+    Without ``ratio_segments`` or old log-probabilities every ratio is the token's own, or 1, and
+    the micro-batch is returned as it is.
     """
     if "ratio_segments" not in inputs or "old_per_token_logps" not in inputs:
         return inputs
@@ -64,16 +52,10 @@ def with_averaged_ratio(inputs: dict[str, Any], logps: Tensor, mask: Tensor) -> 
 
 
 def kl_divergence(logps: Tensor, reference: Tensor, estimator: str) -> Tensor:
-    """Sampled KL divergence to a reference policy, token by token.
+    """Estimate the KL divergence (B, T) to a reference policy in nats, token by token.
 
-    Args:
-        logps: (B, T) log-probabilities of the present policy.
-        reference: (B, T) log-probabilities of the reference policy.
-        estimator: "k1", ``log pi - log ref``, or "k3", ``q - log q - 1`` with ``q = ref / pi``
-            (GRPO, arXiv 2402.03300).
-
-    Returns:
-        (B, T) divergences in nats.
+    "k1" is ``log pi - log ref``; "k3" is ``q - log q - 1`` with ``q = ref / pi`` (GRPO, arXiv
+    2402.03300).
     """
     gap = reference - logps
     return -gap if estimator == "k1" else gap.exp() - gap - 1.0
@@ -82,17 +64,9 @@ def kl_divergence(logps: Tensor, reference: Tensor, estimator: str) -> Tensor:
 def regulariser(
     loss: Loss, inputs: dict[str, Any], logps: Tensor, entropies: Tensor, mask: Tensor
 ) -> Tensor:
-    """Sum of the KL and entropy terms over trained tokens, before TRL's normalisation.
+    """Sum the KL and entropy terms over trained tokens, before TRL's normalisation.
 
-    Args:
-        loss: The preset's loss.
-        inputs: A micro-batch with ``token_weights`` (B, T), and ``ref_per_token_logps`` for a KL.
-        logps: (B, T) log-probabilities of the present policy.
-        entropies: (B, T) entropies of the present policy.
-        mask: (B, T) boolean; trained tokens.
-
-    Returns:
-        The sum, a scalar.
+    The micro-batch has ``token_weights`` (B, T), and ``ref_per_token_logps`` for a KL.
     """
     terms = -loss.entropy * entropies
     if loss.kl_beta:

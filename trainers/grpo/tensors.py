@@ -28,7 +28,6 @@ __all__ = [
     "row_tensors",
     "sampled_mask",
     "scatter_tokens",
-    "trains",
     "trimmed",
 ]
 
@@ -99,14 +98,9 @@ def gather_tokens(values: Tensor, mask: Tensor) -> FloatArray:
 
 
 def scatter_tokens(values: npt.NDArray[Any], mask: Tensor) -> Tensor:
-    """Unpack values to their places.
+    """Unpack values (K,) to the sampled tokens of a mask (B, T), 0 elsewhere.
 
-    Args:
-        values: (K,) values of the sampled tokens.
-        mask: (B, T) sampled tokens.
-
-    Returns:
-        (B, T) tensor, 0 elsewhere: float32, or int64 for integers and booleans.
+    The result is float32, or int64 for integers and booleans.
 
     Raises:
         DataError: K differs from the number of sampled tokens.
@@ -124,19 +118,10 @@ def scatter_tokens(values: npt.NDArray[Any], mask: Tensor) -> Tensor:
     )
 
 
-def trains(batch: Inputs) -> bool:
-    """Whether a micro-batch has a token in the loss."""
-    return bool(sampled_mask(batch).any())
-
-
 def bucketed(batches: Sequence[Inputs]) -> list[dict[str, Any]]:
     """Redistribute the rows of equally sized micro-batches by the length they need.
 
-    Args:
-        batches: Micro-batches of one optimiser step, as TRL splits them.
-
-    Returns:
-        As many, of the same size, from the shortest rows to the longest.
+    The micro-batches of one optimiser step become as many, from the shortest rows to the longest.
     """
     count = len(batches[0]["prompt_ids"])
     joined = {
@@ -158,12 +143,9 @@ def bucketed(batches: Sequence[Inputs]) -> list[dict[str, Any]]:
 def trimmed(batch: Inputs) -> dict[str, Any]:
     """Cut the columns of a micro-batch that no trained token depends on.
 
-    Args:
-        batch: Prompts (B, P) padded on the left; everything else (B, T) or without columns.
-
-    Returns:
-        The batch with P and T as small as its rows allow. T stays at least 2 if it was: TRL's
-        figures take a single column for one value per sequence and ignore the mask.
+    Prompts (B, P) are padded on the left; everything else is (B, T) or without columns. T stays at
+    least 2 if it was: TRL's figures take a single column for one value per sequence and ignore the
+    mask.
     """
     width = batch["completion_ids"].shape[1]
     prompt = max(1, int(batch["prompt_mask"].sum(1).max()))

@@ -21,8 +21,10 @@ The policy ``pi`` takes steps s = 1, 2, ... Each plays a batch of episodes and i
    where rho_k = pi / pi_old of the token, or its geometric mean over a turn or a row.
 
 A preset (``trainers.algorithms.presets``) names signal, baseline, filters, aggregation and clip.
-TRL provides the optimiser loop, the clipped loss, PEFT, checkpoints and distribution; this subclass
-replaces what it does once per batch, and uses only what test_trl_contract.py guards.
+TRL provides the optimiser loop, the clipped loss, PEFT, checkpoints and distribution. It calls
+``_generate_and_score_completions`` once per batch (1 to 5), then ``_prepare_inputs`` and
+``_compute_loss`` for every micro-batch of every update (6). This subclass overrides these three and
+uses only what test_trl_contract.py guards.
 """
 
 from __future__ import annotations
@@ -32,35 +34,35 @@ import copy
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate.utils import gather_object
 from datasets import Dataset
+from peft import PeftModel
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
-from transformers import PrinterCallback
+from transformers import PreTrainedModel, PrinterCallback
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
-from trl import GRPOTrainer
+from trl import GRPOConfig, GRPOTrainer
 from trl.models.utils import disable_gradient_checkpointing
 
 from agentgym.errors import ConfigurationError
-from trainers.algorithms.loss import ratio_segments
-from trainers.algorithms.presets import SERVES, Preset, get_preset
+from trainers.algorithms.presets import Preset, get_preset
 from trainers.algorithms.schedule import Constant, Gated, Schedule
-from trainers.grpo.advantages import Credit, check_sampled, folded_advantages
+from trainers.grpo.advantages import Credit, check_sampled, folded_advantages, loss_columns
 from trainers.grpo.arguments import check_arguments, check_preset
 from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_state
+from trainers.grpo.forward import probe_gap, takes_positions, turn_off_dropout, with_positions
 from trainers.grpo.objective import kl_divergence, regulariser, with_averaged_ratio
-from trainers.grpo.scoring import probe_gap, takes_positions, turn_off_dropout, with_positions
 from trainers.grpo.tensors import (
     bucketed,
     gather_tokens,
     row_tensors,
     sampled_mask,
     scatter_tokens,
-    trains,
     trimmed,
 )
 from trainers.rollouts.chat import TurnTokenizer
@@ -94,7 +96,7 @@ class RolloutEvent:
 
 
 class MultiTurnTrainer(GRPOTrainer):
-    """GRPO and its relatives over multi-turn episodes.
+    """Train a policy on multi-turn episodes, by GRPO or one of its relatives.
 
     Attributes:
         runner: Plays the episodes; its engine is the behaviour policy's.
@@ -109,8 +111,8 @@ class MultiTurnTrainer(GRPOTrainer):
 
     def __init__(
         self,
-        model: Any,
-        args: Any,
+        model: PreTrainedModel | PeftModel | str,
+        args: GRPOConfig,
         *,
         envs: Envs,
         chat: TurnTokenizer,
@@ -120,8 +122,8 @@ class MultiTurnTrainer(GRPOTrainer):
         budget: TokenBudget | None = None,
         full_horizon: int | None = None,
         group_size: int | None = None,
-        engine: Callable[[Any], GenerationEngine] | None = None,
-        opening: InitialMessages | None = None,
+        make_engine: Callable[[Any], GenerationEngine] | None = None,
+        initial_messages: InitialMessages | None = None,
         family: str = "",
         on_rollout: Callable[[RolloutEvent], None] | None = None,
         probe_every: int = 50,
@@ -145,9 +147,9 @@ class MultiTurnTrainer(GRPOTrainer):
             full_horizon: Turn budget of ``play``; None leaves it to the environment.
             group_size: Episodes per task; None: ``args.num_generations``, which TRL wants to be at
                 least 2 even for a preset that compares no episodes of a task.
-            engine: Makes what generates from the (PEFT-wrapped) model, see
+            make_engine: Makes what generates from the (PEFT-wrapped) model, see
                 ``trainers.rollouts.engines``; None generates with the model itself.
-            opening: Makes the first messages of an episode.
+            initial_messages: Default: the first observation as a user message.
             family: Name of the task family.
             on_rollout: Told about every step's episodes.
             probe_every: Generations between two checks of the engine's log-probabilities against
@@ -159,7 +161,7 @@ class MultiTurnTrainer(GRPOTrainer):
                 the preset needs something this trainer lacks.
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
-        check_preset(self.preset, SERVES)
+        check_preset(self.preset)
         check_arguments(args)
         self.schedule = Constant(horizon) if isinstance(horizon, int) else horizon
         self.horizon = 0
@@ -169,7 +171,7 @@ class MultiTurnTrainer(GRPOTrainer):
         self._tasks, self._on_rollout, self._probe_every = tasks, on_rollout, probe_every
         self._generations = 0
         self._synced: int | None = None
-        self._shared: Any = None
+        self._shared_forward: Any = None
         # TRL's loader wants as many prompts as there are groups; the task source has the tasks.
         prompts = max(1, args.generation_batch_size // args.num_generations)
         super().__init__(
@@ -188,13 +190,10 @@ class MultiTurnTrainer(GRPOTrainer):
         copied = self._needs_reference and kwargs.get("peft_config") is None
         self._reference = copy.deepcopy(policy).eval().requires_grad_(False) if copied else None
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
+        own_engine = partial(HFEngine, pad_id=chat.pad_id, seed=args.seed, autocast=precision)
+        engine = (make_engine or own_engine)(policy)
         self.runner = RolloutRunner(
-            envs,
-            chat,
-            engine(policy) if engine else HFEngine(policy, chat.pad_id, args.seed, precision),
-            budget,
-            opening=opening,
-            family=family,
+            envs, chat, engine, budget, initial_messages=initial_messages, family=family
         )
         self.preset = self.preset.within(self.runner.budget.action_tokens(full_horizon))
 
@@ -208,13 +207,14 @@ class MultiTurnTrainer(GRPOTrainer):
         self.trajectories = self.play_groups(step, count, rank, world)
         everyone = self._gather(self.trajectories)
         check_sampled(everyone)
-        # 3: rows and what the policies say of them.
+        # 3: rows of tokens, with the log-probabilities of pi_old and of the reference.
         batch = self._rows()
-        self._score_rows(batch)
-        # 4, 5: credit, folded, and of it the part of this process. That is counted by trajectories:
-        # a mask that lost tokens must not shift advantages onto others.
         mask = sampled_mask(batch)
+        self._add_logps(batch)
+        # 4, 5: credit of all processes, folded into one advantage per token.
         credit = self._credit(batch, everyone, mask)
+        # The part of this process is counted by trajectories: a mask that lost tokens must not
+        # shift advantages onto others.
         before = sum(t.action_tokens for t in everyone[: rank * count])
         mine = slice(before, before + sum(t.action_tokens for t in self.trajectories))
         self._add_credit(batch, credit, mask, mine)
@@ -222,7 +222,7 @@ class MultiTurnTrainer(GRPOTrainer):
         return batch
 
     def play_groups(self, step: int, count: int, rank: int = 0, world: int = 1) -> list[Trajectory]:
-        """Choose the tasks of a step and play one process's share of its groups.
+        """1, 2: choose the tasks of a step and play one process's share of its groups.
 
         Args:
             step: Training step, from 1.
@@ -245,9 +245,9 @@ class MultiTurnTrainer(GRPOTrainer):
                 f"{self.group_size}), got {len(tasks)}: return as many as asked for, and let the "
                 "group size divide the number of episodes"
             )
-        groups = [row // self.group_size for row in range(rank * count, (rank + 1) * count)]
+        groups = [k // self.group_size for k in range(rank * count, (rank + 1) * count)]
         seed = (self.args.seed * 1_000_003 + step) * 10_007
-        self._sync()
+        self._sync()  # From here on mu has the weights of pi.
         return self.runner.run(
             [tasks[group] for group in groups],
             horizon=self.horizon,
@@ -260,26 +260,26 @@ class MultiTurnTrainer(GRPOTrainer):
         )
 
     def _rows(self) -> dict[str, Any]:
-        """Put the trajectories into rows of one width, as many in every process."""
+        """3: put the trajectories into rows of one width, as many in every process."""
         rows = to_rows(self.trajectories)
         least = max(1, *self._gather([len(rows)]))
         parts, pad = self.args.steps_per_generation, self.runner.chat.pad_id
         return row_tensors(rows, pad, self.accelerator.device, parts, least)
 
-    def _score_rows(self, batch: dict[str, Any]) -> None:
-        """Add log-probabilities of pi_old, where it is not simply mu, and of the reference."""
+    def _add_logps(self, batch: dict[str, Any]) -> None:
+        """3: add log-probabilities of pi_old, where it is not simply mu, and of the reference."""
         if self._inexact or self.updates > 1:
-            batch["old_per_token_logps"] = self._score(batch, self.model)
+            batch["old_per_token_logps"] = self._logps(batch, self.model)
         if self._reference is not None:
-            batch["ref_per_token_logps"] = self._score(batch, self._reference)
+            batch["ref_per_token_logps"] = self._logps(batch, self._reference)
         elif self._needs_reference:
             with self._policy.disable_adapter():
-                batch["ref_per_token_logps"] = self._score(batch, self.model)
+                batch["ref_per_token_logps"] = self._logps(batch, self.model)
 
     def _credit(
         self, batch: Mapping[str, Any], everyone: Sequence[Trajectory], mask: Tensor
     ) -> Credit:
-        """Compute the advantages of the sampled tokens of all processes."""
+        """4, 5: compute the folded advantages of the sampled tokens of all processes."""
         packed = {}
         for name in ("old_per_token_logps", "ref_per_token_logps"):
             if name in batch:
@@ -295,24 +295,16 @@ class MultiTurnTrainer(GRPOTrainer):
         )
 
     def _add_credit(self, batch: dict[str, Any], credit: Credit, mask: Tensor, mine: slice) -> None:
-        """Put this process's part of the credit into the columns that TRL's loss reads."""
-        for name, values in self._columns(credit, "old_per_token_logps" in batch).items():
+        """5: put this process's part of the credit into the columns that the loss reads."""
+        columns = loss_columns(credit, self.preset.loss, "old_per_token_logps" in batch)
+        for name, values in columns.items():
             batch[name] = scatter_tokens(values[mine], mask)
+        # TRL trains the tokens whose tool mask is 1: the sampled ones, less those of episodes that
+        # a filter left out.
         batch["tool_mask"] = batch["tool_mask"] * scatter_tokens(credit.train[mine], mask)
         # Without anything to train all masks are 0, and so is the loss: 0 / 1.
         total = max(1, int(credit.train.sum()))
         batch["num_items_in_batch"] = torch.tensor(total, device=mask.device)
-
-    def _columns(self, credit: Credit, several_updates: bool) -> dict[str, Any]:
-        """Packed columns (K,) that the loss needs, by their names in TRL's batch."""
-        loss = self.preset.loss
-        columns: dict[str, Any] = {"advantages": credit.advantage}
-        if loss.kl_beta or loss.entropy:
-            columns["token_weights"] = credit.weight
-        segments = ratio_segments(credit.batch, loss.ratio)
-        if segments is not None and several_updates:
-            columns["ratio_segments"] = segments
-        return columns
 
     def _report(self, step: int, everyone: Sequence[Trajectory], credit: Credit) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
@@ -338,7 +330,7 @@ class MultiTurnTrainer(GRPOTrainer):
         before = self._buffered_inputs
         inputs = super()._prepare_inputs(generation_batch)
         batches = self._buffered_inputs
-        if batches is not None and batches is not before:
+        if batches is not None and batches is not before:  # A step begins.
             window = self.args.gradient_accumulation_steps
             parts = [bucketed(batches[at : at + window]) for at in range(0, len(batches), window)]
             self._buffered_inputs: Any = [batch for part in parts for batch in part]
@@ -351,7 +343,8 @@ class MultiTurnTrainer(GRPOTrainer):
         TRL's loss gathers figures over processes, so with several of them none may leave it out.
         """
         inputs = trimmed(inputs)
-        trained = trains(inputs)
+        mask = sampled_mask(inputs)
+        trained = bool(mask.any())
         # A forward in any case: distributed wrappers expect every weight to take part.
         forward = self._forward(
             model, inputs, compute_entropy=True, compute_aux_loss=self.aux_loss_enabled
@@ -359,12 +352,12 @@ class MultiTurnTrainer(GRPOTrainer):
         logps, entropies, _ = forward
         if not trained and self.accelerator.num_processes == 1:
             return logps.sum() * 0.0
-        mask = sampled_mask(inputs)
-        self._shared = forward
+        # The clipped policy term is TRL's; it asks for the forward pass, and gets this one.
+        self._shared_forward = forward
         try:
             loss: Tensor = super()._compute_loss(model, with_averaged_ratio(inputs, logps, mask))
         finally:
-            self._shared = None
+            self._shared_forward = None
         if "ref_per_token_logps" in inputs:
             kind = self.preset.loss.kl
             gap = kl_divergence(logps.detach(), inputs["ref_per_token_logps"], kind)
@@ -376,6 +369,33 @@ class MultiTurnTrainer(GRPOTrainer):
             tokens = inputs["num_items_in_batch"] * share / self.accelerator.num_processes
             loss = loss + extra / tokens
         return loss if trained else loss * 0.0
+
+    # -- the same policy on other tasks ------------------------------------------------------------
+
+    def play(
+        self,
+        tasks: Sequence[Mapping[str, Any]],
+        *,
+        greedy: bool = False,
+        group_size: int = 1,
+        seed: int = 0,
+    ) -> list[Trajectory]:
+        """Play episodes with the present policy at the full horizon, without learning from them.
+
+        Args:
+            tasks: Reset options, one per task.
+            greedy: Take the likeliest token instead of sampling.
+            group_size: Episodes per task.
+            seed: Seed of environments and sampling.
+        """
+        self._sync()
+        return self.runner.run(
+            tasks,
+            horizon=self.full_horizon,
+            group_size=group_size,
+            seed=seed,
+            sampling=self._sampling(greedy=greedy),
+        )
 
     # -- steps and policies ------------------------------------------------------------------------
 
@@ -404,34 +424,6 @@ class MultiTurnTrainer(GRPOTrainer):
     def _needs_reference(self) -> bool:
         """Whether credit or loss compare the policy with the one that training began with."""
         return "reference" in self.preset.needs or self.preset.loss.kl_beta > 0
-
-    def play(
-        self,
-        tasks: Sequence[Mapping[str, Any]],
-        *,
-        greedy: bool = False,
-        group_size: int = 1,
-        seed: int = 0,
-    ) -> list[Trajectory]:
-        """Play episodes with the present policy at the full horizon, without learning from them.
-
-        Args:
-            tasks: Reset options, one per task.
-            greedy: Take the likeliest token instead of sampling.
-            group_size: Episodes per task.
-            seed: Seed of environments and sampling.
-
-        Returns:
-            The trajectories.
-        """
-        self._sync()
-        return self.runner.run(
-            tasks,
-            horizon=self.full_horizon,
-            group_size=group_size,
-            seed=seed,
-            sampling=self._sampling(greedy=greedy),
-        )
 
     def _sampling(self, **changes: Any) -> Sampling:
         """How the behaviour policy draws tokens."""
@@ -463,8 +455,16 @@ class MultiTurnTrainer(GRPOTrainer):
         width = batch["completion_ids"].size(1)
         return self._get_per_token_logps_and_entropies(model, ids, mask, width, **options)
 
+    def _get_per_token_logps_and_entropies(self, model: Any, *args: Any, **kwargs: Any) -> Any:
+        """TRL's forward pass at explicit positions; within a loss, the one its terms share."""
+        if self._shared_forward is not None:
+            return self._shared_forward
+        # TRL leaves positions to the model. Those that are learned would count the padding.
+        forward = with_positions(model) if self._takes_positions else model
+        return super()._get_per_token_logps_and_entropies(forward, *args, **kwargs)
+
     @torch.no_grad()
-    def _score(self, batch: Mapping[str, Any], model: Any) -> Tensor:
+    def _logps(self, batch: Mapping[str, Any], model: Any) -> Tensor:
         """(B, T) log-probabilities of the completions under a model, without gradients."""
         size = self.args.per_device_train_batch_size
         # Checkpointing would warn that there is no gradient.
@@ -472,18 +472,10 @@ class MultiTurnTrainer(GRPOTrainer):
             logps: Tensor = self._forward(model, batch, batch_size=size)[0]
         return logps
 
-    def _get_per_token_logps_and_entropies(self, model: Any, *args: Any, **kwargs: Any) -> Any:
-        """TRL's forward pass at explicit positions; within a loss, the one its terms share."""
-        if self._shared is not None:
-            return self._shared
-        # TRL leaves positions to the model. Those that are learned would count the padding.
-        forward = with_positions(model) if self._takes_positions else model
-        return super()._get_per_token_logps_and_entropies(forward, *args, **kwargs)
-
     def _row_logps(self, rows: Sequence[Row]) -> list[list[float]]:
         """Log-probabilities of sampled tokens as training sees them: in one padded batch."""
         batch = row_tensors(rows, self.runner.chat.pad_id, self.accelerator.device)
-        logps, mask = self._score(batch, self.model), sampled_mask(batch)
+        logps, mask = self._logps(batch, self.model), sampled_mask(batch)
         return [row[held].tolist() for row, held in zip(logps, mask, strict=True)]
 
     def _probe(self) -> float:

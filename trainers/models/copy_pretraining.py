@@ -15,11 +15,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from agentgym.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 __all__ = ["CopySettings", "pretrain_copying"]
 
@@ -47,7 +50,7 @@ class CopySettings:
 
 
 def pretrain_copying(
-    model: Any,
+    model: PreTrainedModel,
     settings: CopySettings,
     *,
     first_id: int = 0,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
@@ -14,7 +14,11 @@ from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.models.torch_setup import device, weights_dtype
 from trainers.rollouts.chat import History, TurnTokenizer
-from trainers.rollouts.runner import InitialMessages, TokenBudget, initial_messages
+from trainers.rollouts.runner import InitialMessages, TokenBudget, make_initial_messages
+
+if TYPE_CHECKING:
+    from peft import PeftConfig, PeftModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 OPENING_TOKENS = 4096
 """Most tokens of an episode's opening."""
@@ -24,13 +28,13 @@ OPENING_TOKENS = 4096
 class LoadedPolicy:
     """A model with everything that is needed to play episodes with it."""
 
-    model: Any
+    model: PreTrainedModel | PeftModel
     """A causal language model of transformers."""
     chat: TurnTokenizer
     """Its turn tokenizer."""
-    opening: InitialMessages
+    initial_messages: InitialMessages
     """First messages of an episode."""
-    limits: TokenBudget
+    budget: TokenBudget
     """Token budgets."""
 
     def save(self, path: Path) -> None:
@@ -49,12 +53,7 @@ def build_tiny(run: ResolvedRun, texts: Iterable[str]) -> LoadedPolicy:
 
 
 def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -> LoadedPolicy:
-    """Load a chat model and its tokenizer.
-
-    Args:
-        run: The run.
-        path: Folder or hub id.
-        system: System message of every episode.
+    """Load a chat model and its tokenizer from a folder or the hub.
 
     Raises:
         ConfigurationError: There is no such model, or it has no chat template.
@@ -76,11 +75,6 @@ def check_model(
 ) -> None:
     """Check ``--model`` before a run's folder is made, without loading weights.
 
-    Args:
-        name: ``tiny``, a folder or a hub id.
-        template_args: Arguments of the chat template.
-        history: What to do if the template rewrites earlier turns.
-
     Raises:
         ConfigurationError: There is no such model, or it has no chat template.
     """
@@ -94,7 +88,7 @@ def check_model(
     TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
 
 
-def adapters(run: ResolvedRun) -> Any:
+def adapters(run: ResolvedRun) -> PeftConfig | None:
     """Return PEFT's configuration for a pretrained model, or None."""
     settings = run.config.lora
     if run.config.model == TINY or settings.r == 0:
@@ -133,16 +127,18 @@ def task_prompt(env: TextEnv) -> str:
     )
 
 
-def _assemble(run: ResolvedRun, model: Any, tokenizer: Any, system: str | None) -> LoadedPolicy:
+def _assemble(
+    run: ResolvedRun, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, system: str | None
+) -> LoadedPolicy:
     """Put model, tokenizer and budgets together."""
     chat = TurnTokenizer(
         tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
     )
-    limits = _token_limits(run, model)
-    return LoadedPolicy(model.to(device()), chat, initial_messages(system), limits)
+    budget = _token_budget(run, model)
+    return LoadedPolicy(model.to(device()), chat, make_initial_messages(system), budget)
 
 
-def _token_limits(run: ResolvedRun, model: Any) -> TokenBudget:
+def _token_budget(run: ResolvedRun, model: PreTrainedModel) -> TokenBudget:
     """Return the token budgets of a run, within what the model can read."""
     settings = run.config.rl
     turn, episode = settings.turn_tokens, settings.episode_tokens

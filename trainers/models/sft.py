@@ -12,20 +12,24 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from agentgym.errors import ConfigurationError
 from trainers.rollouts.trajectory import Row
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 __all__ = ["Sft", "SftResult", "SftSettings"]
 
 STATE_FILE = "state.pt"
-StopFn = Callable[[int], bool]
-"""Called with the number of finished steps; True ends the warm start."""
+GateFn = Callable[[int], bool]
+"""Called with the number of finished steps; True opens the gate, which ends the warm start."""
 ProgressFn = Callable[[int, Mapping[str, float]], None]
 """Called with the number of finished steps and the figures since the last call."""
 
@@ -79,7 +83,7 @@ class SftResult:
 
 
 class Sft:
-    """Trains a causal LM on rows; can be stopped, saved and continued at any step.
+    """Train a causal LM on rows; can be stopped, saved and continued at any step.
 
     Args:
         model: A causal LM; weights without gradients stay.
@@ -96,7 +100,7 @@ class Sft:
 
     def __init__(
         self,
-        model: Any,
+        model: PreTrainedModel,
         rows: Sequence[Row],
         pad_id: int = 0,
         settings: SftSettings | None = None,
@@ -117,7 +121,7 @@ class Sft:
             weight_decay=self.settings.weight_decay,
         )
 
-    def run(self, gate: StopFn | None = None, progress: ProgressFn | None = None) -> SftResult:
+    def run(self, gate: GateFn | None = None, progress: ProgressFn | None = None) -> SftResult:
         """Train until the gate opens or the steps are used up.
 
         Args:
@@ -150,7 +154,7 @@ class Sft:
         self.model.eval()
         return SftResult(self.step, loss, gated, seconds + clock)
 
-    def merged(self) -> Any:
+    def merged(self) -> PreTrainedModel:
         """Return the trained model; only a pretrained one has adapters to be merged."""
         return self.model
 
@@ -189,7 +193,7 @@ class Sft:
                 yield parts[index]
             epoch, skip = epoch + 1, 0
 
-    def _train(self, rows: Sequence[int]) -> Any:
+    def _train(self, rows: Sequence[int]) -> npt.NDArray[np.float64]:
         """One optimiser step; [action loss, observation loss, tokens]."""
         settings = self.settings
         for group in self._optimizer.param_groups:

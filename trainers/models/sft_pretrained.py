@@ -12,15 +12,25 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from peft import PeftModel
-from transformers import PrinterCallback, ProgressCallback, TrainerCallback, set_seed
+from peft import PeftConfig, PeftModel
+from transformers import (
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PrinterCallback,
+    ProgressCallback,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+    set_seed,
+)
 from trl import SFTConfig, SFTTrainer
 
 from trainers.models.sft import (
+    GateFn,
     ProgressFn,
     SftResult,
     SftSettings,
-    StopFn,
     check_demonstrations,
 )
 from trainers.rollouts.trajectory import Row
@@ -53,7 +63,7 @@ class _Trainer(SFTTrainer):
 
 
 class PretrainedSft:
-    """Trains a pretrained model on the action tokens of rows.
+    """Train a pretrained model on the action tokens of rows.
 
     Args:
         model: A causal language model.
@@ -73,12 +83,12 @@ class PretrainedSft:
 
     def __init__(
         self,
-        model: Any,
+        model: PreTrainedModel,
         rows: Sequence[Row],
-        tokenizer: Any,
+        tokenizer: PreTrainedTokenizerBase,
         settings: SftSettings,
         output: Path,
-        adapters: Any = None,
+        adapters: PeftConfig | None = None,
     ) -> None:
         from datasets import Dataset
 
@@ -107,7 +117,7 @@ class PretrainedSft:
             self._trainer.remove_callback(callback)
         self.model = self._trainer.model
 
-    def run(self, gate: StopFn | None = None, progress: ProgressFn | None = None) -> SftResult:
+    def run(self, gate: GateFn | None = None, progress: ProgressFn | None = None) -> SftResult:
         """Train until the gate opens or the steps are used up, as ``Sft.run`` does."""
         watch = _Watch(self, self._trainer, gate, progress)
         self._trainer.add_callback(watch)
@@ -118,7 +128,7 @@ class PretrainedSft:
         set_seed(self.settings.seed)
         return SftResult(self.step, watch.loss, watch.gated, watch.seconds)
 
-    def merged(self) -> Any:
+    def merged(self) -> PreTrainedModel:
         """Return the model with its adapters merged into its weights."""
         return self.model.merge_and_unload() if isinstance(self.model, PeftModel) else self.model
 
@@ -134,13 +144,13 @@ class PretrainedSft:
 
 
 class _Watch(TrainerCallback):
-    """Tells the progress, then asks the gate: the order in which a resumed run agrees."""
+    """Tell the progress, then ask the gate: the order in which a resumed run agrees."""
 
     def __init__(
         self,
         sft: PretrainedSft,
         trainer: _Trainer,
-        gate: StopFn | None,
+        gate: GateFn | None,
         progress: ProgressFn | None,
     ) -> None:
         self._sft, self._trainer, self._gate, self._progress = sft, trainer, gate, progress
@@ -148,11 +158,15 @@ class _Watch(TrainerCallback):
         self._since = 0.0
         self.loss, self.gated, self.seconds = float("nan"), False, 0.0
 
-    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_step_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         """Start the clock."""
         self._began = time.perf_counter()
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         """Tell the figures of some steps, and end the training when the gate opens."""
         self._since += time.perf_counter() - self._began
         sft, settings = self._sft, self._sft.settings

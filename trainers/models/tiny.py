@@ -8,13 +8,13 @@ observation into an action (research/tiny-policy.md, sections 2 and 3).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigurationError
 from trainers.config.schema import TinyConfig
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 __all__ = [
     "CHAT_TEMPLATE",
@@ -55,9 +55,6 @@ def build_tokenizer(
         lowercase: Fold case, special tokens excepted.
         vocabulary: Most entries; rarer words become unknown.
 
-    Returns:
-        A fast tokenizer with padding on the left.
-
     Raises:
         ConfigurationError: The texts hold no word.
     """
@@ -90,16 +87,10 @@ def build_tokenizer(
     return wrapped
 
 
-def build_model(tokenizer: Any, config: TinyConfig | None = None) -> PreTrainedModel:
-    """Make a fresh model for a tokenizer.
-
-    Args:
-        tokenizer: Decides the vocabulary and the special ids.
-        config: Size and seed.
-
-    Returns:
-        A Qwen3 causal LM in fp32 with tied embeddings.
-    """
+def build_model(
+    tokenizer: PreTrainedTokenizerBase, config: TinyConfig | None = None
+) -> PreTrainedModel:
+    """Make a fresh fp32 Qwen3 causal LM with tied embeddings, for the vocabulary of a tokenizer."""
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
 

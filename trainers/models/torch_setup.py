@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["device", "one_thread", "seed_everything", "weights_dtype"]
 
@@ -30,7 +33,7 @@ def device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def weights_dtype(*, frozen: bool) -> Any:
+def weights_dtype(*, frozen: bool) -> torch.dtype:
     """Return bfloat16 for frozen weights on a GPU, else float32, in which small steps count."""
     import torch
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgym.caching import write_atomically
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -37,16 +40,9 @@ class Key(NamedTuple):
 
 
 def draw_curve(metrics: Records, names: Mapping[str, str] = NAMES) -> bytes:
-    """Draw score and success over the steps of the RL phase, with the stages as bands.
+    """Draw score and success over the steps of the RL phase, with the stages as bands: a PNG.
 
     Training episodes are played at the horizon of their stage, validation and test at the full one.
-
-    Args:
-        metrics: Records of ``metrics.jsonl``.
-        names: What the arms are called.
-
-    Returns:
-        A PNG.
     """
     from matplotlib.figure import Figure
 
@@ -68,10 +64,6 @@ def draw_panels(
     metrics: Records, names: Mapping[str, str] = NAMES
 ) -> tuple[dict[str, str], list[Key]]:
     """Draw each quantity as an SVG to be put into a page, whose letters it takes on.
-
-    Args:
-        metrics: Records of ``metrics.jsonl``.
-        names: What the arms are called.
 
     Returns:
         The pictures by quantity, and the legend of all of them.
@@ -121,7 +113,7 @@ def _key(line: Any, label: str) -> Key:
     return Key(label, line.get_color(), style)
 
 
-def _draw_panel(axes: Any, metrics: Records, quantity: str, names: Mapping[str, str]) -> None:
+def _draw_panel(axes: Axes, metrics: Records, quantity: str, names: Mapping[str, str]) -> None:
     """Draw all that is known about one quantity."""
     from matplotlib.ticker import MaxNLocator
 
@@ -142,7 +134,7 @@ def _smooth(values: Sequence[float], window: int = SMOOTHED) -> list[float]:
     return [sum(part) / len(part) for part in parts]
 
 
-def _draw_training(axes: Any, steps: Records, quantity: str) -> None:
+def _draw_training(axes: Axes, steps: Records, quantity: str) -> None:
     """Draw what the training episodes of each step reached, and its trailing mean."""
     if not steps:
         return
@@ -152,7 +144,7 @@ def _draw_training(axes: Any, steps: Records, quantity: str) -> None:
     axes.plot(numbers, _smooth(values), color=TRAINING, label=label)
 
 
-def _draw_validation(axes: Any, metrics: Records, quantity: str) -> None:
+def _draw_validation(axes: Axes, metrics: Records, quantity: str) -> None:
     """Draw the validations at the full horizon."""
     found = [record for record in metrics if record.get("phase") == Phase.VALIDATION]
     if found:
@@ -160,7 +152,7 @@ def _draw_validation(axes: Any, metrics: Records, quantity: str) -> None:
         axes.plot(numbers, values, "o-", color=VALIDATION, markersize=4, label="validation tasks")
 
 
-def _draw_references(axes: Any, metrics: Records, quantity: str, names: Mapping[str, str]) -> None:
+def _draw_references(axes: Axes, metrics: Records, quantity: str, names: Mapping[str, str]) -> None:
     """Draw what policies that do not learn reach on the test tasks."""
     rows = {r["arm"]: r["rows"] for r in metrics if r.get("phase") == Phase.COMPARISON}
     for arm, (colour, style) in REFERENCES.items():
@@ -173,7 +165,7 @@ def _draw_references(axes: Any, metrics: Records, quantity: str, names: Mapping[
             axes.axhline(mean, color=colour, linestyle=style, linewidth=1.4, label=label)
 
 
-def _draw_stages(axes: Any, steps: Records) -> None:
+def _draw_stages(axes: Axes, steps: Records) -> None:
     """Shade the stages of the horizon, the darker the longer, and name their turns."""
     stages: list[list[int]] = []  # first step, last step, turns
     for record in steps:

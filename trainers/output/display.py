@@ -24,7 +24,7 @@ PLAIN_INTERVAL = 10.0
 """Seconds between two lines where the output is not a terminal."""
 
 
-def describe(values: dict[str, Any]) -> str:
+def measurements(values: dict[str, Any]) -> str:
     """Write measurements as ``name value`` pairs."""
     parts = []
     for name, value in values.items():
@@ -90,7 +90,7 @@ class Display:
     def update(self, step: int, **values: Any) -> None:
         """Show that ``step`` steps of the phase are done, with its measurements."""
         if self._live and self._task is not None:
-            self._bar.update(self._task, completed=step, values=describe(values))
+            self._bar.update(self._task, completed=step, values=measurements(values))
         elif not self._quiet:
             now = time.monotonic()
             if now - self._printed >= PLAIN_INTERVAL or step >= self._total:
@@ -108,7 +108,7 @@ class Display:
         """Write a plain progress line with the time left."""
         done = step - self._first_step
         left = (now - self._began) / done * (self._total - step) if done > 0 else 0.0
-        return f"[{self._phase}] {step}/{self._total}  {describe(values)}  left {left:.0f} s"
+        return f"[{self._phase}] {step}/{self._total}  {measurements(values)}  left {left:.0f} s"
 
 
 def result_table(summary: Summary) -> Table:

@@ -13,6 +13,7 @@ from agentgym.episodes import Episode, State, Turn, append_episode
 from agentgym.episodes.recorder import failure_details, origin, plain
 from agentgym.episodes.records import clean
 from agentgym.errors import ConfigurationError
+from agentgym.hooks import TurnReward
 from agentgym.outcome import StopReason
 from trainers.config.resolve import ResolvedRun
 from trainers.rollouts.chat import TurnTokenizer
@@ -23,7 +24,7 @@ __all__ = ["EpisodeLog", "to_episode"]
 
 
 class EpisodeLog:
-    """Writes down what was played; nothing is played again.
+    """Write down what was played; nothing is played again.
 
     Args:
         run: The run.
@@ -36,7 +37,7 @@ class EpisodeLog:
         self,
         run: ResolvedRun,
         chat: TurnTokenizer,
-        hooks: Sequence[Any] = (),
+        hooks: Sequence[TurnReward] = (),
         panel_sha256: str = "",
     ) -> None:
         kwargs = {**run.env_kwargs, "reward_hooks": list(hooks)} if hooks else run.env_kwargs
@@ -46,12 +47,7 @@ class EpisodeLog:
         self._chat = chat
 
     def append(self, path: Path, trajectories: Iterable[Trajectory], **extra: Any) -> None:
-        """Append episodes to a file, which is made if it is missing.
-
-        Args:
-            path: A JSONL file.
-            trajectories: The episodes.
-            **extra: Facts that go into every record's ``extra``.
+        """Append episodes to a JSONL file; ``extra`` goes into that of every record.
 
         Raises:
             DataError: The file cannot be written.
@@ -60,13 +56,7 @@ class EpisodeLog:
             append_episode(path, episode)
 
     def replace(self, path: Path, trajectories: Iterable[Trajectory], **extra: Any) -> None:
-        """Write a file of episodes as a whole; a reader sees the old file or the new.
-
-        Args:
-            path: A JSONL file.
-            trajectories: The episodes.
-            **extra: Facts that go into every record's ``extra``.
-        """
+        """Write a file of episodes as a whole; a reader sees the old file or the new."""
         lines = [episode.to_line() for episode in self._episodes(trajectories, extra)]
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, "".join(lines).encode())

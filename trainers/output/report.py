@@ -36,16 +36,7 @@ Episodes = dict[str, dict[str, Any]]
 
 
 def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
-    """Write ``report.html``, one file that needs nothing else.
-
-    Args:
-        folder: The run's folder, with ``config.yaml``.
-        run: The run.
-        summary: What becomes ``summary.json``.
-
-    Returns:
-        Path of the page.
-    """
+    """Write ``report.html``, one file that needs nothing else, and return its path."""
     metrics = folder.metrics()
     training = [record for record in metrics if record.get("phase") == Phase.REINFORCEMENT]
     before, after = (_episodes(folder, arm) for arm in ("sft", "rl"))

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 LOCK = ".lock"
 """File that a working process holds locked."""
+COMPLETE = "complete"
+"""Marker file that is written last into a checkpoint."""
 
 
 class RunFolder:
@@ -251,7 +253,3 @@ class RunFolder:
 def training_step(episode: Mapping[str, Any]) -> int:
     """Return the training step of an episode record."""
     return int(episode["options"].get("training_step", 0))
-
-
-COMPLETE = "complete"
-"""Marker file that is written last into a checkpoint."""

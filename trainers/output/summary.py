@@ -205,12 +205,7 @@ def _read(kind: type[Part], content: Mapping[str, Any]) -> Part:
 
 
 def arm_names(pretrained: bool, imitated: bool) -> dict[str, str]:
-    """Return what the compared policies are called.
-
-    Args:
-        pretrained: Whether the policy began as a pretrained model.
-        imitated: Whether there was a warm start.
-    """
+    """Return what the compared policies are called."""
     start = "warm start" if imitated else "base model" if pretrained else "untrained"
     return {"random": "random", "sft": start, "rl": "trained", "oracle": "oracle"}
 
@@ -224,12 +219,7 @@ def direction(interval: Interval) -> int:
 def verdict(paired: Difference, start: str) -> str:
     """Say whether reinforcement learning changed the policy, by the intervals of the differences.
 
-    Args:
-        paired: Differences of trained and start over the same tasks.
-        start: What the policy before reinforcement learning is called.
-
-    Returns:
-        A sentence with both differences and their 95 % intervals.
+    ``start`` is what the policy before reinforcement learning is called.
     """
     verbs = {1: "raised", -1: "lowered"}
     score, success = direction(paired.score_ci95), direction(paired.success_ci95)
@@ -261,12 +251,7 @@ def scaled_text(value: float | None) -> str:
 
 
 def gate_remark(warm_start: WarmStart | None, gate: float) -> str:
-    """Say how the warm start ended; empty if there was none.
-
-    Args:
-        warm_start: How it ended.
-        gate: Validation success that it was to reach.
-    """
+    """Say how the warm start ended at its gate; empty if there was none."""
     if warm_start is None:
         return ""
     steps, success = warm_start.steps, warm_start.success

@@ -22,7 +22,7 @@ SOLVES = 0.9
 """Success from which an expert is one: below it, its score is no 100 on any scale."""
 
 
-def to_row(trajectory: Trajectory) -> Row:
+def evaluation_row(trajectory: Trajectory) -> Row:
     """Return an episode of a learned policy as a row of a report."""
     return Row(
         trajectory.task_id,
@@ -36,12 +36,7 @@ def to_row(trajectory: Trajectory) -> Row:
 
 
 class PolicyComparison:
-    """Results of the compared policies, kept in the run's folder as they come in.
-
-    Args:
-        run: The run.
-        folder: Its folder.
-    """
+    """Keep the results of the compared policies in the run's folder, as they come in."""
 
     def __init__(self, run: ResolvedRun, folder: RunFolder) -> None:
         self._run, self._folder = run, folder
@@ -68,11 +63,12 @@ class PolicyComparison:
             EnvFailure: The environment failed in every episode.
         """
         settings = self._run.config.rollout
-        own: Any = GuardedEnv(self._run.make_env())
-        env, where = own, dict[str, Any]()
-        if settings.backend != "sync":
+        env: GuardedEnv | str = self._run.env_id
+        where: dict[str, Any] = {}
+        if settings.backend == "sync":
+            env = GuardedEnv(self._run.make_env())
+        else:
             # There a hanging environment can be given up.
-            env = self._run.env_id
             where = {
                 "env_kwargs": self._run.env_kwargs,
                 "backend": settings.backend,
@@ -91,7 +87,8 @@ class PolicyComparison:
                 )  # fmt: skip
                 self._store(arm, report.rows)
         finally:
-            own.close()
+            if isinstance(env, GuardedEnv):
+                env.close()
 
     @property
     def scale(self) -> tuple[float, float] | None:
@@ -126,19 +123,12 @@ class PolicyComparison:
         return ""
 
     def add(self, arm: str, trajectories: Sequence[Trajectory]) -> Report:
-        """Record the episodes of a learned policy.
-
-        Args:
-            arm: ``"sft"`` or ``"rl"``.
-            trajectories: One episode per task of the panel, in its order.
-
-        Returns:
-            The report.
+        """Record the episodes of a learned policy, one per task of the panel and in its order.
 
         Raises:
             EnvFailure: Every episode was lost to a failed environment.
         """
-        rows = [to_row(trajectory) for trajectory in trajectories]
+        rows = [evaluation_row(trajectory) for trajectory in trajectories]
         if all(row.stop_reason == StopReason.ERROR.value for row in rows):
             raise EnvFailure(
                 f"expected episodes of {self._run.env_id} to evaluate, but all {len(rows)} "
@@ -164,14 +154,9 @@ class PolicyComparison:
         )
 
     def difference(self, arm: str, base: str) -> Difference:
-        """Compare two arms task by task.
+        """Return the mean differences of an arm and its base, task by task, with 95 % intervals.
 
-        Args:
-            arm: The arm that is expected to be better.
-            base: The arm that it is compared with.
-
-        Returns:
-            Mean differences with 95 % intervals; tasks that failed in either arm are left out.
+        Tasks that failed in either arm are left out.
         """
         first = {row.task_id: row for row in self._reports[arm].valid}
         second = {row.task_id: row for row in self._reports[base].valid}

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 
 from agentgym.episodes import RecordFacts
+from agentgym.hooks import TurnReward
 from agentgym.tasks import Panel
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
@@ -37,50 +38,34 @@ def panel_tasks(panel: Panel) -> list[dict[str, Any]]:
 
 
 def rollout_setup(
-    run: ResolvedRun, policy: LoadedPolicy, slots: int, hooks: Sequence[Any] = ()
+    run: ResolvedRun, policy: LoadedPolicy, slots: int, hooks: Sequence[TurnReward] = ()
 ) -> dict[str, Any]:
-    """Return what ``RolloutRunner`` and ``MultiTurnTrainer`` are both made of.
+    """Return the keyword arguments that ``RolloutRunner`` and ``MultiTurnTrainer`` share.
 
-    Args:
-        run: The run.
-        policy: Who plays.
-        slots: Most episodes at a time.
-        hooks: Reward hooks.
-
-    Returns:
-        Keyword arguments: the environments, which the caller closes, the tokenizer, the budgets,
-        the opening, the family, and the engine as a function of the model.
+    The engine is a function of the model; the caller closes it and the environments, of which at
+    most ``slots`` play at a time.
     """
     return {
-        "engine": _engine(run, policy, slots),  # First: where it is missing nothing is started.
+        "make_engine": _engine_maker(
+            run, policy, slots
+        ),  # First: where it is missing nothing is started.
         "envs": make_envs(run, slots, hooks),
         "chat": policy.chat,
-        "budget": policy.limits,
-        "opening": policy.opening,
+        "budget": policy.budget,
+        "initial_messages": policy.initial_messages,
         "family": run.family,
     }
 
 
 def make_runner(run: ResolvedRun, policy: LoadedPolicy, slots: int) -> RolloutRunner:
-    """Make what plays episodes with a policy; the caller closes its engine and environments.
-
-    Args:
-        run: The run.
-        policy: Who plays.
-        slots: Most episodes at a time.
-    """
+    """Make what plays episodes with a policy; the caller closes its engine and environments."""
     parts = rollout_setup(run, policy, slots)
-    return RolloutRunner(**{**parts, "engine": parts["engine"](policy.model)})
+    make_engine = parts.pop("make_engine")
+    return RolloutRunner(engine=make_engine(policy.model), **parts)
 
 
-def make_envs(run: ResolvedRun, slots: int, hooks: Sequence[Any] = ()) -> TextVectorEnv:
-    """Make the environments, where they are to run; their infos tell what a record holds.
-
-    Args:
-        run: The run.
-        slots: Most episodes at a time.
-        hooks: Reward hooks.
-    """
+def make_envs(run: ResolvedRun, slots: int, hooks: Sequence[TurnReward] = ()) -> TextVectorEnv:
+    """Make the environments, where they are to run; their infos tell what a record holds."""
     kwargs = {**run.env_kwargs, "reward_hooks": list(hooks)} if hooks else dict(run.env_kwargs)
     settings = run.config.rollout
     return TextVectorEnv.make(
@@ -92,11 +77,11 @@ def make_envs(run: ResolvedRun, slots: int, hooks: Sequence[Any] = ()) -> TextVe
     )
 
 
-def _engine(
+def _engine_maker(
     run: ResolvedRun, policy: LoadedPolicy, slots: int
 ) -> Callable[[Any], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
     settings = EngineSettings(
-        policy.chat.pad_id, policy.limits.context, slots, seed=run.config.seed
+        policy.chat.pad_id, policy.budget.context, slots, seed=run.config.seed
     )
     return engine_maker(run.config.engine, settings)

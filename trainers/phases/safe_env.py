@@ -11,7 +11,6 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
-from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, EnvFailure
 from agentgym.isolated import IsolatedEnv
 from trainers.config.resolve import ResolvedRun
@@ -20,11 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def make_safe_env(run: ResolvedRun) -> gymnasium.Env[str, str]:
-    """Make the environment in which the expert is watched, where the run's environments live.
-
-    Args:
-        run: The run.
-    """
+    """Make the environment in which the expert is watched, where the run's environments live."""
     settings = run.config.rollout
     if settings.backend == "sync":
         return GuardedEnv(run.make_env(expose_oracle=False))
@@ -34,17 +29,10 @@ def make_safe_env(run: ResolvedRun) -> gymnasium.Env[str, str]:
 
 
 class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
-    """Turns whatever an environment raises into :class:`EnvFailure`, as the vector env does.
+    """Turn whatever an environment raises into :class:`EnvFailure`, as the vector env does.
 
     Errors of agentgym's own, such as an unknown task, pass through.
-
-    Args:
-        base: The environment.
     """
-
-    def __init__(self, base: TextEnv) -> None:
-        super().__init__(base)
-        self.base = base
 
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]

@@ -37,13 +37,8 @@ VOCABULARY_EPISODES = 2000
 def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolicy:
     """Return the policy that reinforcement learning starts from; continues where it was killed.
 
-    Args:
-        run: The run.
-        folder: Its folder; the result is kept in ``checkpoints/warm-start``.
-        display: Shows the progress.
-
-    Returns:
-        The policy as it stands on the disk, so that an interrupted run goes on with the same one.
+    The result is kept in ``checkpoints/warm-start`` and read from there, so that an interrupted run
+    goes on with the same one.
     """
     config, finished = run.config, folder.checkpoints / FINISHED
     env = make_safe_env(run)
@@ -105,7 +100,7 @@ def _imitate(
     """Run the supervised phase from the latest checkpoint to the gate."""
     display.phase("watch expert", 1)
     window = run.config.rollout.window
-    rows = to_rows(list(encode(shown, policy.chat, policy.opening, window)))
+    rows = to_rows(list(encode(shown, policy.chat, policy.initial_messages, window)))
     display.update(1, demonstrations=len(rows))
     sft = _make_sft(run, folder, policy, rows)
     checkpoint = folder.latest_checkpoint(PREFIX)
@@ -154,7 +149,7 @@ def _make_sft(
 
 
 class ValidationGate:
-    """Ends the warm start once the sampled policy solves enough validation tasks.
+    """End the warm start once the sampled policy solves enough validation tasks.
 
     It plays on the engine that was chosen for the run. Half of the run's time is the most that the
     warm start may take.
@@ -195,7 +190,7 @@ class ValidationGate:
 
 
 class _WarmStartLog:
-    """Writes down, shows and saves the warm start as it goes."""
+    """Write down, show and save the warm start as it goes."""
 
     def __init__(
         self,

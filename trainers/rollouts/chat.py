@@ -35,7 +35,7 @@ _PROBES = ("a door", "two\nlines of text", "1. item $45", "  spaced  ", "", "end
 
 
 class TurnTokenizer:
-    """Turns observations into token suffixes and sampled tokens into action text.
+    """Turn observations into token suffixes and sampled tokens into action text.
 
     Attributes:
         tokenizer: The wrapped tokenizer.
@@ -93,15 +93,10 @@ class TurnTokenizer:
         return list(ids)
 
     def observe(self, text: str, closed: bool = True) -> list[int]:
-        """Ids between a sampled action and the next one: the observation and its chat markup.
+        """Return the ids between a sampled action and the next one: the observation in its markup.
 
-        Args:
-            text: Observation that answers the action.
-            closed: Whether the action ended with the end-of-turn token. If not (the token limit
-                cut it) that token is put first, as context the policy is not trained on.
-
-        Returns:
-            Token ids; a fresh list.
+        If the action was not ``closed`` by the end-of-turn token (the token limit cut it), that
+        token is put first, as context the policy is not trained on.
         """
         ids = self._suffixes.get(text)
         if ids is None:
@@ -166,12 +161,7 @@ class TurnTokenizer:
 
 
 class ChatTemplate:
-    """Rendering and suffixes of one tokenizer's chat template.
-
-    Attributes:
-        tokenizer: The tokenizer.
-        end_of_turn: Id of the token that closes an assistant message.
-    """
+    """Render with one tokenizer's chat template, whole conversations and the suffixes of turns."""
 
     def __init__(
         self,
@@ -179,12 +169,7 @@ class ChatTemplate:
         end_of_turn: int | None = None,
         kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        """Study the template.
-
-        Args:
-            tokenizer: A tokenizer with a chat template.
-            end_of_turn: Id that closes an assistant message; found in the template if None.
-            kwargs: Extra arguments of ``apply_chat_template``, e.g. ``enable_thinking``.
+        """Study the template; the arguments are those of ``TurnTokenizer``.
 
         Raises:
             ConfigurationError: No chat template, or no end-of-turn token in it.
@@ -233,11 +218,7 @@ class ChatTemplate:
     def suffix(self, observation: str) -> list[int]:
         """Ids from the end of an assistant message to the next one, around an observation.
 
-        Args:
-            observation: The observation's text.
-
-        Returns:
-            The ids, without the end-of-turn token before them.
+        The end-of-turn token before them is left out.
 
         Raises:
             ConfigurationError: The template renders earlier messages differently because of it.

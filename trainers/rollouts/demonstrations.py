@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import gymnasium
+
 from agentgym import playing
 from agentgym.errors import EnvFailure
 from agentgym.policies.base import Policy
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.runner import InitialMessages, initial_messages
+from trainers.rollouts.runner import InitialMessages
 from trainers.rollouts.trajectory import Trajectory, Turn
 
-__all__ = ["Demonstration", "demonstrate", "encode", "play", "watch"]
+__all__ = ["Demonstration", "encode", "play", "watch"]
 
 
 class Shown(NamedTuple):
@@ -51,16 +53,8 @@ class Demonstration:
             yield turn.observation
 
 
-def play(env: Any, options: Mapping[str, Any], player: Policy) -> Demonstration:
+def play(env: gymnasium.Env[str, str], options: Mapping[str, Any], player: Policy) -> Demonstration:
     """Play one episode.
-
-    Args:
-        env: A ``TextEnv``, wrapped or not.
-        options: Reset options.
-        player: The policy that is shown.
-
-    Returns:
-        The episode.
 
     Raises:
         EnvFailure: The environment failed.
@@ -76,16 +70,10 @@ def play(env: Any, options: Mapping[str, Any], player: Policy) -> Demonstration:
     return Demonstration(first.observation, first.info, turns, last.info)
 
 
-def watch(env: Any, tasks: Sequence[Mapping[str, Any]], player: Policy) -> Iterator[Demonstration]:
+def watch(
+    env: gymnasium.Env[str, str], tasks: Sequence[Mapping[str, Any]], player: Policy
+) -> Iterator[Demonstration]:
     """Play tasks one after the other; episodes whose environment fails are left out.
-
-    Args:
-        env: A ``TextEnv`` whose failures are ``EnvFailure``.
-        tasks: Reset options, one per episode.
-        player: The policy that is shown.
-
-    Yields:
-        The episodes, in the order of the tasks.
 
     Raises:
         EnvFailure: The environment failed in every one.
@@ -103,47 +91,19 @@ def watch(env: Any, tasks: Sequence[Mapping[str, Any]], player: Policy) -> Itera
         raise EnvFailure(f"expected demonstrations, but all {len(tasks)} failed; first: {first}")
 
 
-def demonstrate(
-    env: Any,
-    tasks: Iterable[Mapping[str, Any]],
-    chat: TurnTokenizer,
-    *,
-    policy: Policy | None = None,
-    opening: InitialMessages | None = None,
-) -> Iterator[Trajectory]:
-    """Let an expert play tasks.
-
-    Args:
-        env: A ``TextEnv``, wrapped or not.
-        tasks: Reset options, one per episode.
-        chat: Turns texts into tokens.
-        policy: The expert; default: the environment's own oracle.
-        opening: Makes the first messages; default: the first observation as a user message.
-
-    Returns:
-        One trajectory per task, with log-probabilities 0.
-    """
-    expert = env.unwrapped.oracle() if policy is None else policy
-    shown = (play(env, options, expert) for options in tasks)
-    return encode(shown, chat, opening or initial_messages())
-
-
 def encode(
     shown: Iterable[Demonstration],
     chat: TurnTokenizer,
-    opening: InitialMessages,
+    initial_messages: InitialMessages,
     window: int | None = None,
 ) -> Iterator[Trajectory]:
-    """Write episodes in a policy's tokens.
+    """Write episodes in a policy's tokens, with log-probabilities 0.
 
     Args:
         shown: The episodes.
         chat: Turns texts into tokens.
-        opening: Makes the first messages of an episode.
-        window: Turns that the policy reads besides the opening, as when it acts itself; None: all.
-
-    Yields:
-        One trajectory per episode, with log-probabilities 0.
+        initial_messages: As where the policy acts itself.
+        window: Turns that the policy reads besides the opening, as there; None: all.
     """
     for episode in shown:
         observation = episode.observation
@@ -154,7 +114,7 @@ def encode(
             success=episode.last["success"],
             score=float(episode.last["score"]),
         )
-        head = context = chat.start(opening(observation, dict(episode.info)))
+        head = context = chat.start(initial_messages(observation, dict(episode.info)))
         segments: list[list[int]] = []
         for turn in episode.turns:
             ids = chat.encode_action(turn.action)

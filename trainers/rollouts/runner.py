@@ -26,17 +26,17 @@ __all__ = [
     "RolloutRunner",
     "RolloutStats",
     "TokenBudget",
-    "initial_messages",
+    "make_initial_messages",
 ]
 
 Info = Mapping[str, Any]
 Answer = tuple[str, float, bool, bool, dict[str, Any]]
 """What an environment's step returns."""
 InitialMessages = Callable[[str, dict[str, Any]], Sequence[Message]]
-"""Makes the first messages of an episode from its first observation and info."""
+"""Make the first messages of an episode from its first observation and info."""
 
 
-def initial_messages(system: str | None = None) -> InitialMessages:
+def make_initial_messages(system: str | None = None) -> InitialMessages:
     """Begin an episode with the observation, after a system message if there is one."""
     head: list[Message] = [{"role": "system", "content": system}] if system else []
     return lambda observation, info: [*head, {"role": "user", "content": observation}]
@@ -83,11 +83,7 @@ class TokenBudget:
     Each turn after the window has filled is a training row of its own."""
 
     def __post_init__(self) -> None:
-        """Check the sizes.
-
-        Raises:
-            ConfigurationError: A budget is too small to take one turn.
-        """
+        """Check the sizes."""
         if not 1 <= self.floor <= self.turn_tokens <= min(self.episode_tokens, self.context):
             raise ConfigurationError(
                 "expected 1 <= min_turn_tokens <= turn_tokens <= episode_tokens and context, got "
@@ -109,18 +105,10 @@ class TokenBudget:
 
 @dataclass
 class RolloutStats:
-    """What one or several runs cost."""
+    """Where the time of a runner went."""
 
-    episodes: int = 0
-    """Episodes finished."""
     turns: int = 0
     """Turns taken."""
-    action_tokens: int = 0
-    """Tokens sampled."""
-    context_tokens: int = 0
-    """Prompt and observation tokens in training rows."""
-    errors: int = 0
-    """Episodes lost to a failed environment."""
     seconds: float = 0.0
     """Wall time."""
     engine_seconds: float = 0.0
@@ -134,26 +122,16 @@ class RolloutStats:
         rest = self.seconds - self.engine_seconds - self.env_seconds
         return 1e6 * rest / max(1, self.turns)
 
-    def count(self, episodes: Sequence[Trajectory], seconds: float) -> None:
-        """Add a run to the totals."""
-        self.seconds += seconds
-        self.episodes += len(episodes)
-        for trajectory in episodes:
-            self.turns += len(trajectory.turns)
-            self.errors += trajectory.stop_reason == StopReason.ERROR.value
-            self.action_tokens += trajectory.action_tokens
-            self.context_tokens += sum(len(turn.context) for turn in trajectory.turns)
-
 
 class RolloutRunner:
-    """Plays episodes of a policy.
+    """Play episodes of a policy.
 
     Attributes:
         envs: The vector environment; its ``num_envs`` slots are the most episodes at a time.
         chat: The turn tokenizer.
         engine: What generates.
         budget: Limits on tokens.
-        stats: Running totals since the runner was made.
+        stats: Where its time went since it was made.
     """
 
     def __init__(
@@ -163,7 +141,7 @@ class RolloutRunner:
         engine: GenerationEngine,
         budget: TokenBudget | None = None,
         *,
-        opening: InitialMessages | None = None,
+        initial_messages: InitialMessages | None = None,
         family: str = "",
     ) -> None:
         """Put the parts together.
@@ -173,7 +151,7 @@ class RolloutRunner:
             chat: Turn tokenizer of the policy.
             engine: Generation engine of the policy.
             budget: Limits on tokens.
-            opening: Makes the first messages; default: the first observation as a user message.
+            initial_messages: Default: the first observation as a user message.
             family: Name of the task family, for normalisation over families.
         """
         self.envs = envs
@@ -181,7 +159,7 @@ class RolloutRunner:
         self.engine = engine
         self.budget = budget or TokenBudget()
         self.stats = RolloutStats()
-        self._opening = opening or initial_messages()
+        self._initial_messages = initial_messages or make_initial_messages()
         self._family = family
 
     def run(
@@ -233,7 +211,8 @@ class RolloutRunner:
         draw = sampling or Sampling()
         draw = replace(draw, max_tokens=self.budget.turn_tokens, stop_ids=self.chat.stop_ids)
         self._play(out, draw, seed)
-        self.stats.count(out, time.perf_counter() - began)
+        self.stats.turns += sum(len(trajectory.turns) for trajectory in out)
+        self.stats.seconds += time.perf_counter() - began
         return out
 
     def _play(self, episodes: list[Trajectory], sampling: Sampling, seed: int) -> None:
@@ -267,7 +246,7 @@ class RolloutRunner:
             if trajectory.stop_reason:
                 free.append(slot)
                 continue
-            messages = list(self._opening(text, info))
+            messages = list(self._initial_messages(text, info))
             prompt = self.chat.start(messages)
             key = str(_required(info, "state_key"))
             live.append(_LiveEpisode(trajectory, slot, messages, prompt, text, key, len(prompt)))
@@ -323,7 +302,7 @@ class _LiveEpisode:
     """The observation the next action answers."""
     state_key: str
     """Hash of the present state."""
-    opening: int
+    opening_tokens: int
     """Tokens of the opening prompt."""
     new_from: int = 0
     """Where the part of ``prompt`` begins that the training row does not hold; 0: a new row."""
@@ -387,7 +366,7 @@ class _LiveEpisode:
         elif budget.window is not None:
             self.segments.append(turn.ids + suffix)
             kept = self.segments[-budget.window :]
-            head = self.prompt[: self.opening]
+            head = self.prompt[: self.opening_tokens]
             self._rewrite(head + [token for segment in kept for token in segment], turn.ids)
         else:
             self.prompt += turn.ids

@@ -13,10 +13,11 @@ from trainers.algorithms.sampling import TaskSampler, TaskStats, UniformSampler
 __all__ = ["TaskSource", "TrainingTasks", "knows_oracle_lengths"]
 
 TRIES_PER_TASK = 400
+"""Most tasks that are looked at for each that is wanted: few may fit the horizon."""
 
 
 class TaskSource(Protocol):
-    """Chooses the tasks of training steps."""
+    """Choose the tasks of training steps."""
 
     def __call__(self, step: int, count: int, horizon: int) -> Sequence[Mapping[str, Any]]:
         """Reset options of ``count`` tasks for a step (from 1), the same on every process."""
@@ -57,12 +58,7 @@ class TrainingTasks:
         self._sampler = sampler or UniformSampler(tasks.len(split), seed)
 
     def draw(self, step: int, count: int, horizon: int) -> list[dict[str, Any]]:
-        """Choose distinct tasks (as long as there are enough) for one step.
-
-        Args:
-            step: Training step, from 1.
-            count: Number of tasks.
-            horizon: Turns that an episode may take at this step.
+        """Choose distinct tasks (as long as there are enough) for one step (from 1).
 
         Returns:
             ``count`` reset options ``{"task_id": ...}``.

@@ -142,14 +142,9 @@ class Row:
 
 
 def without_terms(trajectory: Trajectory, names: Collection[str]) -> Trajectory:
-    """Return an episode whose rewards lack some terms, such as those of training's reward hooks.
+    """Return a copy whose rewards lack some terms, such as those of training's reward hooks.
 
-    Args:
-        trajectory: The episode; left as it is.
-        names: Names of the terms.
-
-    Returns:
-        A copy; the reward of a turn is the sum of the terms that are left.
+    The reward of a turn is the sum of the terms that are left.
     """
     turns = []
     for turn in trajectory.turns:
@@ -163,12 +158,6 @@ def to_rows(trajectories: Sequence[Trajectory]) -> list[Row]:
 
     Sampled tokens stand in the same order as in ``to_batch``: by trajectory, turn and position.
     A trajectory without turns gives no row.
-
-    Args:
-        trajectories: N episodes.
-
-    Returns:
-        Rows in the order of the trajectories.
     """
     rows: list[Row] = []
     for trajectory, numbers in zip(trajectories, _rows_of_turns(trajectories), strict=True):
@@ -180,13 +169,7 @@ def to_rows(trajectories: Sequence[Trajectory]) -> list[Row]:
 
 
 def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
-    """Pack trajectories for the algorithms: action tokens only.
-
-    Args:
-        trajectories: N episodes, at least one with a turn.
-
-    Returns:
-        The batch of K sampled tokens, M turns and N trajectories, with ``aux["invalid_action"]``.
+    """Pack trajectories for the algorithms: action tokens only, with ``aux["invalid_action"]``.
 
     Raises:
         DataError: No trajectory has a turn.
@@ -219,10 +202,7 @@ def _rows_of_turns(trajectories: Sequence[Trajectory]) -> list[list[int]]:
 
 
 def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
-    """Means over episodes (or turns) that were not lost to a failed environment.
-
-    Args:
-        trajectories: N episodes, N >= 1.
+    """Average over the episodes (or turns) that were not lost to a failed environment.
 
     Returns:
         Names under ``rollout/``: ``return, success, score, turns, action_tokens, valid`` (share of

@@ -16,7 +16,7 @@ from trainers.config.resolve import resolve
 from trainers.output.run_folder import RunFolder
 
 
-def plan(*flags: str, **changes):
+def resolved(*flags: str, **changes):
     return resolve(toy_runs.config(Path("unused"), *flags, **changes))
 
 
@@ -116,7 +116,7 @@ def test_evaluation_takes_the_whole_test_split_if_it_is_small_and_the_gate_is_th
 
 
 def test_the_command_line_goes_before_the_defaults():
-    made = plan("--no-fit", horizon="4", steps=7, env_args="max_turns=20", preset="rloo")
+    made = resolved("--no-fit", horizon="4", steps=7, env_args="max_turns=20", preset="rloo")
     assert (made.rounds, made.config.eval.horizon, made.config.steps) == ((4,), 4, 7)
     assert (made.config.fit_horizon, made.preset.name) == (False, "rloo")
     assert made.make_env().max_turns == 20
@@ -124,8 +124,8 @@ def test_the_command_line_goes_before_the_defaults():
 
 
 def test_evaluation_is_at_the_last_round_unless_told_otherwise():
-    assert plan(horizon="3,4,6").config.eval.horizon == 6
-    made = plan(horizon="3", eval__horizon=8)
+    assert resolved(horizon="3,4,6").config.eval.horizon == 6
+    made = resolved(horizon="3", eval__horizon=8)
     assert (made.config.eval.horizon, made.make_env().max_turns) == (8, 8)
 
 
@@ -162,24 +162,24 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
 )
 def test_a_wrong_setting_is_one_clear_error(changes, message):
     with pytest.raises(ConfigurationError, match=message):
-        plan(**changes)
+        resolved(**changes)
 
 
 def test_fit_is_off_where_lengths_are_unknown_and_refused_if_asked_for():
     unknown = {"env": "agentgym-test/UnknownLength-v0"}
-    assert plan(**unknown).config.fit_horizon is False
+    assert resolved(**unknown).config.fit_horizon is False
     with pytest.raises(ConfigurationError, match=r"expert's plan lengths .* pass --no-fit"):
-        plan("--fit", **unknown)
+        resolved("--fit", **unknown)
 
 
 def test_an_unknown_split_is_one_clear_error():
     with pytest.raises(TaskNotFound, match="train, valid, test; got 'exam'"):
-        plan(env_args="split=exam")
+        resolved(env_args="split=exam")
 
 
 @pytest.mark.parametrize("preset", ["scalinginter", "grpo", "reinforce++"])
 def test_presets_with_a_reference_policy_are_served(preset):
-    assert plan(preset=preset).preset.needs == ("reference",)
+    assert resolved(preset=preset).preset.needs == ("reference",)
 
 
 def test_planning_needs_no_torch():
@@ -208,9 +208,9 @@ def test_planning_needs_no_torch():
 )
 def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
     arguments = ["--env", "webshop", *(["--env-args", *asked] if asked else [])]
-    plan = resolve(parse_config(arguments))
-    assert plan.resolved()["rounds"] == rounds
-    assert plan.env_kwargs.get("expert") == expert
+    run = resolve(parse_config(arguments))
+    assert run.resolved()["rounds"] == rounds
+    assert run.env_kwargs.get("expert") == expert
 
 
 @pytest.mark.parametrize(
@@ -223,9 +223,9 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
     ],
 )
 def test_other_families_have_defaults_of_their_own(name, asked, rounds):
-    plan = resolve(parse_config(["--env", name, *(["--env-args", *asked] if asked else [])]))
-    assert plan.resolved()["rounds"] == rounds and plan.config.eval.horizon == rounds[-1]
-    assert plan.env_kwargs.get("expert") == ("searching" if name == "alfworld" else None)
+    run = resolve(parse_config(["--env", name, *(["--env-args", *asked] if asked else [])]))
+    assert run.resolved()["rounds"] == rounds and run.config.eval.horizon == rounds[-1]
+    assert run.env_kwargs.get("expert") == ("searching" if name == "alfworld" else None)
 
 
 def test_an_environment_that_is_not_text_is_called_so():
@@ -239,8 +239,8 @@ def test_a_horizon_that_shrinks_is_refused():
 
 
 def test_an_environment_of_another_module_is_imported():
-    plan = resolve(parse_config(["--env", "tests.toy:agentgym-test/Toy-v0", "--eval.tasks", "9"]))
-    assert plan.env_id == "agentgym-test/Toy-v0"
+    run = resolve(parse_config(["--env", "tests.toy:agentgym-test/Toy-v0", "--eval.tasks", "9"]))
+    assert run.env_id == "agentgym-test/Toy-v0"
     with pytest.raises(ConfigurationError, match="can be imported"):
         resolve(parse_config(["--env", "no.such.module:Toy-v0"]))
 
@@ -249,20 +249,22 @@ def test_an_environment_of_another_module_is_imported():
 
 
 def test_a_preset_goes_before_the_family_and_after_the_flags():
-    made = plan(preset="scalinginter", horizon=None, every=None, steps=None, rl__group_size=None)
+    made = resolved(
+        preset="scalinginter", horizon=None, every=None, steps=None, rl__group_size=None
+    )
     assert (made.rounds, made.config.horizon_every) == ((5, 8, 10), 100)
     assert (made.config.steps, made.config.eval.horizon, made.config.rl.group_size) == (300, 10, 8)
-    made = plan(preset="scalinginter", horizon="3,4", every=7, steps=5, rl__group_size=2)
+    made = resolved(preset="scalinginter", horizon="3,4", every=7, steps=5, rl__group_size=2)
     assert (made.rounds, made.config.horizon_every, made.config.steps) == ((3, 4), 7, 5)
     assert (made.config.eval.horizon, made.config.rl.group_size) == (4, 2)
-    made = plan(preset="scalinginter", horizon="3,4", every=None, steps=None)
+    made = resolved(preset="scalinginter", horizon="3,4", every=None, steps=None)
     assert (made.rounds, made.config.horizon_every) == ((3, 4), 100)
 
 
 @pytest.mark.parametrize("name", runnable())
 def test_a_preset_runs_with_the_paper_s_sizes(name):
     preset = PRESETS[name]
-    rl = plan(preset=name, rl__groups=None, rl__group_size=None, rl__micro_batch=None).config.rl
+    rl = resolved(preset=name, rl__groups=None, rl__group_size=None, rl__micro_batch=None).config.rl
     assert rl.group_size == (preset.group_size or 8)
     assert rl.groups == (preset.groups or 16)
     assert (rl.minibatches, rl.iterations) == (preset.minibatches, preset.iterations)
@@ -270,28 +272,28 @@ def test_a_preset_runs_with_the_paper_s_sizes(name):
 
 
 def test_flags_decide_on_the_updates():
-    rl = plan(preset="dapo", rl__minibatches=4, rl__iterations=3).config.rl
+    rl = resolved(preset="dapo", rl__minibatches=4, rl__iterations=3).config.rl
     assert (rl.minibatches, rl.iterations, rl.micro_batch) == (4, 3, 4)
-    assert plan(preset="dapo", rl__minibatches=4, rl__iterations=3).config.rl.updates == 12
-    small = plan(preset="dapo", rl__groups=3, rl__group_size=4).config.rl
+    assert resolved(preset="dapo", rl__minibatches=4, rl__iterations=3).config.rl.updates == 12
+    small = resolved(preset="dapo", rl__groups=3, rl__group_size=4).config.rl
     assert small.minibatches == 12, "of 12 episodes a preset makes no 16 parts"
     with pytest.raises(ConfigurationError, match=r"--rl.minibatches to divide .* = 16, got 5"):
-        plan(preset="dapo", rl__minibatches=5)
+        resolved(preset="dapo", rl__minibatches=5)
 
 
 def test_default_rounds_do_not_exceed_max_turns_and_flags_may():
-    made = plan(preset="scalinginter", horizon=None, env_args="max_turns=6")
+    made = resolved(preset="scalinginter", horizon=None, env_args="max_turns=6")
     assert (made.rounds, made.config.eval.horizon) == ((5, 6), 6)
-    assert plan(horizon=None, env_args="max_turns=6").rounds == (5, 6)
-    assert plan(horizon="3,7", env_args="max_turns=6").rounds == (3, 7)
+    assert resolved(horizon=None, env_args="max_turns=6").rounds == (5, 6)
+    assert resolved(horizon="3,7", env_args="max_turns=6").rounds == (3, 7)
 
 
 def test_groups_of_one_are_for_presets_that_compare_no_episodes_of_a_task():
-    assert plan(preset="reinforce++", rl__group_size=None).config.rl.group_size == 1
+    assert resolved(preset="reinforce++", rl__group_size=None).config.rl.group_size == 1
     with pytest.raises(ConfigurationError, match="preset 'dapo' compares the episodes of a task"):
-        plan(preset="dapo", rl__group_size=1)
+        resolved(preset="dapo", rl__group_size=1)
     with pytest.raises(ConfigurationError, match="at least 2 episodes per step"):
-        plan(preset="reinforce++", rl__group_size=1, rl__groups=1)
+        resolved(preset="reinforce++", rl__group_size=1, rl__groups=1)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +308,7 @@ def test_groups_of_one_are_for_presets_that_compare_no_episodes_of_a_task():
     ],
 )
 def test_an_invalid_turn_is_charged_once(preset, flag, hook, correction):
-    made = plan(preset=preset, rl__invalid_penalty=flag)
+    made = resolved(preset=preset, rl__invalid_penalty=flag)
     charges = [h.penalty for h in made.make_hooks() if h.name == "invalid_action"]
     assert charges == hook
     assert made.preset.invalid_penalty == correction
@@ -316,18 +318,18 @@ def test_an_invalid_turn_is_charged_once(preset, flag, hook, correction):
 
 
 def test_an_environment_without_an_expert_is_trained_without_demonstrations():
-    assert plan().has_expert
+    assert resolved().has_expert
     lonely = {"env": "agentgym-test/NoExpert-v0", "sft__max_steps": None}
-    made = plan(**lonely)
+    made = resolved(**lonely)
     assert not made.has_expert
     assert (made.config.fit_horizon, made.config.sft.max_steps) == (False, 0)
-    assert plan(**lonely | {"sft__max_steps": 0}).config.sft.max_steps == 0
+    assert resolved(**lonely | {"sft__max_steps": 0}).config.sft.max_steps == 0
     with pytest.raises(ConfigurationError, match=r"--sft.max-steps 0, because toy has no expert"):
-        plan(**lonely | {"sft__max_steps": 9})
+        resolved(**lonely | {"sft__max_steps": 9})
     with pytest.raises(ConfigurationError, match=r"lengths are known.*pass --no-fit"):
-        plan("--fit", **lonely)
+        resolved("--fit", **lonely)
 
 
 @pytest.mark.parametrize("env", [toy_runs.FLAKY_ID, toy_runs.BROKEN_ID])
 def test_a_failing_start_does_not_hide_an_expert(env):
-    assert plan(env=env).has_expert
+    assert resolved(env=env).has_expert

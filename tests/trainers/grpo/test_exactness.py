@@ -56,7 +56,7 @@ def training_gap(made: Any) -> float:
     scored = made._generate_and_score_completions(INPUTS)
     lengths = scored["prompt_mask"].sum(1)
     assert lengths.min() < lengths.max(), "no row is padded"
-    gap = made._score(scored, made.model) - scored["sampling_per_token_logps"]
+    gap = made._logps(scored, made.model) - scored["sampling_per_token_logps"]
     return float(gap[sampled_mask(scored)].abs().max())
 
 

@@ -56,7 +56,8 @@ def biting(name: str):
 
 def folded(played, preset, **options):
     """Credit of the trainer, and its coefficients of ``grad log pi``: advantage over tokens."""
-    credit = folded_advantages(played, preset, const=CONST, **options)
+    preset = replace(preset, loss=replace(preset.loss, const=CONST))
+    credit = folded_advantages(played, preset, **options)
     return credit, credit.advantage / max(1, int(credit.train.sum()))
 
 

@@ -130,7 +130,7 @@ def test_gradient_of_every_update_is_the_presets(tmp_path, name):
 def test_gradient_with_several_rows_and_an_inexact_engine(tmp_path, name):
     """A window makes several rows of an episode; importance weights are folded in."""
     errors = relative_errors(
-        tmp_path, name, budget=WINDOWED, engine=lambda model: Rough(model, seed=0)
+        tmp_path, name, budget=WINDOWED, make_engine=lambda model: Rough(model, seed=0)
     )
     assert max(errors) < 1e-5
 

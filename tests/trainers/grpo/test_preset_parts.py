@@ -27,9 +27,9 @@ from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import EndPenalty
 from trainers.algorithms.signals import EpisodeReturn
 from trainers.config.families import FamilyDefaults
-from trainers.config.resolve import resolve
+from trainers.config.resolve import _filled, resolve
 from trainers.config.schema import TrainConfig
-from trainers.grpo.advantages import folded_advantages
+from trainers.grpo.advantages import folded_advantages, loss_columns
 from trainers.grpo.arguments import loss_arguments
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens
 from trainers.rollouts.runner import TokenBudget
@@ -97,9 +97,9 @@ def played() -> tuple[list[Trajectory], dict[str, Any]]:
     episodes = made.play_groups(1, 8 * GROUPS)
     rows = row_tensors(to_rows(episodes), 0, torch.device("cpu"))
     start = disturbed(made, 0.0, 0)
-    rows["old_per_token_logps"] = made._score(rows, made.model)
+    rows["old_per_token_logps"] = made._logps(rows, made.model)
     made.model.load_state_dict(disturbed(made, 0.05, 1))
-    rows["ref_per_token_logps"] = made._score(rows, made.model)
+    rows["ref_per_token_logps"] = made._logps(rows, made.model)
     made.model.load_state_dict(start)
     return episodes, rows
 
@@ -113,7 +113,7 @@ def gradient(preset: Preset) -> torch.Tensor:
     made = maker(**loss_arguments(preset.loss))
     made.preset = preset.within(made.runner.budget.action_tokens(made.full_horizon))
     credit = folded_advantages(episodes, made.preset, aux={"logp_ref": reference}, logp_old=old)
-    columns = made._columns(credit, several_updates=True)
+    columns = loss_columns(credit, made.preset.loss, several_updates=True)
     inputs = {
         **rows,
         **{name: scatter_tokens(values, mask) for name, values in columns.items()},
@@ -231,15 +231,15 @@ def test_another_value_of_every_field_is_tried():
 def test_every_field_is_carried_out_or_named_as_left_out(field):
     changed = replace(BARE, **{field: OTHER[field]})
     config = TrainConfig(env="webshop")
-    settings = [resolve(config, preset, FamilyDefaults()) for preset in (BARE, changed)]
+    settings = [_filled(config, preset, FamilyDefaults()) for preset in (BARE, changed)]
     carried_out = settings[0] != settings[1] or not torch.equal(gradient(BARE), gradient(changed))
     assert carried_out != bool(changed.ignored)
 
 
 def test_left_out_parts_are_in_the_warning_and_in_the_summary(finished, tmp_path, caplog):
-    plan = resolve(toy_runs.config(tmp_path, preset="vspo"))
-    assert {"sampler", "refill", "value-smoothing clipping"} <= set(plan.preset.ignored)
+    run = resolve(toy_runs.config(tmp_path, preset="vspo"))
+    assert {"sampler", "refill", "value-smoothing clipping"} <= set(run.preset.ignored)
     made = tmp_path / "trainer"
     trainer(made, reloaded_model(tmp_path / "start"), preset="vspo")
-    assert all(part in caplog.text for part in plan.preset.ignored)
+    assert all(part in caplog.text for part in run.preset.ignored)
     assert toy_runs.summary(finished)["preset_parts_left_out"] == []

@@ -177,7 +177,9 @@ def test_inexact_engines_get_importance_weights(tmp_path):
                 completion.logprobs = [p - 0.1 for p in completion.logprobs]
             return out
 
-    made = trainer(tmp_path, engine=lambda model: Rough(model), envs=TextVectorEnv([Picky] * 16))
+    made = trainer(
+        tmp_path, make_engine=lambda model: Rough(model), envs=TextVectorEnv([Picky] * 16)
+    )
     made.train()
     assert log(made, "sampling/logp_gap_mean")[0] == pytest.approx(0.1, abs=1e-4)
     assert log(made, "sampling/importance_mean")[0] == pytest.approx(1.1052, abs=1e-3)

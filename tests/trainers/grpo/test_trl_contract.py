@@ -180,6 +180,6 @@ def test_gradient_is_that_of_the_folded_policy_gradient(scored):
 def test_log_probs_are_those_of_the_sampler(scored):
     made, theirs, _ = scored
     mask = (theirs["completion_mask"] * theirs["tool_mask"]).bool()
-    scored_again = made._score(theirs, made.model)
+    scored_again = made._logps(theirs, made.model)
     gap = (scored_again - theirs["sampling_per_token_logps"])[mask].abs().max()
     assert gap <= 1e-5

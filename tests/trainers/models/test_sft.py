@@ -5,12 +5,10 @@ import pytest
 import torch
 
 from agentgym.errors import ConfigurationError
-from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
 from tests.trainers.row_checks import check_rows
 from trainers.config.schema import TinyConfig
 from trainers.models.sft import Sft, SftSettings
-from trainers.rollouts.demonstrations import demonstrate
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.runner import RolloutRunner, TokenBudget
 from trainers.rollouts.trajectory import Row, to_rows
@@ -121,7 +119,7 @@ def test_rows_without_actions_are_refused():
 def test_imitation_learns_the_toy():
     model = tiny_policy.model(size=TinyConfig(hidden=32, layers=2, heads=2, intermediate=64))
     chat = tiny_policy.chat()
-    demos = to_rows(list(demonstrate(ToyEnv(), tiny_policy.tasks(200), chat)))
+    demos = to_rows(tiny_policy.demonstrate(200, chat))
     runner = RolloutRunner(tiny_policy.envs(50), chat, HFEngine(model), TokenBudget(4, 120, 160))
 
     def success(step):

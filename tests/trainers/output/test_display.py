@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from trainers.output import display as progress
-from trainers.output.display import Display, describe
+from trainers.output.display import Display, measurements
 
 
 def console(terminal: bool) -> Console:
@@ -28,8 +28,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_numbers_are_short():
-    assert describe({"horizon": 5, "reward": 0.12345}) == "horizon 5  reward 0.123"
-    assert describe({"tokens_s": 12345.678}) == "tokens_s 12,346"
+    assert measurements({"horizon": 5, "reward": 0.12345}) == "horizon 5  reward 0.123"
+    assert measurements({"tokens_s": 12345.678}) == "tokens_s 12,346"
 
 
 def test_without_a_terminal_there_is_a_line_now_and_then_and_at_the_end(clock):

@@ -11,7 +11,7 @@ from tests.toy import ToyTasks
 from tests.trainers import toy_runs
 from trainers.config.resolve import resolve
 from trainers.output.run_folder import RunFolder
-from trainers.phases.comparison import PolicyComparison, to_row
+from trainers.phases.comparison import PolicyComparison, evaluation_row
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 
@@ -50,7 +50,7 @@ def test_the_panel_is_that_of_the_test_split_whatever_the_seed(tmp_path):
 
 def test_an_episode_becomes_a_row():
     turns = [Turn([1], [2], [-0.5], reward=0.25), Turn([3], [4], [-0.5], reward=0.5)]
-    row = to_row(Trajectory(task_id="a", turns=turns, score=0.5, stop_reason="horizon"))
+    row = evaluation_row(Trajectory(task_id="a", turns=turns, score=0.5, stop_reason="horizon"))
     assert (row.task_id, row.score, row.success, row.turns, row.reward, row.stop_reason) == (
         "a", 0.5, False, 2, 0.75, "horizon",
     )  # fmt: skip

@@ -176,7 +176,7 @@ def test_a_pretrained_model_is_told_how_to_act(chat_model, tmp_path):
     config = toy_runs.config(tmp_path / "run", model=chat_model, **QUICK)
     plan = resolve(config)
     policy = warm_start(plan, RunFolder.open(plan.config.out, config), Display(quiet=True))
-    system, user = policy.opening("press red", {})
+    system, user = policy.initial_messages("press red", {})
     assert system["role"] == "system"
     assert "press" in system["content"]
     assert not policy.chat.append_only, "the template rewrites history"

@@ -15,7 +15,7 @@ class Fussy(ToyEnv):
 
 def test_a_guarded_environment_fails_in_one_way_only():
     env = GuardedEnv(Fussy())
-    assert isinstance(env.base, TextEnv)
+    assert isinstance(env.unwrapped, TextEnv)
     for action, error in [("boom", EnvFailure), ("down", EnvFailure), ("lost", TaskNotFound)]:
         env.reset(seed=0)
         with pytest.raises(error, match="why"):

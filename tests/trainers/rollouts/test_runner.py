@@ -11,7 +11,7 @@ from tests.trainers import tiny_policy
 from tests.trainers.row_checks import check_rows
 from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.runner import RolloutRunner, TokenBudget, initial_messages
+from trainers.rollouts.runner import RolloutRunner, TokenBudget, make_initial_messages
 from trainers.rollouts.trajectory import to_batch, to_rows
 
 BUDGET = TokenBudget(turn_tokens=6, episode_tokens=200, context=250)
@@ -125,7 +125,6 @@ def test_failed_environments_end_their_own_episode_only():
     assert not episodes[1].turns
     assert "short circuit" in episodes[2].error
     assert len(episodes[2].turns) == 2
-    assert play.stats.errors == 2
     assert len(to_rows(episodes)) == 3
 
 
@@ -181,7 +180,7 @@ def test_window_trains_exactly_the_prompt_sampled_from():
 
 
 def test_system_message_and_mismatched_arguments():
-    play = runner(opening=initial_messages("press red"))
+    play = runner(initial_messages=make_initial_messages("press red"))
     (episode,) = play.run(tiny_policy.tasks(1), horizon=1)
     assert play.chat.tokenizer.decode(episode.turns[0].context).startswith("<|system|> press red")
     with pytest.raises(ConfigurationError, match="one group and one seed"):

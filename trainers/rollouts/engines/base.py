@@ -39,11 +39,7 @@ class Sampling:
     """Re-seeds the engine before this call; None continues the engine's own generator."""
 
     def __post_init__(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            ConfigurationError: A value lies outside its range.
-        """
+        """Check the ranges."""
         if self.max_tokens < 1:
             raise ConfigurationError(
                 f"Sampling.max_tokens must be >= 1, got {self.max_tokens}: raise the turn budget."
@@ -81,8 +77,6 @@ class EngineSettings:
     """Most sequences at a time."""
     seed: int = 0
     """Seed of the engine's own generator."""
-    autocast: torch.dtype | None = None
-    """Low-precision dtype of the training forward, if it uses one."""
 
 
 @runtime_checkable
@@ -140,15 +134,7 @@ class GenerationEngine(Protocol):
 
 
 def row_limits(count: int, sampling: Sampling, max_tokens: Sequence[int] | None) -> list[int]:
-    """Token limit of each prompt: ``min(sampling.max_tokens, max_tokens[i])``.
-
-    Args:
-        count: Number of prompts B.
-        sampling: The shared settings.
-        max_tokens: Optional per-prompt limits.
-
-    Returns:
-        B limits, each >= 1.
+    """Return the token limit of each of ``count`` prompts, never above ``sampling.max_tokens``.
 
     Raises:
         ConfigurationError: The number of limits differs from ``count`` or one is below 1.

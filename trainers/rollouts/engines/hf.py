@@ -23,14 +23,9 @@ __all__ = ["HFEngine", "distribution"]
 
 
 def distribution(logits: Tensor, sampling: Sampling) -> Tensor:
-    """Log-probabilities of the sampling distribution.
+    """Return the (B, V) float32 log-probabilities of the sampling distribution.
 
-    Args:
-        logits: (B, V) logits of the model.
-        sampling: Temperature and nucleus mass; ``greedy`` leaves the logits alone.
-
-    Returns:
-        (B, V) float32 log-probabilities; -inf outside the nucleus.
+    They are -inf outside the nucleus; ``greedy`` leaves the logits alone.
     """
     logits = logits.float()
     if sampling.greedy:
@@ -46,7 +41,7 @@ def distribution(logits: Tensor, sampling: Sampling) -> Tensor:
 
 
 class HFEngine:
-    """Generates with the model object the trainer trains; ``sync`` therefore copies nothing.
+    """Generate with the model object the trainer trains; ``sync`` therefore copies nothing.
 
     Attributes:
         model: A transformers causal LM or a PEFT model around one.
@@ -88,7 +83,7 @@ class HFEngine:
     @classmethod
     def for_run(cls, model: Any, settings: EngineSettings) -> HFEngine:
         """Make the engine of a run; it has no limits of its own on length or number."""
-        return cls(model, settings.pad_id, settings.seed, settings.autocast)
+        return cls(model, settings.pad_id, settings.seed)
 
     @property
     def exact(self) -> bool:
@@ -134,12 +129,7 @@ class HFEngine:
         return out
 
     def sync(self, named_params: Iterable[tuple[str, Tensor]], version: int) -> None:
-        """Drop the cache: the weights it was computed with have changed in place.
-
-        Args:
-            named_params: Not consumed; the model object is shared.
-            version: Version to report from now on.
-        """
+        """Drop the cache: the weights it was computed with have changed in place."""
         self._store = None
         self.version = version
 

@@ -36,12 +36,7 @@ class KVStore:
     """
 
     def __init__(self, config: Any, device: torch.device) -> None:
-        """Start empty.
-
-        Args:
-            config: Configuration of the model; decides the kind of cache.
-            device: Where masks and positions live.
-        """
+        """Start empty; the configuration of the model decides the kind of cache."""
         self._config = config
         self._device = device
         self.clear()
@@ -55,10 +50,7 @@ class KVStore:
         self.rows: list[list[int]] = []
 
     def enter(self, prompts: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-        """Arrange the rows for these prompts and say what is still to be fed.
-
-        Args:
-            prompts: B prompts, each of length >= 1.
+        """Arrange the rows for B prompts, each of length >= 1, and say what is still to be fed.
 
         Returns:
             For each prompt the tokens its row does not hold yet, at least one.
@@ -76,10 +68,7 @@ class KVStore:
         return segments
 
     def append(self, columns: Tensor) -> Tensor:
-        """Widen the mask by the next positions to be fed.
-
-        Args:
-            columns: (B, L) long; 1 on real tokens, 0 on padding.
+        """Widen the mask by the next (B, L) positions to be fed: 1 on real tokens, 0 on padding.
 
         Returns:
             (B, L) position ids.
@@ -90,11 +79,7 @@ class KVStore:
         return ids
 
     def extend(self, sampled: Sequence[Sequence[int]]) -> None:
-        """Record sampled tokens that were fed back: all but the last of each row.
-
-        Args:
-            sampled: B lists of sampled ids.
-        """
+        """Record the sampled tokens that were fed back: all but the last of each row."""
         for row, ids in zip(self.rows, sampled, strict=True):
             row += ids[:-1]
         if not self.reusable:

@@ -111,15 +111,6 @@ def completion_logprobs(
     """Score every sampled token, log pi(token | prompt, earlier tokens), by a plain forward.
 
     One sequence at a time, without padding or cache: slow, and free of their mistakes.
-
-    Args:
-        model: A causal language model, B sequences are scored in B forwards.
-        prompts: B token-id sequences, each of length >= 1.
-        completions: B completions of these prompts.
-        temperature: Softmax temperature, > 0.
-
-    Returns:
-        B lists, one natural-log probability per completion token.
     """
     import torch
 

@@ -54,13 +54,9 @@ def policy_weights(
 
 
 def base_model(model: torch.nn.Module) -> Any:
-    """The transformers model inside PEFT, DDP and ``torch.compile`` wrappers.
+    """Return the transformers model inside PEFT, DDP and ``torch.compile`` wrappers.
 
-    Args:
-        model: A model, wrapped or not.
-
-    Returns:
-        The model whose class and ``config`` describe the checkpoint; its layers may be adapted.
+    Its class and ``config`` describe the checkpoint; its layers may be adapted.
     """
     inner = _unwrap(model)
     # A base model keeps `peft_config` once adapters were injected: ask for the method instead.
@@ -72,9 +68,6 @@ def check_whole(model: torch.nn.Module) -> None:
 
     A forward pass of a sharded model is an act of all processes together. Processes decode
     different numbers of tokens, so those that are done would leave the others waiting for ever.
-
-    Args:
-        model: A model, wrapped or not.
 
     Raises:
         NotSupported: FSDP or DeepSpeed's ZeRO-3 shard its weights.
@@ -96,12 +89,6 @@ def with_tied_head(
 
     ``named_parameters`` lists a tied tensor once, as the embedding. An engine that repacked the
     head into a tensor of its own (vLLM on CPU) would keep the old head without any error.
-
-    Args:
-        named_params: (name, tensor) pairs of a model with ``tie_word_embeddings``.
-
-    Yields:
-        The same pairs, then the head, unless the stream already held one.
     """
     embedding: torch.Tensor | None = None
     head_seen = False

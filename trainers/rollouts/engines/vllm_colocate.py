@@ -301,8 +301,8 @@ def _checked(
     for name, tensor in named_params:
         if name.startswith("base_model.") or ".base_layer." in name or ".lora_" in name:
             raise ConfigurationError(
-                f"expected merged weights named like the base checkpoint, got {name!r}: pass "
-                "trainers.rollouts.engines.policy_weights(model), which merges adapters."
+                f"expected merged weights named like the base checkpoint, got {name!r}: pass those "
+                "of trainers.rollouts.engines.policy_weights, which merges adapters."
             )
         yield name, tensor.detach()
 

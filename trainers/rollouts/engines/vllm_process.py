@@ -58,9 +58,6 @@ def check_vllm() -> None:
 def import_vllm() -> ModuleType:
     """Import vLLM with the environment variables an in-process engine needs.
 
-    Returns:
-        The ``vllm`` module.
-
     Raises:
         DependencyNotInstalled: vLLM is absent, or present but unable to import.
     """
@@ -149,8 +146,7 @@ def generating(*, without_compiling: bool) -> Iterator[None]:
 def stopping(*, keep_process_group: bool) -> Iterator[None]:
     """Around the shutdown of vLLM, which would destroy torch's default process group.
 
-    Args:
-        keep_process_group: True when the trainer made the group and goes on using it.
+    That is kept if the trainer made it, and goes on using it.
     """
     import torch
 

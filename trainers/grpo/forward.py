@@ -80,7 +80,7 @@ def probe_gap(
     Args:
         runner: Its engine continues prompts.
         policy: The model being trained.
-        trajectories: Their opening prompts are continued.
+        trajectories: Their first prompts are continued.
         sampling: How the engine draws tokens.
         row_logps: Log-probabilities of the sampled tokens of rows, as training sees them.
         fp32: Whether a gap above 1e-4 is an error; otherwise it is only reported.
