@@ -43,11 +43,26 @@ def resolve(name: str) -> tuple[str, str]:
     try:
         entry = family(name)
     except ConfigurationError as error:
+        if colon:
+            raise ConfigurationError(
+                f"expected MODULE:ID with an id that {module} registers with Gymnasium "
+                f"({', '.join(_registered_by(module)) or 'it registers none'}), got {name!r}"
+            ) from error
         raise ConfigurationError(
             f"{error}; an environment of your own is MODULE:ID, where importing the module "
             "registers the id"
         ) from error
     return entry.name, entry.id
+
+
+def _registered_by(module: str) -> list[str]:
+    """Return the ids of the environments that a module holds."""
+    points = {name: spec.entry_point for name, spec in gymnasium.registry.items()}
+    return [
+        name
+        for name, point in points.items()
+        if (point.partition(":")[0] if isinstance(point, str) else point.__module__) == module
+    ]
 
 
 def _import(module: str) -> None:

@@ -47,6 +47,17 @@ def test_list_shows_every_family(capsys):
     assert all(len(row["splits"]) >= 3 and min(row["splits"].values()) > 0 for row in rows)
 
 
+def test_a_narrow_terminal_cuts_no_id(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = run(capsys, "list")[1]
+    assert all(entry.id in out for entry in FAMILIES)
+
+
+def test_the_help_is_broken_by_its_width_alone(capsys):
+    code, out, _ = run(capsys, "eval", "--help")
+    assert code == 0 and "in a thread (for a chat model, or environments that wait)" in out
+
+
 def test_play_to_the_end_with_numbers_and_words(capsys, monkeypatch):
     # toy/red-blue is found by its index, whatever that is
     task = ToyTasks().task("test", 3)
@@ -90,6 +101,17 @@ def test_an_environment_of_ones_own_is_named_by_its_module(capsys, monkeypatch, 
         assert "stopped after 0 of 8 turns" in out
         code, _, err = run(capsys, "eval", "no_such_module:own/Buttons-v0")
         assert code == 2 and "a module that can be imported" in err
+        code, _, err = run(capsys, "eval", "tests.toy:ToyEnv")
+        assert code == 2 and f"that tests.toy registers with Gymnasium ({TOY_ID}" in err
+        code, _, err = run(capsys, "eval", "json:ToyEnv")
+        assert code == 2 and "(it registers none), got 'ToyEnv'" in err
+        record = str(tmp_path / "e.jsonl")
+        assert run(capsys, "eval", "own/Buttons-v0", "--n", "3", "--record", record)[0] == 0
+        del gymnasium.registry["own/Buttons-v0"], sys.modules["own_buttons"]
+        code, _, err = run(capsys, "replay", record)
+        assert code == 2 and "(--env MODULE:ID)" in err
+        code, out, _ = run(capsys, "replay", record, "--env", "own_buttons:own/Buttons-v0")
+        assert code == 0 and "3 episodes played again, 0 changed" in out
     finally:
         gymnasium.registry.pop("own/Buttons-v0", None)
 
@@ -178,13 +200,14 @@ def test_doctor_finds_the_core_in_order(capsys):
 
 def test_doctor_names_the_repair(capsys, monkeypatch, tmp_path):
     requirements = ["numpy>=99", "no-such-package>=1", "other-package; extra == 'chat'",
-                    "backport; python_version < '3'"]  # fmt: skip
+                    "another; extra == 'chat'", "backport; python_version < '3'"]  # fmt: skip
     monkeypatch.setattr(doctor.metadata, "requires", lambda name: requirements)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "file" / "cache"))
     code, out, _ = run(capsys, "doctor")
     assert code == 1 and "The core is broken." in out
     assert "but >=99 is needed" in out and "no-such-package not installed" in out
+    assert "other-package, another not installed" in out and "missing" in out
     root = Path(doctor.__file__).resolve().parents[2]
     assert f'-m pip install -e "{root}"\n' in out and f'-m pip install -e "{root}[chat]"\n' in out
     assert "export AGENTGYM_CACHE=" in out and "backport" not in out

@@ -48,6 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: Sequence[str] | None) -> int:
     """Read the arguments and carry out the run."""
+    from agentgym.errors import require
+
+    for module in ("pydantic", "annotated_types", "yaml"):  # the settings themselves need these
+        require(module, "train")
     given = sys.argv[1:] if argv is None else argv
     config = parse_config(given)
     if _early(given).dry_run:
@@ -106,21 +110,32 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
     Raises:
         ConfigurationError: A file of settings cannot be read, or holds a wrong one.
     """
+    from agentgym.errors import ConfigurationError
     from agentgym.making import merge_repeated
     from trainers.config.resolve import default_out
     from trainers.config.stored import CONFIG_FILE
 
     given = list(_switches(merge_repeated(sys.argv[1:] if argv is None else argv, LISTS)))
     early = _early(given)
-    if not early.resume:
+    # With a file besides, the run's own settings are not read but compared with what is asked.
+    if early.config or not early.resume:
         return _parse(given, early.config)
+    if not (early.out or early.env):
+        raise ConfigurationError(
+            "expected --resume with --out, the folder of the run, or with --env; got neither"
+        )
     out = early.out or default_out(_parse(given, None))
-    return _parse(given, out / CONFIG_FILE if (out / CONFIG_FILE).exists() else None)
+    if not (out / CONFIG_FILE).exists():
+        raise ConfigurationError(
+            f"expected a run to resume in {out}, but there is none; leave out --resume to start one"
+        )
+    return _parse(given, out / CONFIG_FILE)
 
 
 def _early(argv: Sequence[str]) -> argparse.Namespace:
     """Read the flags that decide how the others are read."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--env")
     parser.add_argument("--config", type=Path)
     parser.add_argument("--out", type=Path)
     for switch in ("--resume", "--dry-run"):
@@ -133,6 +148,7 @@ def _parse(argv: Sequence[str], path: Path | None) -> TrainConfig:
     """Read arguments; what they leave open is taken from a file, if one is given."""
     import tyro
 
+    from agentgym.cli.helptext import explain_fields
     from agentgym.errors import ConfigurationError
     from trainers.config.schema import TrainConfig
     from trainers.config.stored import read_config
@@ -141,16 +157,21 @@ def _parse(argv: Sequence[str], path: Path | None) -> TrainConfig:
     class Arguments(TrainConfig):
         """Train an agent: warm start, reinforcement learning over a horizon of turns, evaluation.
 
-        Flags go before --config or the resumed run, these before the preset, the environment
-        family's defaults come last.
+        A setting is what the first of these says (--dry-run shows the outcome):
+
+        1. a flag
+        2. the file of --config, or the run of --resume
+        3. the preset
+        4. the default of the environment's family
         """
 
         config: Path | None = None
-        """YAML file of settings, complete or not, such as the config.yaml of a run; flags go
-        before it."""
+        """YAML file of settings, complete or not, such as the config.yaml of a run; a flag wins
+        over it."""
         dry_run: bool = False
         """Show every setting as it would be used, and end."""
 
+    explain_fields(Arguments)
     default: Any = tyro.MISSING_NONPROP
     if path is not None:
         stored = read_config(path)

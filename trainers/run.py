@@ -30,6 +30,7 @@ from trainers.output.summary import (
     arm_names,
     commit,
     gate_remark,
+    random_remark,
     steps_remark,
     verdict,
     versions,
@@ -177,6 +178,7 @@ class _Run:
         remarks = (
             gate_remark(warm_start and WarmStart(**warm_start), run.config.sft.gate_success),
             steps_remark(self._steps(), run.config.steps),
+            random_remark(comparison.results()),
             comparison.no_scale,
         )
         return Summary(

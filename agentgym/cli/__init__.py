@@ -27,10 +27,13 @@ def _main(argv: Sequence[str]) -> int:
     """Read the arguments and carry out the subcommand."""
     import tyro
 
-    from agentgym.cli.arguments import LISTS, Arguments
+    from agentgym.cli.arguments import COMMANDS, LISTS, Arguments
     from agentgym.cli.commands import run
+    from agentgym.cli.helptext import explain_fields
     from agentgym.making import merge_repeated
 
+    for command in COMMANDS:
+        explain_fields(command)
     parsed = tyro.cli(Arguments, args=merge_repeated(argv, LISTS), prog="agentgym")
     return run(parsed.command, _screen())
 

@@ -102,9 +102,12 @@ class Replay:
     """Play recorded episodes again and check that nothing has changed."""
 
     file: Positional[Path]
-    """JSONL file written by agentgym eval --record or by the Recorder wrapper."""
+    """JSONL file written by agentgym eval --record, agentgym-train or the Recorder wrapper."""
+    env: str | None = None
+    """MODULE:ID of the environment that was recorded, if it is one of your own."""
 
 
+COMMANDS = (List, Play, Eval, Replay, Doctor)
 Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
     Annotated[List, subcommand("list")],
     Annotated[Play, subcommand("play")],

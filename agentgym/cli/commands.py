@@ -52,9 +52,10 @@ def _list(command: List, console: Console) -> int:
     if command.json:
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
         return 0
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("name", "id", "tasks", "status", "summary")
+    whole = partial(Column, no_wrap=True)  # what a person copies is never cut
+    table = Table(whole("name"), whole("id"), whole("tasks"), "status", "summary")
     for row in rows:
         sizes = "\n".join(f"{split} {size:,}" for split, size in row["splits"].items())
         status = row["status"].replace("[", r"\[")
@@ -212,15 +213,33 @@ def _doctor(command: Doctor, console: Console) -> int:
     for name, group in _rows(checks).items():
         bad = any(check.vital for check in group)
         good = all(check.ok for check in group)
-        mark = "[green]ok[/]" if good else "[red]broken[/]" if bad else "[yellow]partly[/]"
-        found = ", ".join(f"{check.name} {check.detail}" for check in group)
-        table.add_row(mark, name, found.replace("[", r"\["))
+        some = any(check.ok for check in group)
+        lacking = "[red]broken[/]" if bad else f"[yellow]{'partly' if some else 'missing'}[/]"
+        table.add_row("[green]ok[/]" if good else lacking, name, _found(group).replace("[", r"\["))
     console.print(table)
     for fix, groups in _fixes(checks).items():
         needed = "needed" if "core" in groups else "optional"
         console.print(f"{', '.join(groups)} ({needed}):\n  {fix}", markup=False, soft_wrap=True)
     console.print("The core is broken." if vital else "The core is fine.")
     return int(vital)
+
+
+def _found(group: Sequence[Check]) -> str:
+    """List what was found; what is missing for one reason stands together."""
+    found = [f"{check.name} {check.detail}" for check in group if check.ok]
+    lacking: dict[str, list[str]] = {}
+    for check in group:
+        if not check.ok and check.name not in lacking.setdefault(check.detail, []):
+            lacking[check.detail].append(check.name)
+    return "; ".join(
+        filter(
+            None,
+            (
+                ", ".join(found),
+                *(f"{', '.join(names)} {detail}" for detail, names in lacking.items()),
+            ),
+        )
+    )
 
 
 def _rows(checks: Sequence[Check]) -> dict[str, list[Check]]:
@@ -244,6 +263,8 @@ def _fixes(checks: Sequence[Check]) -> dict[str, list[str]]:
 def _replay(command: Replay, console: Console) -> int:
     from agentgym.episodes import read_episodes, replay
 
+    if command.env is not None:
+        resolve(command.env)  # its module registers the id that the records name
     played = changed = 0
     for number, episode in enumerate(read_episodes(command.file), 1):
         report = replay(episode)

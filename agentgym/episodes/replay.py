@@ -78,7 +78,8 @@ def make_env(episode: Episode) -> gymnasium.Env[str, str]:
     if episode.env_id not in gymnasium.registry:
         raise ConfigurationError(
             f"expected a registered id, got {episode.env_id!r} from the record: import the package "
-            "that registers it, or pass env="
+            "that registers it, or pass env= "
+            "(--env MODULE:ID)"
         )
     kwargs = dict(episode.env_kwargs)
     if episode.reward_hooks:

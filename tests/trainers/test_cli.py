@@ -9,6 +9,7 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +56,15 @@ def test_bad_input_is_one_sentence_and_makes_no_folder(tmp_path, capsys, changes
     assert main(toy_runs.arguments(out, **changes)) == 2
     assert expected in sentence(capsys)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["--env=webshop", "--dry-run"]])
+def test_without_the_packages_of_training_the_command_names_what_installs_them(
+    capsys, monkeypatch, argv
+):
+    monkeypatch.setitem(sys.modules, "pydantic", None)
+    assert main(argv) == 2
+    assert 'run: pip install "agentgym-suite[train]"' in sentence(capsys)
 
 
 def test_a_folder_that_is_no_model_is_named(tmp_path, capsys):
@@ -315,7 +325,7 @@ def test_an_environment_that_always_fails_is_one_sentence(tmp_path, capsys):
     ended = toy_runs.run_command(toy_runs.arguments(out, env=toy_runs.BROKEN_ID, **QUICK))
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
-        "[baselines] 1 steps",
+        "[baselines]",
         "agentgym-train: expected episodes, but all 12 failed; first: RuntimeError: short circuit",
     ]
     assert ended.stdout == ""

@@ -274,7 +274,11 @@ def test_the_settings_of_a_run_make_the_same_run(finished, tmp_path):
         ("rl: {speed: 2}", "expected a setting of agentgym-train (see --help), got 'rl.speed'"),
         ("env: webshop\nrl: {groups: 0}", "expected --rl.groups to be at least 1, got 0 (in"),
         ("steps: 3", "expected --env, because"),
-        ("just text", "to hold settings (YAML), but it does not"),
+        ("just text", "to hold settings, one 'name: value' a line; got 'just text'"),
+        ("", "one 'name: value' a line; got nothing"),
+        ("env: [webshop\n", "to hold YAML, but: line 2: expected ',' or ']'"),
+        ("env: webshop\nrl: 3", "expected --rl to be a group of settings (name: value), got 3"),
+        ("env: webshop\nrl: {hooks: repeat}", "expected --rl.hooks to be a list, got repeat"),
         (None, "cannot be read: No such file"),
     ],
 )
@@ -295,8 +299,24 @@ def test_resuming_needs_the_folder_only(finished, tmp_path, capsys, monkeypatch)
     # Where environments run is no part of what a run is.
     assert main(["--resume", "--out", str(out), "--rollout.backend=thread"]) == 0
     assert toy_runs.by_phase(out) == toy_runs.by_phase(finished)
-    assert main(["--resume", "--out", str(tmp_path / "none"), f"--env={TOY_ID}"]) == 2
-    assert "expected a run to resume" in said(capsys)
+    for more in ([f"--env={TOY_ID}"], []):
+        assert main(["--resume", "--out", str(tmp_path / "none"), *more]) == 2
+        assert "expected a run to resume in" in said(capsys)
+    assert main(["--resume"]) == 2
+    assert "expected --resume with --out, the folder of the run" in said(capsys)
+
+
+def test_a_command_with_a_file_is_resumed_by_the_same_command(finished, tmp_path, capsys):
+    out, file = tmp_path / "run", tmp_path / "mine.yaml"
+    shutil.copytree(finished, out)
+    shutil.copy(finished / "config.yaml", file)
+    command = ["--config", str(file), "--out", str(out), "--resume"]
+    before = toy_runs.files(out)
+    assert main(command) == 0
+    assert toy_runs.files(out) == before
+    file.write_text(file.read_text().replace("seed: 0", "seed: 9", 1))
+    assert main(command) == 2
+    assert "seed was 0 and is 9" in said(capsys)
 
 
 # -- longer runs -----------------------------------------------------------------------------------
@@ -416,3 +436,13 @@ def test_every_door_is_in_the_help(capsys):
         "--report-to", "--minutes", "--steps",
     ):  # fmt: skip
         assert flag in shown, flag
+
+
+def test_no_line_of_the_help_is_broken_but_by_its_width(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert " together have this probability. Below 1 every token is weighed by how " in shown
+    assert " family's; at most `max_turns` if that is given. " in shown
+    assert "\n1. a flag\n2. " in shown

@@ -161,13 +161,15 @@ def test_the_summary_says_in_words_what_a_reader_must_know(finished):
     paired = summary["paired"]["rl_minus_sft"]
     assert f"{paired['score_mean']:+.3f}" in summary["verdict"]
     assert "30 held-out tasks" in summary["verdict"]
-    (remark,) = summary["remarks"]
+    remark, below = summary["remarks"]
     assert "missed its gate" in remark
+    means = [summary["eval"][arm]["score_mean"] for arm in ("rl", "random")]
+    assert below.endswith("random actions do: {:.3f} against {:.3f}.".format(*means))
     assert summary["warm_start"]["gated"] is False
     assert summary["names"]["sft"] == "warm start"
     assert summary["packages"].keys() >= {"agentgym-suite", "torch", "trl"}
     page = (finished / "report.html").read_text()
-    for sentence in (summary["verdict"], remark, summary["evaluation"]["panel_sha256"]):
+    for sentence in (summary["verdict"], remark, below, summary["evaluation"]["panel_sha256"]):
         assert html.escape(sentence) in page
 
 

@@ -23,7 +23,7 @@ def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
         f"{run.env_id} ({arguments})",
         f"warm start: {_warm_start(run)}",
         f"reinforcement learning: {config.steps} steps of {config.rl.groups} tasks x "
-        f"{config.rl.group_size} episodes with {run.preset.name!r}, horizon {_horizon(run)}"
+        f"{config.rl.group_size} episodes with {run.preset.name!r}, horizon {horizon_in_words(run)}"
         + (f", at most {config.minutes:g} minutes in all" if config.minutes else ""),
         f"rewards that only training pays: {hooks or 'none'}",
         f"evaluation: {config.eval.tasks} held-out tasks, {config.eval.horizon} turns",
@@ -49,8 +49,8 @@ def _warm_start(run: ResolvedRun) -> str:
     )
 
 
-def _horizon(run: ResolvedRun) -> str:
-    """Say how many turns an agent may take."""
+def horizon_in_words(run: ResolvedRun) -> str:
+    """Say how many turns an agent may take, and when that changes."""
     config, rounds = run.config, ", ".join(map(str, run.rounds))
     if len(run.rounds) == 1:
         return rounds

@@ -433,6 +433,8 @@ def _sentence(error: ValidationError) -> str:
     if first["type"] == "missing":
         return f"expected {flag}, got none"
     wanted = first["msg"].removeprefix("Input should be ")
+    if first["type"] in ("dataclass_type", "tuple_type"):  # words of Python, not of a file
+        wanted = "a list" if first["type"] == "tuple_type" else "a group of settings (name: value)"
     wanted = wanted.replace("greater than or equal to", "at least")
     wanted = wanted.replace("less than or equal to", "at most")
     return f"expected {flag} to be {wanted}, got {first['input']}"

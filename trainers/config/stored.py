@@ -43,10 +43,15 @@ def read_settings(path: Path) -> dict[str, Any]:
         raise ConfigurationError(
             f"expected a file of settings, but {path} cannot be read: {error.strerror}"
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError):
-        values = None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        reason = f"line {mark.line + 1}: {problem}" if mark and problem else str(error)
+        raise ConfigurationError(f"expected {path} to hold YAML, but: {reason}") from error
     if not isinstance(values, Mapping):
-        raise ConfigurationError(f"expected {path} to hold settings (YAML), but it does not")
+        found = "nothing" if values is None else f"{values!r:.80}"
+        raise ConfigurationError(
+            f"expected {path} to hold settings, one 'name: value' a line; got {found}"
+        )
     named = _renamed(values)
     if isinstance(named.get(RESOLVED), Mapping):
         named[RESOLVED] = _renamed(named[RESOLVED])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,8 @@ NAMES = {"random": "random", "sft": "before RL", "oracle": "oracle"}
 """What the arms are called as long as nothing else is known."""
 INK, BAND = "#5c636d", "#8fa3bf"
 """Colours of letters and of the stages."""
+WIDE, NARROW = 0.12, 0.04
+"""Share of the steps from which on a stage has room for a word, and below which for no number."""
 SMOOTHED = 9
 """Steps over which training episodes are averaged."""
 
@@ -50,7 +53,7 @@ def draw_curve(metrics: Records, names: Mapping[str, str] = NAMES) -> bytes:
     panels = figure.subplots(1, len(QUANTITIES), sharey=True)
     for axes, quantity in zip(panels, QUANTITIES, strict=True):
         _draw_panel(axes, metrics, quantity, names)
-        axes.set_title(quantity)
+        axes.set_title(quantity, pad=18)  # above the turns of the stages
     panels[0].set_ylabel("mean over episodes")
     handles, labels = panels[0].get_legend_handles_labels()
     if handles:
@@ -166,7 +169,7 @@ def _draw_references(axes: Axes, metrics: Records, quantity: str, names: Mapping
 
 
 def _draw_stages(axes: Axes, steps: Records) -> None:
-    """Shade the stages of the horizon, the darker the longer, and name their turns."""
+    """Shade the stages of the horizon, the darker the longer, and write their turns above."""
     stages: list[list[int]] = []  # first step, last step, turns
     for record in steps:
         if stages and stages[-1][2] == record["horizon"]:
@@ -174,10 +177,17 @@ def _draw_stages(axes: Axes, steps: Records) -> None:
         else:
             stages.append([record["step"], record["step"], record["horizon"]])
     most = max((turns for _, _, turns in stages), default=1)
+    labelled = -math.inf
     for first, last, turns in stages:
         shade = 0.25 * turns / most
         axes.axvspan(first - 0.5, last + 0.5, color=BAND, alpha=shade, linewidth=0, zorder=0)
-        # Upright, because the first stages may be no wider than their names are high.
-        axes.text(
-            first, 0.98, f"{turns} turns", fontsize=8, va="top", rotation="vertical", color=INK,
+        # Above the panel, where no curve is, and only as much as there is room for.
+        centre = (first + last) / 2
+        if centre - labelled < NARROW * len(steps):
+            continue
+        labelled = centre
+        text = f"{turns} turns" if last + 1 - first >= WIDE * len(steps) else f"{turns}"
+        axes.annotate(
+            text, (centre, 1), (0, 3), xycoords=axes.get_xaxis_transform(),
+            textcoords="offset points", ha="center", va="bottom", fontsize=8, color=INK,
         )  # fmt: skip

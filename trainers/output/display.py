@@ -83,9 +83,8 @@ class Display:
         if self._live:
             self._task = self._bar.add_task(name, total=total, completed=step, values="")
         elif not self._quiet:
-            self.console.print(
-                f"[{name}] {total} steps", highlight=False, markup=False, soft_wrap=True
-            )
+            length = f" {total} steps" if total > 1 else ""
+            self.console.print(f"[{name}]{length}", highlight=False, markup=False, soft_wrap=True)
 
     def update(self, step: int, **values: Any) -> None:
         """Show that ``step`` steps of the phase are done, with its measurements."""
@@ -106,6 +105,8 @@ class Display:
 
     def _line(self, step: int, now: float, values: dict[str, Any]) -> str:
         """Write a plain progress line with the time left."""
+        if self._total == 1:
+            return f"[{self._phase}] done  {measurements(values)}".rstrip()
         done = step - self._first_step
         left = (now - self._began) / done * (self._total - step) if done > 0 else 0.0
         return f"[{self._phase}] {step}/{self._total}  {measurements(values)}  left {left:.0f} s"
@@ -117,11 +118,12 @@ def result_table(summary: Summary) -> Table:
     table = Table(
         title=f"{summary.env}: {summary.eval['rl'].n} held-out tasks, "
         f"{panel.horizon} turns, {panel.decoding} actions"
+        + (" unless greedy is said" if summary.greedy else "")
     )
     for head in ("policy", "score (95 %)", "success (95 %)", "turns", "0 to 100"):
         table.add_column(head, justify="left" if head == "policy" else "right", no_wrap=True)
-    for arm, result in summary.eval.items():
-        table.add_row(summary.names[arm], *_cells(result))
+    for _, name, result in summary.results():
+        table.add_row(name, *_cells(result))
     return table
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.caching import write_atomically
+from trainers.config.describe import horizon_in_words
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.models.policy import task_prompt
@@ -17,7 +18,6 @@ from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder, training_step
 from trainers.output.summary import (
     GREEDY,
-    ArmResult,
     Difference,
     Interval,
     Summary,
@@ -46,9 +46,10 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
         folder=folder.path,
         checkpoint=folder.trained,
         run=run,
+        horizon=horizon_in_words(run),
         summary=summary,
         differences=list(_differences(summary)),
-        results=list(_results(summary)),
+        results=list(summary.results()),
         lost=_lost(metrics, summary),
         lost_in_training=any(record.get("ended_by_error") for record in training),
         turns=training[-1].get("turns_total", 0) if training else 0,
@@ -73,10 +74,11 @@ def write_card(folder: RunFolder, run: ResolvedRun, summary: Summary) -> None:
     card = _render(
         "card.md.j2",
         run=run,
+        horizon=horizon_in_words(run),
         summary=summary,
         base=Path(model).name if Path(model).exists() else model,
         adapters=_has_adapters(folder.trained),
-        results=list(_results(summary)),
+        results=list(summary.results()),
         usage=_usage(run, summary, folder.trained, "."),
     )
     write_atomically(folder.trained / "README.md", card.encode())
@@ -133,16 +135,6 @@ def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:
     for decoding, paired in kinds:
         yield f"score, {decoding}", paired.score_mean, paired.score_ci95
         yield f"success, {decoding}", paired.success_mean, paired.success_ci95
-
-
-def _results(summary: Summary) -> Iterator[tuple[str, str, ArmResult]]:
-    """Yield every policy that was compared: arm, name and figures."""
-    greedy = summary.greedy
-    extra = {"sft": greedy.sft, "rl": greedy.rl} if greedy else {}
-    for arm, result in summary.eval.items():
-        yield arm, summary.names[arm], result
-        if arm in extra:
-            yield arm, f"{summary.names[arm]}, greedy", extra[arm]
 
 
 def _lost(metrics: Sequence[dict[str, Any]], summary: Summary) -> dict[str, int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -160,6 +160,14 @@ class Summary:
     commit: str = ""
     """Commit of the suite's source; empty where it was installed as a package."""
 
+    def results(self) -> Iterator[tuple[str, str, ArmResult]]:
+        """Yield every policy that was compared: arm, name and figures."""
+        greedy = {"sft": self.greedy.sft, "rl": self.greedy.rl} if self.greedy else {}
+        for arm, result in self.eval.items():
+            yield arm, self.names[arm], result
+            if arm in greedy:
+                yield arm, f"{self.names[arm]}, greedy", greedy[arm]
+
     def to_dict(self) -> dict[str, Any]:
         """Return what is written as JSON."""
         content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
@@ -274,6 +282,17 @@ def steps_remark(taken: int, planned: int) -> str:
     return (
         f"Training ended after {taken} of {planned} steps, because its time (--minutes) or its "
         "turns (--rl.turn-budget) were used up."
+    )
+
+
+def random_remark(results: Mapping[str, ArmResult]) -> str:
+    """Say that the trained policy is worse than random actions; empty if it is not."""
+    trained, random = results["rl"].score_mean, results["random"].score_mean
+    if trained >= random:
+        return ""
+    return (
+        f"The trained policy scores less than random actions do: {trained:.3f} against "
+        f"{random:.3f}."
     )
 
 

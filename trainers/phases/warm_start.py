@@ -101,7 +101,7 @@ def _imitate(
     display.phase("watch expert", 1)
     window = run.config.rollout.window
     rows = to_rows(list(encode(shown, policy.chat, policy.initial_messages, window)))
-    display.update(1, demonstrations=len(rows))
+    display.update(1, rows=len(rows))
     sft = _make_sft(run, folder, policy, rows)
     checkpoint = folder.latest_checkpoint(PREFIX)
     if checkpoint is not None:

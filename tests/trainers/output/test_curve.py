@@ -46,10 +46,26 @@ def lines(axes: Any) -> dict[str, list[float]]:
     }
 
 
-def test_the_curve_marks_every_stage_at_its_first_step():
+def marks(axes: Any) -> list[tuple[float, str]]:
+    return [(text.xy[0], text.get_text()) for text in axes.texts]
+
+
+def test_the_curve_names_the_turns_of_every_stage_as_far_as_there_is_room():
     for axes in drawn(steps(5, 5, 8, 8, 10))[:2]:
-        marks = [(text.get_position()[0], text.get_text().strip()) for text in axes.texts]
-        assert marks == [(1, "5 turns"), (3, "8 turns"), (5, "10 turns")]
+        assert marks(axes) == [(1.5, "5 turns"), (3.5, "8 turns"), (5, "10 turns")]
+    for axes in drawn(steps(*[5] * 6, *[7] * 6, *[9] * 88))[:2]:
+        assert marks(axes) == [(3.5, "5"), (9.5, "7"), (56.5, "9 turns")]
+    for axes in drawn(steps(*range(5, 55), *[55] * 50))[:2]:
+        assert [turns for _, turns in marks(axes)] == [*map(str, range(5, 55, 4)), "55 turns"]
+
+
+def test_the_turns_stand_between_the_panel_and_its_title():
+    panels = drawn(steps(5, 5, 8, 8, 10))[:2]
+    panels[0].figure.draw_without_rendering()
+    for axes in panels:
+        boxes = [text.get_window_extent() for text in axes.texts]
+        assert min(box.y0 for box in boxes) >= axes.get_window_extent().y1
+        assert max(box.y1 for box in boxes) <= axes.title.get_window_extent().y0
 
 
 def test_stages_are_bands_the_darker_the_longer():
@@ -61,7 +77,6 @@ def test_stages_are_bands_the_darker_the_longer():
 
 
 def test_short_stages_of_a_long_run_can_be_told_apart():
-    """Six steps of a hundred are narrower than the words "7 turns"."""
     panels = drawn(steps(*[5] * 6, *[7] * 6, *[9] * 88))[:2]
     panels[0].figure.draw_without_rendering()
     for axes in panels:

@@ -47,6 +47,13 @@ def test_without_a_terminal_there_is_a_line_now_and_then_and_at_the_end(clock):
     ]
 
 
+def test_a_phase_of_one_step_is_done_or_not(clock):
+    with Display(console(False)) as display:
+        display.phase("baselines", 1)
+        display.update(1, success=0.5)
+    assert text(display).splitlines() == ["[baselines]", "[baselines] done  success 0.500"]
+
+
 def test_the_time_left_of_a_resumed_phase_counts_only_its_own_steps(clock):
     with Display(console(False)) as display:
         display.phase("RL", 100, step=50)

@@ -141,7 +141,7 @@ def test_the_page_says_the_result(folder):
 
 def test_the_page_says_whether_the_gate_was_reached(folder):
     missed = WarmStart(60, False, 0.125)
-    assert "gate of the warm start missed validation success 0.125 of" in words(
+    assert "gate of the warm start missed validation success 0.125, gate" in words(
         page(folder, warm_start=missed)
     )
     assert "gate of the warm start reached" in words(
@@ -163,11 +163,29 @@ def test_the_page_says_how_the_run_came_about(folder):
         assert part in shown
 
 
+@pytest.mark.parametrize(
+    ("horizon", "said"),
+    [
+        ("4", "turns of an episode 4, only tasks"),
+        ("3,5", "turns of an episode 3, 5, each for 2 steps, only tasks"),
+    ],
+)
+def test_the_page_and_the_card_say_how_the_horizon_grew(folder, horizon, said):
+    run = resolved(folder, horizon=horizon)
+    assert said in words(write_report(folder, run, SUMMARY).read_text())
+    write_card(folder, run, SUMMARY)
+    card = (folder.trained / "README.md").read_text()
+    assert f"turns of an episode: {said.split('episode ')[1].split(', only')[0]}; seed" in card
+
+
 def test_the_page_says_how_to_go_on(folder):
     shown = words(page(folder))
     assert f"agentgym-train --resume --out {folder.path} " in shown
     assert f"agentgym replay {folder.path}/eval_episodes/rl.jsonl" in shown
     assert f"place = '{folder.trained}'" in shown
+    own = resolved(folder, env=f"tests.toy:{TOY_ID}")
+    shown = words(write_report(folder, own, SUMMARY).read_text())
+    assert f"/eval_episodes/rl.jsonl --env tests.toy:{TOY_ID}" in shown
 
 
 def test_the_page_says_what_was_left_out(folder):
@@ -237,7 +255,8 @@ def code(text: str) -> str:
 def test_the_card_says_what_was_trained_on_what_with_which_result(folder):
     shown = card(folder)
     for part in (
-        TOY_ID, "`turn-loo`, 2 steps of 4 groups of 4 episodes", "5, 8 turns", "seed 4",
+        TOY_ID, "`turn-loo`, 2 steps of 4 groups of 4 episodes",
+        "turns of an episode: 3, 4, 5, each for 2 steps; seed 4",
         "It <went> well.", "| trained, greedy | 0.875 (0.400 to 0.600) |", "feed" * 16,
         "torch 2.13", "from scratch",
     ):  # fmt: skip

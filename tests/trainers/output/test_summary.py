@@ -13,6 +13,7 @@ from trainers.output.summary import (
     WarmStart,
     arm_names,
     gate_remark,
+    random_remark,
     steps_remark,
     verdict,
 )
@@ -69,6 +70,13 @@ def test_a_phase_is_written_as_a_word():
 
 
 # -- in words --------------------------------------------------------------------------------------
+
+
+def test_a_policy_that_is_worse_than_random_is_called_so():
+    read = Summary.from_dict(FIRST_VERSION).eval
+    assert random_remark(read) == ""
+    worse = {**read, "rl": replace(read["rl"], score_mean=0.25)}
+    assert random_remark(worse).endswith("than random actions do: 0.250 against 0.500.")
 
 
 MISSED = WarmStart(steps=60, gated=False, success=0.0)
