@@ -6,6 +6,7 @@ import errno
 import importlib.util
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -31,6 +32,17 @@ def sentence(capsys: pytest.CaptureFixture[str]) -> str:
     lines = [line for line in said.err.splitlines() if line.startswith("agentgym-train: ")]
     assert lines == [toy_runs.last_line(said.err)], "exactly one sentence, and it comes last"
     return lines[0].removeprefix("agentgym-train: ")
+
+
+def test_every_flag_on_the_page_is_a_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (toy_runs.ROOT / "trainers" / "README.md").read_text()
+    shown = set(re.findall(r"[`(]--([a-z][a-z.-]*[a-z])", page))
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    known = set(re.findall(r"--([a-z][a-z.-]*[a-z])", capsys.readouterr().out))
+    assert len(shown) > 20
+    # Groups of flags, and a switch that the command itself takes apart.
+    assert shown - known <= {"sft", "rl", "eval", "tiny", "lora", "no-fit-horizon"}
 
 
 # -- bad input -------------------------------------------------------------------------------------
