@@ -21,7 +21,7 @@ from trainers.cli import main, parse_config
 from trainers.output.run_folder import RunFolder
 
 QUICK = {"steps": 2, "sft__max_steps": 10, "eval__every": 0, "eval__tasks": 8}
-SLOW_ID = "agentgym-test/Slow-v0"
+SLOW_ID = "agentgym-test/Hanging-v0"
 
 
 class SlowEnv(ToyEnv):
