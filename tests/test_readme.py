@@ -50,4 +50,3 @@ def test_links_lead_somewhere(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_no_placeholder_is_left(page: str) -> None:
     assert "@@" not in (ROOT / page).read_text()
-
