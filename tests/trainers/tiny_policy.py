@@ -56,9 +56,7 @@ def chat() -> TurnTokenizer:
 
 def model(seed: int = 0, size: TinyConfig = SIZE) -> Any:
     """A fresh model."""
-    from dataclasses import replace
-
-    return build_model(chat().tokenizer, replace(size, seed=seed))
+    return build_model(chat().tokenizer, size, seed)
 
 
 def envs(count: int = 8) -> TextVectorEnv:

@@ -55,7 +55,8 @@ def horizon_in_words(run: ResolvedRun) -> str:
     if len(run.rounds) == 1:
         return rounds
     if config.horizon_gate is None:
-        return f"{rounds}, each for {config.horizon_every} steps"
+        every = config.horizon_every
+        return f"{rounds}, each for {every} step{'s' if every > 1 else ''}"
     return (
         f"{rounds}, the next when {config.horizon_gate:g} of the episodes of "
         f"{config.horizon_every} steps succeed"

@@ -211,7 +211,7 @@ class EvalConfig:
     """Take the likeliest token instead of sampling from the policy that is optimised."""
     horizon: Count | None = None
     """Turns of an evaluation episode; None: the last round of ``--horizon``."""
-    every: Whole = 0
+    every: Whole = 20
     """Steps between evaluations on validation tasks during RL; 0 turns them off."""
     valid_tasks: Count = 128
     """Validation tasks of such an evaluation."""
@@ -239,8 +239,6 @@ class TinyConfig:
     init: Positive = 0.1
     """Standard deviation of the initial weights; so small a model learns to copy words in half the
     steps that 0.02 takes."""
-    seed: Whole = 0
-    """Seed of the initial weights; the global generator is left as it was."""
 
 
 @_strict

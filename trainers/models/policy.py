@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,9 +47,9 @@ def build_tiny(run: ResolvedRun, texts: Iterable[str]) -> LoadedPolicy:
     """Make a fresh tiny policy whose vocabulary is that of ``texts``."""
     from trainers.models.tiny import build_model, build_tokenizer
 
-    config = replace(run.config.tiny, seed=run.config.seed)
     tokenizer = build_tokenizer(texts)
-    return _assemble(run, build_model(tokenizer, config), tokenizer, None)
+    model = build_model(tokenizer, run.config.tiny, run.config.seed)
+    return _assemble(run, model, tokenizer, None)
 
 
 def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -> LoadedPolicy:

@@ -88,9 +88,12 @@ def build_tokenizer(
 
 
 def build_model(
-    tokenizer: PreTrainedTokenizerBase, config: TinyConfig | None = None
+    tokenizer: PreTrainedTokenizerBase, config: TinyConfig | None = None, seed: int = 0
 ) -> PreTrainedModel:
-    """Make a fresh fp32 Qwen3 causal LM with tied embeddings, for the vocabulary of a tokenizer."""
+    """Make a fresh fp32 Qwen3 causal LM with tied embeddings, for the vocabulary of a tokenizer.
+
+    The seed decides the weights; the global generator is left as it was.
+    """
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
@@ -112,7 +115,7 @@ def build_model(
         **ids,
     )
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(size.seed)
+        torch.manual_seed(seed)
         model = Qwen3ForCausalLM(settings)
     model.generation_config.update(**ids)
     return model

@@ -27,6 +27,8 @@ INK, BAND = "#5c636d", "#8fa3bf"
 """Colours of letters and of the stages."""
 WIDE, NARROW = 0.12, 0.04
 """Share of the steps from which on a stage has room for a word, and below which for no number."""
+POINT = "point"
+"""Style of what is no line."""
 SMOOTHED = 9
 """Steps over which training episodes are averaged."""
 
@@ -39,7 +41,7 @@ class Key(NamedTuple):
     colour: str
     """Colour of the line."""
     style: str
-    """A style of lines as CSS knows it."""
+    """A style of lines as CSS knows it, or :data:`POINT`."""
 
 
 def draw_curve(metrics: Records, names: Mapping[str, str] = NAMES) -> bytes:
@@ -112,7 +114,8 @@ def _inline(svg: str) -> str:
 
 def _key(line: Any, label: str) -> Key:
     """Describe a line for the legend of a page."""
-    style = {"-": "solid", ":": "dotted"}.get(line.get_linestyle(), "dashed")
+    styles = {"-": "solid", ":": "dotted", "None": POINT}
+    style = styles.get(line.get_linestyle(), "dashed")
     return Key(label, line.get_color(), style)
 
 
@@ -125,6 +128,7 @@ def _draw_panel(axes: Axes, metrics: Records, quantity: str, names: Mapping[str,
     _draw_references(axes, metrics, quantity, names)
     _draw_training(axes, steps, quantity)
     _draw_validation(axes, metrics, quantity)
+    _draw_trained(axes, metrics, steps, quantity)
     axes.set(xlabel="RL step", ylim=(-0.03, 1.03))
     axes.margins(x=0.02)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -157,15 +161,27 @@ def _draw_validation(axes: Axes, metrics: Records, quantity: str) -> None:
 
 def _draw_references(axes: Axes, metrics: Records, quantity: str, names: Mapping[str, str]) -> None:
     """Draw what policies that do not learn reach on the test tasks."""
-    rows = {r["arm"]: r["rows"] for r in metrics if r.get("phase") == Phase.COMPARISON}
     for arm, (colour, style) in REFERENCES.items():
-        values = [
-            float(row[quantity]) for row in rows.get(arm, ()) if row["stop_reason"] != "error"
-        ]
-        if values:
-            mean = sum(values) / len(values)
+        mean = _test_mean(metrics, arm, quantity)
+        if mean is not None:
             label = f"{names[arm]}, test"
             axes.axhline(mean, color=colour, linestyle=style, linewidth=1.4, label=label)
+
+
+def _draw_trained(axes: Axes, metrics: Records, steps: Records, quantity: str) -> None:
+    """Mark what the trained policy reaches on the test tasks, at the last step."""
+    mean = _test_mean(metrics, Phase.REINFORCEMENT.value, quantity)
+    if steps and mean is not None:
+        axes.plot(
+            [steps[-1]["step"]], [mean], "D", color=TRAINING, markersize=6, label="trained, test"
+        )
+
+
+def _test_mean(metrics: Records, arm: str, quantity: str) -> float | None:
+    """Return what a policy reached on the test tasks that did not fail; None if unknown."""
+    rows = [row for record in metrics if record.get("arm") == arm for row in record["rows"]]
+    values = [float(row[quantity]) for row in rows if row["stop_reason"] != "error"]
+    return sum(values) / len(values) if values else None
 
 
 def _draw_stages(axes: Axes, steps: Records) -> None:

@@ -120,7 +120,8 @@ def result_table(summary: Summary) -> Table:
         f"{panel.horizon} turns, {panel.decoding} actions"
         + (" unless greedy is said" if summary.greedy else "")
     )
-    for head in ("policy", "score (95 %)", "success (95 %)", "turns", "0 to 100"):
+    # Narrow enough for a terminal of 80 columns.
+    for head in ("policy", "score, 95 %", "success, 95 %", "turns", "0 to 100"):
         table.add_column(head, justify="left" if head == "policy" else "right", no_wrap=True)
     for _, name, result in summary.results():
         table.add_row(name, *_cells(result))
@@ -130,7 +131,7 @@ def result_table(summary: Summary) -> Table:
 def _cells(result: ArmResult) -> list[str]:
     """Write the figures of one policy."""
     estimates = [
-        f"{value:.3f} ({low:.2f} to {high:.2f})"
+        f"{value:.3f} {low:.2f}-{high:.2f}"
         for value, (low, high) in (
             (result.score_mean, result.score_ci95),
             (result.success, result.success_ci95),

@@ -50,6 +50,14 @@ def marks(axes: Any) -> list[tuple[float, str]]:
     return [(text.xy[0], text.get_text()) for text in axes.texts]
 
 
+def test_the_trained_policy_stands_at_the_last_step():
+    score, success = drawn([*steps(5, 5, 8), evaluated("rl", 0.5, 1.0), evaluated("sft", 0.25)])[:2]
+    assert lines(score)["trained, test"] == [0.75]
+    assert lines(success)["trained, test"] == [0.5]
+    point = next(line for line in score.get_lines() if line.get_label() == "trained, test")
+    assert list(point.get_xdata()) == [3]
+
+
 def test_the_curve_names_the_turns_of_every_stage_as_far_as_there_is_room():
     for axes in drawn(steps(5, 5, 8, 8, 10))[:2]:
         assert marks(axes) == [(1.5, "5 turns"), (3.5, "8 turns"), (5, "10 turns")]
