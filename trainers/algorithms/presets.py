@@ -9,9 +9,10 @@ bundled trainer can run, ``Preset.ignored`` which of their parts it then leaves 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import Enum
 from types import MappingProxyType
-from typing import Literal, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import StopReason
@@ -135,10 +136,10 @@ class Preset:
             loss = replace(loss, const=float(tokens))
         return replace(self, shapers=shapers, loss=loss)
 
-    def described(self) -> dict[str, str]:
-        """The parts that decide the gradient, in words: to notice that a preset was changed."""
+    def described(self) -> dict[str, Any]:
+        """Return the parts that decide the gradient as plain values, to notice that one changed."""
         return {
-            name: repr(getattr(self, name))
+            name: _plain(getattr(self, name))
             for name in ("terms", "post", "loss", "filters", "shapers")
         }
 
@@ -158,6 +159,16 @@ class Preset:
                 f"preset {self.name!r} needs {' and '.join(missing)}, which this trainer does not "
                 "have; configure it or choose another preset"
             )
+
+
+def _plain(part: Any) -> Any:
+    """Return a part of a preset as values that YAML holds: its class by name, and its fields."""
+    if is_dataclass(part) and not isinstance(part, type):
+        values = {item.name: _plain(getattr(part, item.name)) for item in fields(part)}
+        return {"part": type(part).__name__, **values}
+    if isinstance(part, tuple | list):
+        return [_plain(each) for each in part]
+    return part.value if isinstance(part, Enum) else part
 
 
 def _charges_invalid(part: Shaper) -> TypeGuard[FlagPenalty]:

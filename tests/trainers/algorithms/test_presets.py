@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -153,3 +155,12 @@ def test_presets_run_from_batch_to_coefficients(preset: Preset) -> None:
     assert np.isfinite(u).all()
     assert u.any()
     assert not u[~masks.train[batch.token_traj]].any()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_described_in_values_that_a_file_holds(name: str) -> None:
+    parts = PRESETS[name].described()
+    assert json.loads(json.dumps(parts)) == parts
+    assert parts["loss"]["part"] == "Loss"
+    other = replace(PRESETS[name], loss=replace(PRESETS[name].loss, low=0.123))
+    assert other.described() != parts
