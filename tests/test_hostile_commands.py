@@ -98,7 +98,7 @@ HOSTILE = [
     (["eval", "no_such_module:Id-v0"], "No module named"),
     (["eval", ":webshop"], "Empty module name"),
     (["eval", ".relative:webshop"], "relative import"),
-    (["eval", "tests.toy:No-v0"], "expected the name of an environment"),
+    (["eval", "tests.toy:No-v0"], "expected MODULE:ID with an id that tests.toy registers"),
     (["replay", "/"], "Is a directory"),
     (["replay", sys.executable], "expected a file of episodes"),
     (["replay", str(ROOT / "README.md")], "line 1"),
@@ -139,7 +139,7 @@ TRAIN = [
     (["--env", TOY_ID, "--env-args", "max_turns=7"], LATER),
     (["--env", "CartPole-v1"], "environment of text"),
     (["--env", "no_such_module:Id-v0"], "No module named"),
-    (["--env", "tests.toy:No-v0"], "expected the name of an environment"),
+    (["--env", "tests.toy:No-v0"], "expected MODULE:ID with an id that tests.toy registers"),
 ]
 
 
