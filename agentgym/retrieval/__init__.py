@@ -1,6 +1,8 @@
-"""Full-text retrieval shared by the environment families: one BM25 index, equal to Lucene's.
+"""Full-text retrieval shared by the environment families.
 
-* :class:`~agentgym.retrieval.bm25.BM25Index` builds, searches, saves and opens an index.
+* :class:`~agentgym.retrieval.retriever.Retriever` is what every engine offers.
+* :class:`~agentgym.retrieval.bm25.BM25Index` builds, searches, saves and opens an index whose
+  ranking is Lucene's.
 * :func:`~agentgym.retrieval.analysis.tokenize` turns English text into index terms.
 """
 
@@ -8,5 +10,6 @@ from __future__ import annotations
 
 from agentgym.retrieval.analysis import tokenize
 from agentgym.retrieval.bm25 import BM25Index
+from agentgym.retrieval.retriever import Hit, Passage, Retriever
 
-__all__ = ["BM25Index", "tokenize"]
+__all__ = ["BM25Index", "Hit", "Passage", "Retriever", "tokenize"]

@@ -25,11 +25,11 @@ from agentgym.envs.webshop.engine.reward import REWARDS, fuzzy, match, plain_col
 from agentgym.envs.webshop.experts.base import choose
 from agentgym.envs.webshop.generator import DIFFICULTIES, GeneratedShop, generate
 from agentgym.envs.webshop.generator.asins import ALPHABET, AsinCodec
-from agentgym.envs.webshop.generator.stream import Stream
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES, OptionGroup, ProductType
 from agentgym.envs.webshop.generator.write import META, write
 from agentgym.envs.webshop.official.schema import NAMES
 from agentgym.errors import ConfigurationError
+from agentgym.stream import Stream
 
 GOLDEN = {
     "easy": "b1270e7f81e369c63fb5f22b88fd480a67db4c9d5a8d599d16d2af1549106402",

@@ -8,7 +8,6 @@ from functools import lru_cache
 from itertools import combinations
 
 from agentgym.envs.webshop.generator.config import GeneratorConfig
-from agentgym.envs.webshop.generator.stream import Stream
 from agentgym.envs.webshop.generator.vocabulary import (
     VOCABULARIES,
     Attribute,
@@ -16,6 +15,7 @@ from agentgym.envs.webshop.generator.vocabulary import (
     OptionGroup,
     ProductType,
 )
+from agentgym.stream import Stream
 
 GENERATOR_VERSION = "1"
 """Version of the generator; a change of any text or draw must raise it."""

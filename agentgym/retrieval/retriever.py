@@ -1,0 +1,52 @@
+"""What every retrieval engine offers: passages for queries, many queries at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a corpus that is found and shown as a whole."""
+
+    id: str
+    """Name of the passage, unique in its corpus."""
+    title: str
+    """Its title on one line; may be empty."""
+    text: str
+    """The text without the title."""
+
+
+class Hit(NamedTuple):
+    """A passage that was found, and how well it fits."""
+
+    passage: Passage
+    """The passage."""
+    score: float
+    """The engine's score; comparable only between hits of one query."""
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """A search engine over passages, in this process or behind a server."""
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """Find the best passages for each query.
+
+        Args:
+            queries: Free text; a query without any word of the corpus finds nothing.
+            k: Most passages per query, at least 1.
+
+        Returns:
+            For each query its hits, best first; equal scores in a fixed order.
+
+        Raises:
+            EnvFailure: The engine behind it failed; never raised for a query's text.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release files and connections; may be called twice."""
+        ...
