@@ -1,0 +1,195 @@
+"""The reader: it knows nothing but what it has read, so that it can be imitated.
+
+From the question it knows which relations lead from the names in it to the answer. It searches for
+a name with words of the relation, reads in the passages what the relation leads to, and goes on
+from there. Where a search does not show the fact it is worded in another way. It remembers nothing:
+each step follows from the question and the texts shown so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from agentgym.envs.search.engine.session import Session
+from agentgym.envs.search.experts.base import Expert, Step, answer, search
+from agentgym.envs.search.experts.passages import Article, Fact, read_block
+from agentgym.envs.search.experts.wordings import (
+    Comparison,
+    Count,
+    Meaning,
+    Name,
+    Phrase,
+    Value,
+    read_question,
+)
+from agentgym.envs.search.generator.relations import YEAR
+from agentgym.envs.search.question import Question
+
+UNKNOWN = "unknown"
+"""The answer where nothing was read that could be one."""
+LONGEST_QUERY = 400
+
+
+class Shown(NamedTuple):
+    """A search as the reader knows it."""
+
+    query: str
+    """What was searched for."""
+    block: str
+    """The text that came back."""
+
+
+class ReaderExpert(Expert):
+    """Answer by reading.
+
+    Args:
+        thinks: Whether it quotes the sentence that it goes on from, before the action.
+    """
+
+    def __init__(self, *, thinks: bool = False) -> None:
+        self._thinks = thinks
+
+    def step(self, session: Session, turns_left: int) -> Step:
+        """Return the next search, or the answer."""
+        shown = [Shown(one.query, session.block(one)) for one in session.state.searches]
+        step = read(session.question.text, shown, turns_left)
+        return step if self._thinks else step._replace(thought="")
+
+    def turns(self, question: Question) -> int | None:
+        """Return the length of the question's plan, the answer included, where there is one."""
+        return len(question.plan) + 1 if question.plan else None
+
+
+def read(question: str, shown: Sequence[Shown], turns_left: int) -> Step:
+    """Return the next step from texts alone.
+
+    Args:
+        question: The question as it is shown.
+        shown: The searches so far, first to last.
+        turns_left: Turns after this one; without any left it has to answer.
+    """
+    meaning = read_question(question)
+    reading = _Reading(shown)
+    found = None if meaning is None else reading.answer(meaning)
+    if found is not None:
+        return answer(found, reading.thought())
+    query = reading.unasked(reading.wanted if meaning is not None else [question])
+    if query is not None and turns_left:
+        return search(query, reading.thought())
+    return answer(reading.guess(meaning), reading.thought())
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+class _Reading:
+    """What follows from the texts of an episode.
+
+    Attributes:
+        wanted: Queries for the first thing that is not known yet, best first.
+    """
+
+    def __init__(self, shown: Sequence[Shown]) -> None:
+        self._asked = {one.query.casefold() for one in shown}
+        self._pages: list[list[Article]] = [read_block(one.block) for one in shown]
+        self._facts: dict[tuple[str, str], Fact] = {}
+        self._holders: dict[tuple[str, str], list[Fact]] = {}
+        for fact in (fact for page in self._pages for article in page for fact in article.facts):
+            if self._facts.setdefault((fact.subject, fact.relation), fact) is fact:
+                self._holders.setdefault((fact.value, fact.relation), []).append(fact)
+        self._used: Fact | None = None
+        self.wanted: Sequence[str] = ()
+
+    def answer(self, meaning: Meaning) -> str | None:
+        """Return what a question asks for, or None, and then ``wanted`` says what is missing."""
+        if isinstance(meaning, Count):
+            return self._count(meaning)
+        if isinstance(meaning, Comparison):
+            return self._compare(meaning)
+        return self._follow(meaning)
+
+    def thought(self) -> str:
+        """Quote the sentence that was read last, if it was the last search that showed it."""
+        if self._used is None or not self._pages:
+            return ""
+        last = (fact for article in self._pages[-1] for fact in article.facts)
+        return self._used.sentence if self._used in last else ""
+
+    def unasked(self, queries: Iterable[str]) -> str | None:
+        """Return the first query that was not sent before."""
+        cut = (query[:LONGEST_QUERY].strip() for query in queries)
+        return next((query for query in cut if query.casefold() not in self._asked), None)
+
+    def guess(self, meaning: Meaning | None) -> str:
+        """Return what could be the answer: a value of the right sort that was read last."""
+        relation = None if meaning is None or isinstance(meaning, Name) else meaning.relation
+        articles = [article for page in reversed(self._pages) for article in page]
+        if isinstance(meaning, Count):
+            return "0"
+        if isinstance(meaning, Value) and relation is not None:
+            facts = (fact for article in articles for fact in article.facts)
+            return next((fact.value for fact in facts if fact.relation == relation.name), UNKNOWN)
+        return next((article.title for article in articles), UNKNOWN)
+
+    def _follow(self, phrase: Phrase) -> str | None:
+        """Return the name, or the year, that a phrase stands for."""
+        if isinstance(phrase, Name):
+            return phrase.title
+        relation = phrase.relation
+        forward = isinstance(phrase, Value)
+        known = self._follow(phrase.of if isinstance(phrase, Value) else phrase.value)
+        if known is None:
+            return None
+        if forward:
+            fact = self._facts.get((known, relation.name))
+        else:
+            fact = next(iter(self._holders.get((known, relation.name), ())), None)
+        if fact is None:
+            self.wanted = list(_queries(phrase, known))
+            return None
+        self._used = fact
+        return fact.value if forward else fact.subject
+
+    def _count(self, count: Count) -> str | None:
+        """Count what the searches have shown."""
+        known = self._follow(count.value)
+        if known is None:
+            return None
+        found = self._holders.get((known, count.relation.name), [])
+        if not found:
+            self.wanted = [
+                f"{known} {count.relation.inverse_words}",
+                *(text.format(known) for text in count.relation.count),
+            ]
+            return None
+        self._used = found[-1]
+        return str(len(found))
+
+    def _compare(self, comparison: Comparison) -> str | None:
+        """Read both values, then compare them."""
+        relation = comparison.relation
+        values: list[tuple[int, str]] = []
+        for phrase in (comparison.first, comparison.second):
+            name = self._follow(phrase)
+            year = None if name is None else self._follow(Value(relation, Name(name)))
+            if name is None or year is None:
+                return None
+            values.append((int(year), name))
+        first, second = values
+        return (max if comparison.greater else min)(first, second)[1]
+
+
+def _queries(phrase: Phrase, known: str) -> Iterator[str]:
+    """Yield what to search for, best first, when a relation is wanted from one known thing."""
+    if isinstance(phrase, Name):
+        return
+    relation = phrase.relation
+    if isinstance(phrase, Value):
+        yield f"{known} {relation.words}"
+        yield known
+        wordings = relation.questions if relation.object == YEAR else relation.phrases
+    else:
+        yield f"{known} {relation.inverse_words}"
+        wordings = relation.inverse
+    yield from (text.format(known) for text in wordings)
