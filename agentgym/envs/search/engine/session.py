@@ -17,6 +17,15 @@ ON_ERROR = ("raise", "observe")
 """What becomes of a retriever's failure: the episode fails, or the policy reads about it."""
 LAST_TURN = "Last turn: only an answer is accepted."
 
+GOLD_DETAILS = frozenset({"gold_hits", "gold_recall"})
+"""Details that are None where the evidence of a question is unknown."""
+DETAILS = GOLD_DETAILS | {
+    "valid", "format_ok", "answered", "new_docs", "answer_in_obs", "repeated_query",
+    "self_information", "search_failed", "n_search", "n_invalid", "n_self_information",
+    "answer_seen", "em", "subem", "f1",
+}  # fmt: skip
+"""Keys of :meth:`Session.details`."""
+
 Found = Sequence[Hit] | EnvFailure
 """What a retriever made of a query."""
 
@@ -104,12 +113,12 @@ class Session:
         rules: What holds for the episode.
     """
 
-    __slots__ = ("_gold", "_prepared", "_retriever", "_rules", "_shown", "question", "state")
+    __slots__ = ("_gold", "_prepared", "_rules", "_shown", "question", "retriever", "state")
 
     def __init__(self, question: Question, retriever: Retriever, rules: Rules) -> None:
         self.question = question
         self.state = State()
-        self._retriever = retriever
+        self.retriever = retriever
         self._rules = rules
         self._gold = frozenset(question.gold)
         self._shown: set[str] = set()
@@ -292,7 +301,7 @@ class Session:
         if prepared is not None and prepared[0] == query:
             found = prepared[1]
         else:
-            (found,) = find_all(self._retriever, [query], self._rules.topk)
+            (found,) = find_all(self.retriever, [query], self._rules.topk)
         if isinstance(found, EnvFailure):
             raise found
         return tuple(hit.passage for hit in found)
