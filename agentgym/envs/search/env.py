@@ -27,7 +27,7 @@ from agentgym.envs.search.engine.session import (
 from agentgym.envs.search.generator.config import GeneratorConfig
 from agentgym.envs.search.shared_search import SearchConfig, open_search
 from agentgym.envs.search.tasks import hop_counts
-from agentgym.options import choice, flag, integer
+from agentgym.options import choice, flag, integer, text
 from agentgym.outcome import Outcome, StopReason
 from agentgym.retrieval import Retriever
 from agentgym.tasks import Task
@@ -79,7 +79,7 @@ class SearchEnv(TextEnv[Session]):
     action_specs = SPECS
     reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = {
         "hops": hop_counts,
-        "question_id": lambda value, name: _text(value, name),
+        "question_id": text,
     }
 
     def __init__(

@@ -40,15 +40,15 @@ LONGEST_PLAN = 50
 class SearchConfig:
     """Everything that environments share: what is searched, what is asked, and who shows how."""
 
-    corpus: CorpusConfig = CorpusConfig()
+    corpus: CorpusConfig
     """What is searched."""
-    questions: str | os.PathLike[str] | None = None
+    questions: str | os.PathLike[str] | None
     """File or folder of questions; None asks about the generated encyclopaedia."""
-    hops: tuple[int, ...] | None = None
+    hops: tuple[int, ...] | None
     """Numbers of hops that questions may have; None: any."""
-    expert: str = "reader"
+    expert: str
     """Whose plans are followed."""
-    rules: Rules = Rules()
+    rules: Rules
     """What holds for every episode."""
 
     def __post_init__(self) -> None:
@@ -154,9 +154,7 @@ class SharedSearch:
         config = self.config
         if config.questions is None:
             assert isinstance(self.library, GeneratedLibrary)
-            return GeneratedQuestions(
-                self.library, hops=config.hops, plan_length=self._plan_length
-            )
+            return GeneratedQuestions(self.library, hops=config.hops, plan_length=self._plan_length)
         questions = _questions(config.questions)
         self.gold_known = all(one.gold for some in questions.values() for one in some)
         return ListedQuestions(

@@ -55,7 +55,9 @@ class CountingRetriever:
             held = title | set(normalise(passage.text).split())
             score = float(len(words & held) + len(words & title))
             hits.append(Hit(passage, score))
-        return sorted((hit for hit in hits if hit.score), key=lambda hit: (-hit.score, hit.passage.id))
+        return sorted(
+            (hit for hit in hits if hit.score), key=lambda hit: (-hit.score, hit.passage.id)
+        )
 
 
 def failing(message: str = "the server is down") -> CountingRetriever:

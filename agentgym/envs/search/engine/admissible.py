@@ -1,4 +1,4 @@
-"""What is on offer in ``info["admissible_actions"]``: a sample, since any words may be searched for.
+"""What is on offer in ``info["admissible_actions"]``: a sample, since any words can be searched.
 
 Whoever does not read has to draw from it: to search for the question, to search for a name that was
 shown, or to answer with a name or number of the last results. The right answer need not be there.

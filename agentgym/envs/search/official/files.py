@@ -93,7 +93,9 @@ def read_questions(path: str | os.PathLike[str]) -> QuestionSet:
             try:
                 question, told = read_record(record)
             except Unusable as problem:
-                raise DataError(f"{problem} in {file}, {place}; correct it or leave it out") from None
+                raise DataError(
+                    f"{problem} in {file}, {place}; correct it or leave it out"
+                ) from None
             splits[split or told or dealt_split(question)].append(question)
     if not any(splits.values()):
         raise DataError(f"expected questions in {path}, but there is none")
@@ -109,7 +111,9 @@ def _json_lines(file: Path) -> Iterator[tuple[str, Any]]:
                 if line.strip():
                     yield f"line {number}", _json(line, f"{file}, line {number}")
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise DataError(f"expected JSON lines in {file}, but it cannot be read ({error})") from error
+        raise DataError(
+            f"expected JSON lines in {file}, but it cannot be read ({error})"
+        ) from error
 
 
 def _json(line: str, place: str) -> Any:
@@ -131,4 +135,6 @@ def _parquet(file: Path) -> Iterator[tuple[str, Any]]:
                 yield f"record {number}", record
                 number += 1
     except (OSError, ValueError) as error:  # pyarrow's own errors are of these two kinds
-        raise DataError(f"expected a parquet file at {file}, but it cannot be read ({error})") from error
+        raise DataError(
+            f"expected a parquet file at {file}, but it cannot be read ({error})"
+        ) from error

@@ -27,7 +27,9 @@ RIGHT = Command(ANSWER, "the Harrow.")
 WRONG = Command(ANSWER, "Belden")
 
 
-def begun(retriever: Any = None, question: Question = MAYOR, turns: int = 8, **rules: Any) -> Session:
+def begun(
+    retriever: Any = None, question: Question = MAYOR, turns: int = 8, **rules: Any
+) -> Session:
     session = Session(question, retriever or CountingRetriever(), Rules(**rules))
     session.start(turns)
     return session
@@ -53,8 +55,9 @@ def test_an_episode_to_the_letter() -> None:
     turn = session.act(RIGHT, 0)
     assert session.state.over and session.scores() == (1.0, 1.0, 1.0)
     assert session.details(turn, session.scores()) == {
-        "valid": True, "format_ok": True, "answered": True, "new_docs": 0, "gold_hits": 0,
-        "answer_in_obs": False, "repeated_query": False, "self_information": False,
+        "valid": True, "format_ok": True, "answered": True, "searched": False,
+        "new_docs": 0, "gold_hits": 0, "answer_in_obs": False, "answer_new": False,
+        "repeated_query": False, "self_information": False,
         "search_failed": False, "n_search": 2, "n_invalid": 0, "n_self_information": 0,
         "gold_recall": 1.0, "answer_seen": True, "em": 1.0, "subem": 1.0, "f1": 1.0,
     }  # fmt: skip
