@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.caching import check_folder, entry_path, save_folder
-from agentgym.envs.search.generator import GENERATOR_VERSION
 from agentgym.envs.search.generator.config import GeneratorConfig
-from agentgym.envs.search.generator.questions import QuestionGenerator
-from agentgym.envs.search.generator.universe import Universe
+from agentgym.envs.search.generator.questions import GENERATOR_VERSION, QuestionGenerator
+from agentgym.envs.search.generator.universe import MAX_SIZE, MIN_SIZE, Universe
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.options import choice, flag, integer
 from agentgym.retrieval import Passage, Retriever
@@ -36,7 +35,6 @@ from agentgym.tasks import SPLITS
 
 GENERATED = "generated"
 """The corpus that needs no data."""
-MIN_SIZE, MAX_SIZE = 1000, 1_000_000
 LARGEST_FILE = 1 << 28
 """Bytes of a corpus of one's own up to which an index is built without being asked for."""
 INDEX_VERSION = 1
