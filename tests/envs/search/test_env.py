@@ -287,7 +287,11 @@ def test_a_copy_goes_on(questions: Path, how: Any) -> None:
     env.reset(options=MAYOR)
     env.step("<search>Belden mayor</search>")
     twin = how(env)
-    for action in ("<search>belden mayor</search>", "<search>Kit Sorrel</search>", "answer[Harrow]"):
+    for action in (
+        "<search>belden mayor</search>",
+        "<search>Kit Sorrel</search>",
+        "answer[Harrow]",
+    ):
         assert twin.step(action) == env.step(action)
 
 

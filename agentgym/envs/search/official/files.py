@@ -64,6 +64,9 @@ def question_files(path: str | os.PathLike[str]) -> dict[Path, str | None]:
     for name, split in SPLIT_NAMES.items():
         files = [root / f"{name}{end}" for end in ENDINGS]
         found.update((file, split) for file in files if file.is_file())
+    if len(set(found.values())) < len(found):
+        names = ", ".join(file.name for file in found)
+        raise DataError(f"expected one file for each split in {root}, got {names}: move one away")
     if not found:
         what = "which does not exist" if not root.exists() else "which holds none of them"
         raise DataError(
@@ -120,7 +123,7 @@ def _json(line: str, place: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"expected a JSON object in {place}, got {line:.60!r} ({error})") from None
+        raise DataError(f"expected a JSON object in {place}, got {line!r:.60} ({error})") from None
 
 
 def _parquet(file: Path) -> Iterator[tuple[str, Any]]:
@@ -134,7 +137,7 @@ def _parquet(file: Path) -> Iterator[tuple[str, Any]]:
             for record in batch.to_pylist():
                 yield f"record {number}", record
                 number += 1
-    except (OSError, ValueError) as error:  # pyarrow's own errors are of these two kinds
+    except (OSError, ValueError, RuntimeError) as error:  # of these kinds are pyarrow's own
         raise DataError(
             f"expected a parquet file at {file}, but it cannot be read ({error})"
         ) from error
