@@ -52,11 +52,10 @@ KINDS: dict[str, Kind] = {
                     "It was at {alma_mater} that {mentor} became {their} mentor.",
                 ),
                 (
-                    "After {their} studies {they} worked for {employer} for {some number} years.",
-                    "For {some number} years {they} was employed by {employer}.",
-                    "{employer} employed {them} for most of {their} career, some {some number} "
-                    "years.",
-                    "{They} later took a post with {employer} and kept it for {some number} years.",
+                    "After {their} studies {they} worked for {employer} for {some few} years.",
+                    "For {some few} years {they} was employed by {employer}.",
+                    "{employer} employed {them} for most of {their} career, some {some few} years.",
+                    "{They} later took a post with {employer} and kept it for {some few} years.",
                 ),
             ),
             former=(
@@ -119,7 +118,7 @@ KINDS: dict[str, Kind] = {
                     "Its people live by {some product} and {some product}.",
                     "The weekly market is known for {some product}.",
                     "A trade in {some product} made it prosper under {some person}.",
-                    "Most of its {some product} is sold in {some town}.",
+                    "Its people sell {some product} to {some town}.",
                 ),
                 (
                     "{some person} spent a summer here in {some year}.",
@@ -153,8 +152,8 @@ KINDS: dict[str, Kind] = {
             mentions=(
                 (
                     "It is known for {some product} and {some product}.",
-                    "Much of its {some product} goes to {some town}.",
-                    "Its valleys supply {some product} to {some company}.",
+                    "It sends {some product} as far as {some town}.",
+                    "Its workshops supply {some company} with {some product}.",
                 ),
                 (
                     "{some person} crossed it on foot in {some year}.",
@@ -171,7 +170,7 @@ KINDS: dict[str, Kind] = {
                     "{subject} is a maker of {product} with its head office in {seat}.",
                     "{subject}, a company with its seat in {seat}, makes {product}.",
                     "Known for {product}, {subject} has its head office in {seat}.",
-                    "From its head office in {seat} {subject} sells {product}.",
+                    "From its head office in {seat}, {subject} sells {product}.",
                 ),
                 (
                     "It was established in {established} by {founder}.",
@@ -198,7 +197,7 @@ KINDS: dict[str, Kind] = {
                 ),
                 (
                     "The board once included {some person}.",
-                    "{some person} kept its books for {some number} years.",
+                    "{some person} kept its books for {some few} years.",
                     "A strike in {some year} was settled by {some person}.",
                     "Its archive was left to {some town} in {some year}.",
                 ),
@@ -278,7 +277,7 @@ KINDS: dict[str, Kind] = {
                     "Critics praised its portrait of {some person}, then a young "
                     "{some occupation}.",
                     "Its hero, {a some occupation}, was modelled on {some person}.",
-                    "The first printing sold out within {some number} weeks.",
+                    "The first printing sold out within {some few} weeks.",
                     "It is dedicated to {some person}, {a some occupation}.",
                 ),
                 (
@@ -314,8 +313,7 @@ KINDS: dict[str, Kind] = {
             mentions=(
                 (
                     "It has toured {some town} and {some town}.",
-                    "It gives about {some number} performances a year, many of them in "
-                    "{some town}.",
+                    "It gives about {some few} performances a year, many of them in {some town}.",
                     "A recording made in {some town} in {some year} won a prize.",
                     "{some company} paid for its instruments.",
                 ),
@@ -350,7 +348,7 @@ KINDS: dict[str, Kind] = {
             ),
             mentions=(
                 (
-                    "It is {some number} metres tall and built of {some stone}.",
+                    "It is {some few} metres tall and built of {some stone}.",
                     "Its walls are of {some stone} from the quarries near {some town}.",
                     "The {some stone} of its front was given by {some company}.",
                     "Inside, a floor of {some stone} recalls {some person}.",
@@ -358,7 +356,7 @@ KINDS: dict[str, Kind] = {
                 (
                     "It was restored under {some person} in {some year}.",
                     "It appears on the arms of {some town}.",
-                    "{some person} lived in it for {some number} years.",
+                    "{some person} lived in it for {some few} years.",
                     "A copy of it was put up in {some town} in {some year}.",
                 ),
             ),
@@ -388,7 +386,7 @@ KINDS: dict[str, Kind] = {
             mentions=(
                 (
                     "It draws about {some number} visitors each {some season}.",
-                    "Each {some season} its guests taste {some product} from {some town}.",
+                    "Each {some season} its guests buy {some product} from {some town}.",
                     "Every {some season} it awards a prize for {some hobby}.",
                 ),
                 (
@@ -412,7 +410,7 @@ KINDS: dict[str, Kind] = {
                     "Its captain was {captain}.",
                     "{captain} commanded it as captain.",
                     "It was commanded by captain {captain}.",
-                    "For {some number} years {captain} was its captain.",
+                    "For {some few} years {captain} was its captain.",
                 ),
             ),
             former=(
@@ -435,12 +433,13 @@ KINDS: dict[str, Kind] = {
         Kind(
             name="newspaper",
             share=15,
+            definite=True,
             sentences=(
                 (
                     "{subject} is a newspaper printed in {newspaper_town}.",
                     "Printed in {newspaper_town}, {subject} is a newspaper for the whole county.",
                     "{subject} is a weekly newspaper that is printed in {newspaper_town}.",
-                    "In {newspaper_town} {subject}, a newspaper, is printed every morning.",
+                    "{subject}, a newspaper, is printed every morning in {newspaper_town}.",
                 ),
                 (
                     "It is owned by {owner} and edited by {editor}.",
@@ -462,7 +461,7 @@ KINDS: dict[str, Kind] = {
                 (
                     "A series of {some year} about {some person} led to a lawsuit.",
                     "It was the first to report the fire at {some company} in {some year}.",
-                    "{some person} drew its cartoons for {some number} years.",
+                    "{some person} drew its cartoons for {some few} years.",
                 ),
             ),
         ),
@@ -482,10 +481,9 @@ KINDS: dict[str, Kind] = {
             former=("Before the works of {some year} its mouth was at {former mouth}.",),
             mentions=(
                 (
-                    "It is {some number} kilometres long and carries {some product} from "
-                    "{some town}.",
+                    "It is {some few} kilometres long and carries {some product} from {some town}.",
                     "Barges with {some product} use it as far as {some town}.",
-                    "Mills for {some product} stand along its banks near {some town}.",
+                    "Workshops for {some product} stand along its banks near {some town}.",
                 ),
                 (
                     "{some person} measured its depth in {some year}.",
@@ -493,7 +491,7 @@ KINDS: dict[str, Kind] = {
                     "A flood in {some year} reached the streets of {some town}.",
                 ),
                 (
-                    "{some person} fished in it for {some number} years.",
+                    "{some person} fished in it for {some few} years.",
                     "A ferry of {some company} crosses it every {some season}.",
                     "A poem by {some person} praises its {some season}.",
                 ),
@@ -517,8 +515,7 @@ KINDS: dict[str, Kind] = {
                     "{some company}.",
                     "{some person} spoke against {some person}, who was then the mayor of "
                     "{some town}.",
-                    "{some person}, at that time the founder of nothing yet, quarrelled with "
-                    "{some person}.",
+                    "{some person}, not yet the founder of a company, argued with {some person}.",
                     "Its guests were {some person}, who had been born far from {some town}, and "
                     "{some person}.",
                 ),
