@@ -1,6 +1,7 @@
 """Full-text retrieval shared by the environment families.
 
 * :class:`~agentgym.retrieval.retriever.Retriever` is what every engine offers.
+* :class:`~agentgym.retrieval.passages.PassageStore` holds the passages of a corpus on disk.
 * :class:`~agentgym.retrieval.bm25.BM25Index` builds, searches, saves and opens an index whose
   ranking is Lucene's.
 * :func:`~agentgym.retrieval.analysis.tokenize` turns English text into index terms.
@@ -10,6 +11,16 @@ from __future__ import annotations
 
 from agentgym.retrieval.analysis import tokenize
 from agentgym.retrieval.bm25 import BM25Index
+from agentgym.retrieval.passages import PassageStore, PassageWriter, indexed_text
 from agentgym.retrieval.retriever import Hit, Passage, Retriever
 
-__all__ = ["BM25Index", "Hit", "Passage", "Retriever", "tokenize"]
+__all__ = [
+    "BM25Index",
+    "Hit",
+    "Passage",
+    "PassageStore",
+    "PassageWriter",
+    "Retriever",
+    "indexed_text",
+    "tokenize",
+]

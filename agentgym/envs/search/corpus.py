@@ -6,6 +6,7 @@ opened where it lies; a search server or a retriever object is asked as it is.
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
 import os
@@ -21,23 +22,19 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.caching import check_folder, entry_path, save_folder
-from agentgym.envs.search.generator import GENERATOR_VERSION
 from agentgym.envs.search.generator.config import GeneratorConfig
-from agentgym.envs.search.generator.questions import QuestionGenerator
-from agentgym.envs.search.generator.universe import Universe
+from agentgym.envs.search.generator.questions import GENERATOR_VERSION, QuestionGenerator
+from agentgym.envs.search.generator.universe import MAX_SIZE, MIN_SIZE, Universe
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.options import choice, flag, integer
 from agentgym.retrieval import Passage, Retriever
-from agentgym.retrieval.building import build_index, open_index
+from agentgym.retrieval.building import ENGINES, open_index, write_index
 from agentgym.retrieval.corpus import Corpus
 from agentgym.retrieval.http import DIALECTS, HttpRetriever
 from agentgym.tasks import SPLITS
 
 GENERATED = "generated"
 """The corpus that needs no data."""
-ENGINES = ("bm25", "tantivy")
-"""Engines that index a corpus here."""
-MIN_SIZE, MAX_SIZE = 1000, 1_000_000
 LARGEST_FILE = 1 << 28
 """Bytes of a corpus of one's own up to which an index is built without being asked for."""
 INDEX_VERSION = 1
@@ -155,7 +152,7 @@ class GeneratedLibrary(Library):
         self._remote = config.remote()
         self._lock = threading.RLock()
         self._generators: dict[str, QuestionGenerator] = {}
-        self._retrievers: dict[str, Retriever] = {}
+        self._indices: dict[str, Retriever] = {}
         self.name = f"{config.difficulty.name}-{config.size}-{config.seed}"
         """What the encyclopaedia is called in task ids."""
         if self.shared:
@@ -165,7 +162,7 @@ class GeneratedLibrary(Library):
 
     def retriever(self, split: str) -> Retriever:
         """Return what searches a split's universe: the server, or the index of its passages."""
-        return self._remote if self._remote is not None else self._index(self._home(split))
+        return self._remote if self._remote is not None else self.index(split)
 
     def identity(self, split: str) -> str:
         """Name a split's universe."""
@@ -183,24 +180,26 @@ class GeneratedLibrary(Library):
         with self._lock:
             found = self._generators.get(home)
             if found is None:
-                found = QuestionGenerator(self.universe(home), self._index(home))
+                found = QuestionGenerator(self.universe(home), self.index(home))
                 self._generators[home] = found
+            return found
+
+    def index(self, split: str) -> Retriever:
+        """Return the index of a split's universe, by which questions are verified."""
+        home = self._home(split)
+        with self._lock:
+            found = self._indices.get(home)
+            if found is None:
+                universe, config = self.universe(home), self._config
+                key = ["generated", GENERATOR_VERSION, repr(config.difficulty), config.size,
+                       universe.seed]  # fmt: skip
+                found = cached_index(key, universe.passages(), config.engine)
+                self._indices[home] = found
             return found
 
     def _home(self, split: str) -> str:
         """Return the split whose universe is searched."""
         return SPLITS[0] if self.shared else split
-
-    def _index(self, split: str) -> Retriever:
-        with self._lock:
-            found = self._retrievers.get(split)
-            if found is None:
-                universe, config = self.universe(split), self._config
-                key = ["generated", GENERATOR_VERSION, repr(config.difficulty), config.size,
-                       universe.seed]  # fmt: skip
-                found = cached_index(key, universe.passages(), config.engine)
-                self._retrievers[split] = found
-            return found
 
 
 class SingleLibrary(Library):
@@ -281,22 +280,17 @@ def cached_index(key: Any, passages: Iterable[Passage], engine: str) -> Retrieve
                     raise
                 _log.warning("making an index again: %s", error)
                 shutil.rmtree(folder, ignore_errors=True)
-        if not save_folder(folder, partial(_fill, passages=passages, engine=engine)):
+        if not save_folder(folder, partial(_write, passages, engine)):
             break
     # The cache cannot be written: the index lives as long as the process.
-    scratch = Path(tempfile.mkdtemp(prefix="agentgym-search-"))
-    _fill(scratch, passages, engine)
-    retriever = open_index(scratch)
-    return retriever
+    scratch = tempfile.mkdtemp(prefix="agentgym-search-")
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    _write(passages, engine, Path(scratch))
+    return open_index(scratch)
 
 
-def _fill(folder: Path, passages: Iterable[Passage], engine: str) -> None:
-    """Write an index into a folder that is there already."""
-    built = folder / "index"
-    build_index(passages, built, engine=engine)
-    for path in built.iterdir():
-        path.rename(folder / path.name)
-    built.rmdir()
+def _write(passages: Iterable[Passage], engine: str, folder: Path) -> None:
+    write_index(passages, folder, engine=engine)
 
 
 def _make(config: CorpusConfig) -> Library:

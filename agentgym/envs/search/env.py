@@ -11,7 +11,7 @@ import numpy as np
 
 from agentgym.core import OBSERVATION_LENGTH, TextEnv
 from agentgym.envs.search.corpus import CorpusConfig
-from agentgym.envs.search.engine.choices import choices
+from agentgym.envs.search.engine.admissible import admissible
 from agentgym.envs.search.engine.commands import SPECS, SearchLanguage, command
 from agentgym.envs.search.engine.information import check_length, holds_information
 from agentgym.envs.search.engine.scoring import MEASURES
@@ -27,7 +27,7 @@ from agentgym.envs.search.engine.session import (
 from agentgym.envs.search.generator.config import GeneratorConfig
 from agentgym.envs.search.shared_search import SearchConfig, open_search
 from agentgym.envs.search.tasks import hop_counts
-from agentgym.options import choice, flag, integer
+from agentgym.options import choice, flag, integer, text
 from agentgym.outcome import Outcome, StopReason
 from agentgym.retrieval import Retriever
 from agentgym.tasks import Task
@@ -79,7 +79,7 @@ class SearchEnv(TextEnv[Session]):
     action_specs = SPECS
     reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = {
         "hops": hop_counts,
-        "question_id": lambda value, name: _text(value, name),
+        "question_id": text,
     }
 
     def __init__(
@@ -163,7 +163,7 @@ class SearchEnv(TextEnv[Session]):
         return self._outcome(turn)
 
     def _admissible(self) -> Sequence[str]:
-        return [one.write() for one in choices(self.session, self._turns_left())]
+        return [one.write() for one in admissible(self.session, self._turns_left())]
 
     def _state(self) -> str:
         # What the policy did, and nothing hidden: a hash of what was found could be compared with
@@ -172,11 +172,14 @@ class SearchEnv(TextEnv[Session]):
         return f"{self.task.id} {[one.query for one in now.searches]!r} {now.answers!r}"
 
     def _oracle_turns(self) -> int | None:
-        return self._shared.expert.turns(self.session)
+        if self.session.state.over:
+            return 0
+        return self._shared.turns(self.task, self.session)
 
     def _oracle_action(self) -> str | None:
-        found = self._shared.expert.command(self.session)
-        return None if found is None else found.write()
+        if self.session.state.over:
+            return None
+        return self._shared.expert.step(self.session, self._turns_left() - 1).write()
 
     def _potential(self) -> float:
         return self.session.gold_recall or 0.0

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agentgym.caching import BoundedCache
 from agentgym.envs.search.corpus import CorpusConfig, GeneratedLibrary, Library, open_library
-from agentgym.envs.search.engine.session import Rules, Session
+from agentgym.envs.search.engine.commands import ANSWER, Command
+from agentgym.envs.search.engine.session import Rules, Session, question_query
 from agentgym.envs.search.experts import EXPERTS, Expert
 from agentgym.envs.search.official.files import (
     QuestionSet,
@@ -25,25 +28,27 @@ from agentgym.envs.search.tasks import (
 )
 from agentgym.errors import ConfigurationError
 from agentgym.options import choice
-from agentgym.tasks import Task
+from agentgym.tasks import KEPT_TASKS, Task
 
 LONG = 1 << 20
 """Turns that are enough for any plan."""
+LONGEST_PLAN = 50
+"""Most searches of a plan."""
 
 
 @dataclass(frozen=True)
 class SearchConfig:
     """Everything that environments share: what is searched, what is asked, and who shows how."""
 
-    corpus: CorpusConfig = CorpusConfig()
+    corpus: CorpusConfig
     """What is searched."""
-    questions: str | os.PathLike[str] | None = None
+    questions: str | os.PathLike[str] | None
     """File or folder of questions; None asks about the generated encyclopaedia."""
-    hops: tuple[int, ...] | None = None
+    hops: tuple[int, ...] | None
     """Numbers of hops that questions may have; None: any."""
-    expert: str = "reader"
+    expert: str
     """Whose plans are followed."""
-    rules: Rules = Rules()
+    rules: Rules
     """What holds for every episode."""
 
     def __post_init__(self) -> None:
@@ -89,6 +94,7 @@ class SharedSearch:
         self.config = config
         self.library = _library(config)
         self.expert: Expert = EXPERTS[config.expert]()
+        self._plans: BoundedCache[tuple[str, str], tuple[str, ...]] = BoundedCache(KEPT_TASKS)
         self.gold_known = True
         """Whether the evidence of every question is known."""
         self.tasks = self._make_tasks()
@@ -97,22 +103,58 @@ class SharedSearch:
         """Return a new session of a task."""
         return self._session(self.tasks.problem(task), task.split, rules)
 
+    def turns(self, task: Task, session: Session) -> int | None:
+        """Return how many turns the expert has left in a running session, or None if unknown.
+
+        These are the searches of its plan that were not made yet, and the answer.
+        """
+        plan = self._plan(session.question, task.split)
+        if plan is None:
+            return None
+        made = {one.query.casefold() for one in session.state.searches}
+        made.discard(question_query(session.question).casefold())
+        elsewhere = not made.issubset(query.casefold() for query in plan)
+        if elsewhere and self.gold_known and not session.missing:
+            return 1
+        return 1 + sum(query.casefold() not in made for query in plan)
+
     def _session(self, question: Question, split: str, rules: Rules) -> Session:
         return Session(question, self.library.retriever(split), rules)
 
     def _plan_length(self, question: Question, split: str) -> int | None:
         """Return how many turns the expert takes from the start."""
-        session = self._session(question, split, self.config.rules)
-        session.start(LONG)
-        return self.expert.turns(session)
+        plan = self._plan(question, split)
+        return None if plan is None else 1 + len(plan)
+
+    def _plan(self, question: Question, split: str) -> tuple[str, ...] | None:
+        """Return the queries that the expert sends from the start, if that can be known.
+
+        About the generated encyclopaedia the expert is asked, since it goes on from what it is
+        shown; others may be behind servers that should not be asked twice.
+        """
+        if not isinstance(self.library, GeneratedLibrary):
+            return question.plan or None
+        plan = self._plans.get((split, question.text))
+        if plan is None:
+            session = Session(question, self.library.index(split), self.config.rules)
+            session.start(LONG)
+            plan = self._plans.put((split, question.text), tuple(self._queries(session)))
+        return plan
+
+    def _queries(self, session: Session) -> Iterator[str]:
+        """Yield what the expert searches for in a session until it answers."""
+        for _ in range(LONGEST_PLAN):
+            step = self.expert.step(session, LONG)
+            if step.name == ANSWER:
+                return
+            yield step.argument
+            session.act(Command(step.name, step.argument), LONG)
 
     def _make_tasks(self) -> QuestionTasks:
         config = self.config
         if config.questions is None:
             assert isinstance(self.library, GeneratedLibrary)
-            return GeneratedQuestions(
-                self.library, hops=config.hops, plan_length=self._plan_length
-            )
+            return GeneratedQuestions(self.library, hops=config.hops, plan_length=self._plan_length)
         questions = _questions(config.questions)
         self.gold_known = all(one.gold for some in questions.values() for one in some)
         return ListedQuestions(

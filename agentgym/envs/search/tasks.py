@@ -12,7 +12,7 @@ import numpy as np
 from agentgym.caching import BoundedCache
 from agentgym.envs.search.corpus import GeneratedLibrary, Library
 from agentgym.envs.search.question import Question
-from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.errors import ConfigurationError
 from agentgym.options import integer
 from agentgym.tasks import KEPT_TASKS, SPLITS, NumberedTasks, Task, whole_number
 
@@ -175,7 +175,9 @@ class GeneratedQuestions(QuestionTasks):
     ) -> None:
         super().__init__(f"search/{library.name}", library, hops=hops, plan_length=plan_length)
         ends = accumulate(SIZES.values(), initial=0)
-        self._first = dict(zip(SIZES, ends, strict=False)) if library.shared else dict.fromkeys(SIZES, 0)
+        self._first = (
+            dict(zip(SIZES, ends, strict=False)) if library.shared else dict.fromkeys(SIZES, 0)
+        )
 
     def count(self, split: str) -> int:
         """Return the number of questions of a split."""

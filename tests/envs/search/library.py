@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 from agentgym.envs.search.engine.scoring import normalise
 from agentgym.envs.search.question import Question
@@ -55,7 +57,9 @@ class CountingRetriever:
             held = title | set(normalise(passage.text).split())
             score = float(len(words & held) + len(words & title))
             hits.append(Hit(passage, score))
-        return sorted((hit for hit in hits if hit.score), key=lambda hit: (-hit.score, hit.passage.id))
+        return sorted(
+            (hit for hit in hits if hit.score), key=lambda hit: (-hit.score, hit.passage.id)
+        )
 
 
 def failing(message: str = "the server is down") -> CountingRetriever:
@@ -63,3 +67,15 @@ def failing(message: str = "the server is down") -> CountingRetriever:
     retriever = CountingRetriever()
     retriever.failure = EnvFailure(message)
     return retriever
+
+
+def write_questions(folder: Path, questions: Sequence[Question] = QUESTIONS) -> Path:
+    """Write a question file in which all questions are of the split ``train``."""
+    path = folder / "toy.jsonl"
+    lines = [
+        {"question": one.text, "golden_answers": one.answers, "gold": one.gold, "hops": one.hops,
+         "split": "train"}
+        for one in questions
+    ]  # fmt: skip
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return path

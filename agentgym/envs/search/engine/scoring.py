@@ -56,7 +56,7 @@ def score(answer: str, gold: Sequence[str]) -> Scores:
     for one in map(normalise, gold):
         equal = given == one
         em = max(em, float(equal))
-        subem = max(subem, float(equal or bool(one) and one in given))
+        subem = max(subem, float(equal or (bool(one) and one in given)))
         f1 = max(f1, _f1(given.split(), one.split()))
     return Scores(em, subem, f1)
 

@@ -17,6 +17,16 @@ ON_ERROR = ("raise", "observe")
 """What becomes of a retriever's failure: the episode fails, or the policy reads about it."""
 LAST_TURN = "Last turn: only an answer is accepted."
 
+GOLD_DETAILS = frozenset({"gold_hits", "gold_recall"})
+"""Details that are None where the evidence of a question is unknown."""
+DETAILS = GOLD_DETAILS | {
+    "valid", "format_ok", "answered", "searched", "new_docs", "answer_in_obs", "answer_new",
+    "repeated_query",
+    "self_information", "search_failed", "n_search", "n_invalid", "n_self_information",
+    "answer_seen", "em", "subem", "f1",
+}  # fmt: skip
+"""Keys of :meth:`Session.details`."""
+
 Found = Sequence[Hit] | EnvFailure
 """What a retriever made of a query."""
 
@@ -81,12 +91,16 @@ class Turn:
     """Whether the action was understood."""
     answered: bool = False
     """Whether it was an answer."""
+    searched: bool = False
+    """Whether it was a search."""
     new_docs: int = 0
     """Passages shown for the first time."""
     gold_hits: int = 0
     """Gold passages among them."""
     answer_in_obs: bool = False
     """Whether a gold answer stands in this information block."""
+    answer_new: bool = False
+    """Whether it stood in none before."""
     repeated_query: bool = False
     """Whether the same query was sent before."""
     self_information: bool = False
@@ -104,12 +118,12 @@ class Session:
         rules: What holds for the episode.
     """
 
-    __slots__ = ("_gold", "_prepared", "_retriever", "_rules", "_shown", "question", "state")
+    __slots__ = ("_gold", "_prepared", "_rules", "_shown", "question", "retriever", "state")
 
     def __init__(self, question: Question, retriever: Retriever, rules: Rules) -> None:
         self.question = question
         self.state = State()
-        self._retriever = retriever
+        self.retriever = retriever
         self._rules = rules
         self._gold = frozenset(question.gold)
         self._shown: set[str] = set()
@@ -186,6 +200,7 @@ class Session:
             return self._refused("the query is empty", turns_left)
         self._count(n_search=self.state.n_search + 1)
         turn = self._search(command.argument)
+        turn.searched = True
         turn.observation = self._with_notice(turn.observation, turns_left)
         return turn
 
@@ -222,9 +237,11 @@ class Session:
             "valid": turn.valid,
             "format_ok": turn.format_ok,
             "answered": turn.answered,
+            "searched": turn.searched,
             "new_docs": turn.new_docs,
             "gold_hits": turn.gold_hits if known else None,
             "answer_in_obs": turn.answer_in_obs,
+            "answer_new": turn.answer_new,
             "repeated_query": turn.repeated_query,
             "self_information": turn.self_information,
             "search_failed": turn.search_failed,
@@ -273,12 +290,14 @@ class Session:
         new = {passage.id for passage in passages} - self._shown
         self._shown |= new
         block = self.block(search)
-        seen = mentions(block, self.question.answers)
-        self._count(
-            searches=(*self.state.searches, search), answer_seen=self.state.answer_seen or seen
-        )
+        seen, before = mentions(block, self.question.answers), self.state.answer_seen
+        self._count(searches=(*self.state.searches, search), answer_seen=before or seen)
         return Turn(
-            block, new_docs=len(new), gold_hits=len(new & self._gold), answer_in_obs=seen
+            block,
+            new_docs=len(new),
+            gold_hits=len(new & self._gold),
+            answer_in_obs=seen,
+            answer_new=seen and not before,
         )
 
     def _shown_again(self, search: Search) -> Turn:
@@ -292,7 +311,7 @@ class Session:
         if prepared is not None and prepared[0] == query:
             found = prepared[1]
         else:
-            (found,) = find_all(self._retriever, [query], self._rules.topk)
+            (found,) = find_all(self.retriever, [query], self._rules.topk)
         if isinstance(found, EnvFailure):
             raise found
         return tuple(hit.passage for hit in found)

@@ -64,6 +64,9 @@ def question_files(path: str | os.PathLike[str]) -> dict[Path, str | None]:
     for name, split in SPLIT_NAMES.items():
         files = [root / f"{name}{end}" for end in ENDINGS]
         found.update((file, split) for file in files if file.is_file())
+    if len(set(found.values())) < len(found):
+        names = ", ".join(file.name for file in found)
+        raise DataError(f"expected one file for each split in {root}, got {names}: move one away")
     if not found:
         what = "which does not exist" if not root.exists() else "which holds none of them"
         raise DataError(
@@ -93,7 +96,9 @@ def read_questions(path: str | os.PathLike[str]) -> QuestionSet:
             try:
                 question, told = read_record(record)
             except Unusable as problem:
-                raise DataError(f"{problem} in {file}, {place}; correct it or leave it out") from None
+                raise DataError(
+                    f"{problem} in {file}, {place}; correct it or leave it out"
+                ) from None
             splits[split or told or dealt_split(question)].append(question)
     if not any(splits.values()):
         raise DataError(f"expected questions in {path}, but there is none")
@@ -109,14 +114,16 @@ def _json_lines(file: Path) -> Iterator[tuple[str, Any]]:
                 if line.strip():
                     yield f"line {number}", _json(line, f"{file}, line {number}")
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise DataError(f"expected JSON lines in {file}, but it cannot be read ({error})") from error
+        raise DataError(
+            f"expected JSON lines in {file}, but it cannot be read ({error})"
+        ) from error
 
 
 def _json(line: str, place: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"expected a JSON object in {place}, got {line:.60!r} ({error})") from None
+        raise DataError(f"expected a JSON object in {place}, got {line!r:.60} ({error})") from None
 
 
 def _parquet(file: Path) -> Iterator[tuple[str, Any]]:
@@ -130,5 +137,7 @@ def _parquet(file: Path) -> Iterator[tuple[str, Any]]:
             for record in batch.to_pylist():
                 yield f"record {number}", record
                 number += 1
-    except (OSError, ValueError) as error:  # pyarrow's own errors are of these two kinds
-        raise DataError(f"expected a parquet file at {file}, but it cannot be read ({error})") from error
+    except (OSError, ValueError, RuntimeError) as error:  # of these kinds are pyarrow's own
+        raise DataError(
+            f"expected a parquet file at {file}, but it cannot be read ({error})"
+        ) from error

@@ -60,8 +60,9 @@ def has_marks(text: str) -> bool:
 def test_normalisation_equals_another_formulation(text: str) -> None:
     joined = re.sub(r"\s+", " ", plainly_normalised(text)).strip()
     # An article leaves a gap, also between signs that are neither word nor white space.
-    expected = re.sub(r"\b(a|an|the)\b", " ", "".join(
-        c for c in text.lower() if c not in set(string.punctuation)))
+    expected = re.sub(
+        r"\b(a|an|the)\b", " ", "".join(c for c in text.lower() if c not in set(string.punctuation))
+    )
     assert normalise(text) == " ".join(expected.split())
     assert normalise(text).replace(" ", "") == joined.replace(" ", "")
 
@@ -74,8 +75,10 @@ def test_normalisation_is_stable_in_case_and_punctuation(text: str) -> None:
     assert not {"a", "an", "the"} & set(re.findall(r"\w+", found))
 
 
-@given(st.lists(WORDS, max_size=8).map(" ".join),
-       st.lists(st.lists(WORDS, max_size=4).map(" ".join), min_size=1, max_size=3))
+@given(
+    st.lists(WORDS, max_size=8).map(" ".join),
+    st.lists(st.lists(WORDS, max_size=4).map(" ".join), min_size=1, max_size=3),
+)
 def test_measures_equal_another_formulation(answer: str, gold: list[str]) -> None:
     assert score(answer, gold) == pytest.approx(by_hand(answer, gold))
 

@@ -1,0 +1,244 @@
+"""Passages on disk: written as a stream, mapped into memory, shared by all processes that read.
+
+A store is three files of a folder:
+
+* ``passages.bin``: the records end to end. A record is the lengths of id and title in bytes, two
+  little-endian numbers of 32 bits, and then id, title and text in UTF-8.
+* ``passages.offsets``: where each record begins, and where the last one ends; little-endian
+  numbers of 64 bits.
+* ``passages.json``: format and sizes. It is written last, so a store without it is unfinished.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from agentgym.errors import DataError
+from agentgym.retrieval.retriever import Passage
+
+FORMAT = "agentgym.passages/1"
+RECORDS = "passages.bin"
+OFFSETS = "passages.offsets"
+FACTS = "passages.json"
+
+_HEAD = struct.Struct("<II")
+_OFFSET = struct.Struct("<q")
+_SPAN = struct.Struct("<qq")
+_LARGEST_HEAD = 2**31
+_BUFFER = 1 << 20
+
+
+def indexed_text(passage: Passage) -> str:
+    """Return what full-text engines index of a passage: the title, which counts twice, and text."""
+    return f"{passage.title}\n{passage.title}\n{passage.text}"
+
+
+class PassageWriter:
+    """Writes a store passage by passage, in memory that does not grow with their number.
+
+    Use it as a context manager: leaving it completes the store, leaving it by an exception does
+    not, and an unfinished store cannot be opened.
+
+    Args:
+        folder: Where to write; made if it is not there. A store that is there is replaced.
+
+    Raises:
+        OSError: The files cannot be written.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._count = self._size = 0
+        (self._folder / FACTS).unlink(missing_ok=True)
+        self._records = (self._folder / RECORDS).open("wb", buffering=_BUFFER)
+        self._offsets = (self._folder / OFFSETS).open("wb", buffering=_BUFFER)
+        self._offsets.write(_OFFSET.pack(0))
+
+    def add(self, passage: Passage) -> int:
+        """Append a passage and return its row; ids are not compared with those before.
+
+        Raises:
+            DataError: Id or title is longer than 2 GiB.
+        """
+        name, title, text = (
+            part.encode("utf-8", "surrogatepass")
+            for part in (passage.id, passage.title, passage.text)
+        )
+        if max(len(name), len(title)) >= _LARGEST_HEAD:
+            raise DataError(
+                f"expected ids and titles below 2 GiB, got {len(name)} and {len(title)} bytes in "
+                f"passage {self._count}; shorten them"
+            )
+        self._size += self._records.write(
+            b"".join((_HEAD.pack(len(name), len(title)), name, title, text))
+        )
+        self._offsets.write(_OFFSET.pack(self._size))
+        self._count += 1
+        return self._count - 1
+
+    def close(self) -> None:
+        """Complete the store; may be called twice."""
+        if self._records.closed:
+            return
+        self._records.close()
+        self._offsets.close()
+        facts = {"format": FORMAT, "passages": self._count, "bytes": self._size}
+        (self._folder / FACTS).write_text(json.dumps(facts))
+
+    def __len__(self) -> int:
+        """Number of passages so far."""
+        return self._count
+
+    def __enter__(self) -> PassageWriter:
+        """Return the writer."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Complete the store, or leave it unfinished after an exception."""
+        if kind is None:
+            self.close()
+            return
+        for file in (self._records, self._offsets):
+            with suppress(OSError):  # a full disk, which is what is being reported
+                file.close()
+
+
+class PassageStore:
+    """The passages of a folder, read-only: a row is parsed when it is asked for.
+
+    Any number of processes and threads may read one folder; they share its pages in memory. A
+    pickle holds only the path.
+
+    Args:
+        folder: What :class:`PassageWriter` filled.
+
+    Raises:
+        DataError: The folder holds no store, an unfinished one, or files of other sizes than were
+            written. Contents are not compared with what was written.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self._count, size = self._facts()
+        self._offsets = self._map(OFFSETS, (self._count + 1) * _OFFSET.size)
+        self._records = self._map(RECORDS, size)
+
+    def __len__(self) -> int:
+        """Number of passages."""
+        return self._count
+
+    def __getitem__(self, row: int) -> Passage:
+        """Return the passage of a row, counted from 0.
+
+        Raises:
+            IndexError: There is no such row.
+            DataError: What is stored there is no passage.
+        """
+        return Passage(*self._parts(row))
+
+    def __iter__(self) -> Iterator[Passage]:
+        """Yield the passages in the order in which they were added."""
+        return (Passage(*self._parts(row)) for row in range(self._count))
+
+    def id(self, row: int) -> str:
+        """Return the id of a row's passage; fails as ``store[row]`` does."""
+        return self._parts(row)[0]
+
+    def title(self, row: int) -> str:
+        """Return the title of a row's passage; fails as ``store[row]`` does."""
+        return self._parts(row)[1]
+
+    def text(self, row: int) -> str:
+        """Return the text of a row's passage; fails as ``store[row]`` does."""
+        return self._parts(row)[2]
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the mapped files in bytes."""
+        return len(self._records) + len(self._offsets)
+
+    def close(self) -> None:
+        """Release the files; may be called twice, and nothing can be read afterwards."""
+        for mapped in (self._records, self._offsets):
+            if isinstance(mapped, mmap.mmap):
+                mapped.close()
+
+    def __reduce__(self) -> Any:
+        """Travel as the path."""
+        return PassageStore, (self.folder,)
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _parts(self, row: int) -> tuple[str, str, str]:
+        """Return id, title and text of a row."""
+        if not 0 <= row < self._count:
+            raise IndexError(f"expected a row from 0 to {self._count - 1}, got {row}")
+        try:
+            first, last = _SPAN.unpack_from(self._offsets, row * _OFFSET.size)
+            if not 0 <= first <= last <= len(self._records):
+                raise ValueError(f"it should lie from byte {first} to {last}")
+            record = self._records[first:last]
+            name, title = _HEAD.unpack_from(record)
+            name += _HEAD.size
+            title += name
+            if title > len(record):
+                raise ValueError(f"id and title should end at byte {title} of {len(record)}")
+            return (
+                record[_HEAD.size : name].decode("utf-8", "surrogatepass"),
+                record[name:title].decode("utf-8", "surrogatepass"),
+                record[title:].decode("utf-8", "surrogatepass"),
+            )
+        except (ValueError, struct.error) as error:
+            raise DataError(
+                f"expected passage {row} in {self.folder / RECORDS}, but it cannot be read "
+                f"({error}); remove the folder and build the index again"
+            ) from error
+
+    def _facts(self) -> tuple[int, int]:
+        """Return the number of passages and the size of their records."""
+        path = self.folder / FACTS
+        try:
+            facts = json.loads(path.read_text())
+            if facts["format"] != FORMAT:
+                raise ValueError(f"its format is {facts['format']!r}")
+            count, size = facts["passages"], facts["bytes"]
+            if not (isinstance(count, int) and isinstance(size, int) and count >= 0 <= size):
+                raise ValueError(f"it counts {count!r} passages in {size!r} bytes")
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise DataError(
+                f"expected {path} to describe passages of format {FORMAT!r}, but it cannot be read "
+                f"({type(error).__name__}: {error}); remove the folder and build the index again"
+            ) from error
+        return count, size
+
+    def _map(self, name: str, size: int) -> mmap.mmap | bytes:
+        """Map a file of a known size; nothing can be mapped of an empty one."""
+        path = self.folder / name
+        try:
+            with path.open("rb") as file:
+                mapped = b"" if size == 0 else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                found = file.seek(0, 2)
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"expected {path} to hold {size} bytes of passages, but it cannot be read "
+                f"({error}); remove the folder and build the index again"
+            ) from error
+        if found != size:
+            raise DataError(
+                f"expected {path} to hold {size} bytes of passages, got {found}; remove the folder "
+                "and build the index again"
+            )
+        return mapped
