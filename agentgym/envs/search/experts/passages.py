@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
-from agentgym.envs.search.generator.kinds import KINDS
-from agentgym.envs.search.generator.relations import RELATIONS
-from agentgym.envs.search.generator.templates import SUBJECT, Template
+from agentgym.envs.search.generator.prose import read_facts, sentences
 
 CACHED_ARTICLES = 16384
 _LINE = re.compile(r'Doc \d+ \(Title: "(.*)"\) ?(.*)')
-_SENTENCE = re.compile(r"[^.]+\.")
-_ARTICLE = re.compile(r"the (?=[A-Z0-9])")
+_ARTICLE = re.compile(r"^the (?=[A-Z0-9])")
 
 
 class Fact(NamedTuple):
@@ -46,33 +43,9 @@ def read_block(block: str) -> list[Article]:
 
 @lru_cache(CACHED_ARTICLES)
 def read_article(title: str, text: str) -> tuple[Fact, ...]:
-    """Return the facts of an article."""
-    facts: list[Fact] = []
-    for sentence in _SENTENCE.findall(text):
-        facts += _read_sentence(title, sentence.strip())
-    return tuple(facts)
-
-
-# -- parts -----------------------------------------------------------------------------------------
-
-
-@cache
-def templates() -> tuple[Template, ...]:
-    """All sentences that state something, plain ones included."""
-    prose = [text for kind in KINDS.values() for group in kind.sentences for text in group]
-    plain = [relation.plain for relation in RELATIONS.values() if relation.phrases]
-    return tuple(map(Template, [*prose, *plain]))
-
-
-def _read_sentence(title: str, sentence: str) -> list[Fact]:
-    """Return what a sentence of an article states: the first template that fits and names it."""
-    for template in templates():
-        found = template.read(sentence)
-        if found is not None and named(found.pop(SUBJECT, title)) == title:
-            return [Fact(title, name, named(value), sentence) for name, value in found.items()]
-    return []
-
-
-def named(text: str) -> str:
-    """Return a name without the article that running text puts before it."""
-    return _ARTICLE.sub("", text, count=1) if text.startswith("the ") else text
+    """Return the facts of an article, sentence by sentence."""
+    return tuple(
+        Fact(title, relation, _ARTICLE.sub("", value), sentence)
+        for sentence in sentences(text)
+        for relation, value in read_facts(title, sentence).items()
+    )

@@ -17,13 +17,14 @@ from agentgym.envs.search.experts.passages import Article, Fact, read_block
 from agentgym.envs.search.experts.wordings import (
     Comparison,
     Count,
+    Intersection,
     Meaning,
     Name,
     Phrase,
     Value,
     read_question,
 )
-from agentgym.envs.search.generator.relations import YEAR
+from agentgym.envs.search.generator.relations import YEAR, Relation
 from agentgym.envs.search.question import Question
 
 UNKNOWN = "unknown"
@@ -107,6 +108,8 @@ class _Reading:
             return self._count(meaning)
         if isinstance(meaning, Comparison):
             return self._compare(meaning)
+        if isinstance(meaning, Intersection):
+            return self._meet(meaning)
         return self._follow(meaning)
 
     def thought(self) -> str:
@@ -123,33 +126,52 @@ class _Reading:
 
     def guess(self, meaning: Meaning | None) -> str:
         """Return what could be the answer: a value of the right sort that was read last."""
-        relation = None if meaning is None or isinstance(meaning, Name) else meaning.relation
         articles = [article for page in reversed(self._pages) for article in page]
         if isinstance(meaning, Count):
             return "0"
-        if isinstance(meaning, Value) and relation is not None:
+        if isinstance(meaning, Value):
             facts = (fact for article in articles for fact in article.facts)
-            return next((fact.value for fact in facts if fact.relation == relation.name), UNKNOWN)
+            name = meaning.relation.name
+            return next((fact.value for fact in facts if fact.relation == name), UNKNOWN)
         return next((article.title for article in articles), UNKNOWN)
 
     def _follow(self, phrase: Phrase) -> str | None:
         """Return the name, or the year, that a phrase stands for."""
         if isinstance(phrase, Name):
             return phrase.title
-        relation = phrase.relation
         forward = isinstance(phrase, Value)
         known = self._follow(phrase.of if isinstance(phrase, Value) else phrase.value)
         if known is None:
             return None
-        if forward:
-            fact = self._facts.get((known, relation.name))
-        else:
-            fact = next(iter(self._holders.get((known, relation.name), ())), None)
+        relation = phrase.relation
+        fact = self._facts.get((known, relation.name)) if forward else self._holder(relation, known)
         if fact is None:
             self.wanted = list(_queries(phrase, known))
             return None
         self._used = fact
         return fact.value if forward else fact.subject
+
+    def _holder(self, relation: Relation, value: str) -> Fact | None:
+        """Return the first fact that gives a thing a value."""
+        return next(iter(self._holders.get((value, relation.name), ())), None)
+
+    def _meet(self, both: Intersection) -> str | None:
+        """Return the thing that has two values."""
+        known = [(one.relation, self._follow(one.value)) for one in (both.first, both.second)]
+        (first, one), (second, other) = known
+        if one is None or other is None:
+            return None
+        for fact in self._holders.get((one, first.name), ()):
+            also = self._facts.get((fact.subject, second.name))
+            if also is not None and also.value == other:
+                self._used = fact
+                return fact.subject
+        self.wanted = [
+            f"{one} {other} {first.words} {second.words}",
+            f"{one} {other}",
+            f"{first.predicate.format(one)} {second.predicate.format(other)}",
+        ]
+        return None
 
     def _count(self, count: Count) -> str | None:
         """Count what the searches have shown."""
@@ -185,6 +207,8 @@ def _queries(phrase: Phrase, known: str) -> Iterator[str]:
     if isinstance(phrase, Name):
         return
     relation = phrase.relation
+    if isinstance(phrase, Value) and phrase.plain:
+        yield relation.phrases[0].format(known).removeprefix("the ")
     if isinstance(phrase, Value):
         yield f"{known} {relation.words}"
         yield known
