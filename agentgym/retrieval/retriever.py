@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
+LONGEST_QUERY = 8192
+"""Characters of a query that an engine reads; what a model writes may be of any length."""
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:

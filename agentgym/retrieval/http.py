@@ -1,0 +1,352 @@
+"""Passages from a search server: the protocols of Search-R1 and of RAGEN.
+
+======== ========================================== ====================================
+dialect  request                                    answer
+======== ========================================== ====================================
+search-r1 ``{"queries", "topk", "return_scores"}``   ``{"result": [[{"document", "score"}]]}``
+ragen    ``{"query", "top_k"}``                     ``{"results": [{"id", "content", "score"}]}``
+======== ========================================== ====================================
+
+A document is ``{"id", "contents"}``, or has ``title`` and ``text``. Servers of the first kind are
+those of Search-R1 and of everybody who took its protocol over, and ``agentgym serve search``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from agentgym import options
+from agentgym.errors import ConfigurationError, EnvFailure, require
+from agentgym.retrieval.contents import split_contents
+from agentgym.retrieval.retriever import LONGEST_QUERY, Hit, Passage
+
+DIALECTS = ("search-r1", "ragen")
+RETRIED = (500, 502, 503, 504)
+"""Statuses after which a request is sent again."""
+QUERIES_PER_REQUEST = 256
+LARGEST_ANSWER = 1 << 28
+"""Most bytes of an answer."""
+LONGEST_PAUSE = 10.0
+CONNECTIONS = 32
+"""Connections kept open, for as many threads."""
+BLOCK = 1 << 16
+
+
+class _Unexpected(Exception):
+    """The server's answer has another form than the dialect's; says which."""
+
+
+class _Passing(Exception):
+    """A failure that may be over when the request is sent again."""
+
+
+class HttpRetriever:
+    """Searches through a server; safe for threads and forks, and travels as its arguments.
+
+    Connections are kept open between searches. Proxies of the environment are not used: search
+    servers are neighbours.
+
+    Args:
+        url: Address of the server, ``http://127.0.0.1:8000`` or with the path of its search, which
+            is ``/retrieve`` if left out.
+        dialect: ``"search-r1"`` (one request for many queries) or ``"ragen"`` (one for each).
+        timeout: Seconds until an attempt to get an answer fails.
+        retries: How often a request is sent again after a failed connection, a timeout or a
+            status among :data:`RETRIED`.
+        backoff: Seconds before the first repetition; doubled for each further one, up to
+            :data:`LONGEST_PAUSE`.
+        headers: Further headers, for example for a server that asks for a token.
+
+    Raises:
+        ConfigurationError: An argument is out of its domain.
+        DependencyNotInstalled: The package ``urllib3`` is missing.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        dialect: str = "search-r1",
+        timeout: float = 30.0,
+        retries: int = 3,
+        backoff: float = 0.5,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        require("urllib3", "search")
+        self.url = _address(url)
+        self.dialect = options.choice(dialect, "dialect", DIALECTS)
+        self.retries = options.integer(retries, "retries", 0)
+        self.timeout = _seconds(timeout, "timeout", above=0.0)
+        self.backoff = _seconds(backoff, "backoff")
+        self.headers = _checked(headers or {})
+        self._pool: Any = None
+        self._process = 0
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """Ask the server; empty queries are not sent and find nothing.
+
+        Raises:
+            EnvFailure: It cannot be reached, fails, or answers something else than documents.
+            ConfigurationError: ``k`` is below 1.
+        """
+        options.integer(k, "k", 1)
+        found: list[list[Hit]] = [[] for _ in queries]
+        texts = [_sound(query[:LONGEST_QUERY]).strip() for query in queries]
+        places = [place for place, text in enumerate(texts) if text]
+        size = QUERIES_PER_REQUEST if self.dialect == "search-r1" else 1
+        for first in range(0, len(places), size):
+            some = places[first : first + size]
+            answers = self._ask([texts[place] for place in some], k)
+            for place, hits in zip(some, answers, strict=True):
+                found[place] = hits[:k]
+        return found
+
+    def close(self) -> None:
+        """Close the connections; a later search opens them again."""
+        if self._pool is not None and self._process == os.getpid():
+            self._pool.clear()
+        self._pool = None
+
+    def __repr__(self) -> str:
+        """Name the server."""
+        return f"HttpRetriever({self.url!r}, dialect={self.dialect!r})"
+
+    def __reduce__(self) -> Any:
+        """Travel as the arguments."""
+        kwargs = {name: getattr(self, name) for name in
+                  ("dialect", "timeout", "retries", "backoff", "headers")}  # fmt: skip
+        return partial(HttpRetriever, **kwargs), (self.url,)
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _ask(self, queries: list[str], k: int) -> list[list[Hit]]:
+        """Send one request and read its answer."""
+        body: dict[str, Any]
+        if self.dialect == "search-r1":
+            # Servers of Search-R1's own fail on requests that do not ask for scores.
+            body = {"queries": queries, "topk": k, "return_scores": True}
+        else:
+            body = {"query": queries[0], "top_k": k}
+        data, kind = self._post(json.dumps(body).encode())
+        try:
+            answer = _json(data)
+            if self.dialect == "ragen":
+                return [_hits(_field(answer, "results"), _from_ragen)]
+            lists = _field(answer, "result")
+            if len(lists) != len(queries):
+                raise _Unexpected(f"{len(lists)} lists of documents for {len(queries)} queries")
+            return [_hits(documents, _from_search_r1) for documents in lists]
+        except _Unexpected as problem:
+            raise EnvFailure(
+                f"expected documents in the form of the dialect {self.dialect!r} from {self.url}, "
+                f"got {problem} in an answer of type {kind or 'unknown'} that begins "
+                f"{_beginning(data)}; {_advice(data)}"
+            ) from None
+
+    def _post(self, body: bytes) -> tuple[bytes, str]:
+        """Send a request, again if that may help; return the answer and its type."""
+        problem: Exception | None = None
+        for attempt in range(self.retries + 1):
+            if attempt:
+                time.sleep(min(self.backoff * 2 ** (attempt - 1), LONGEST_PAUSE))
+            try:
+                return self._send(body)
+            except _Passing as error:
+                problem = error
+        raise EnvFailure(
+            f"expected the search server {self.url} to answer, but {problem} ({self.retries + 1} "
+            "attempts); see that it runs and can be reached from here (agentgym serve search "
+            "starts one), or give it more time with timeout and retries"
+        )
+
+    def _send(self, body: bytes) -> tuple[bytes, str]:
+        """Send a request once."""
+        from urllib3.exceptions import HTTPError
+
+        deadline = time.monotonic() + self.timeout
+        try:
+            response = self._connections().request(
+                "POST", self.url, body=body, preload_content=False, timeout=self.timeout,
+                headers={"Content-Type": "application/json", "Accept": "application/json",
+                         **self.headers},
+                retries=False, redirect=False,
+            )  # fmt: skip
+            try:
+                data = _read(response, deadline)
+            except BaseException:
+                response.close()  # what is left of the answer must not meet the next request
+                raise
+            response.release_conn()
+        except (HTTPError, OSError) as error:
+            raise _Passing(f"it failed with {type(error).__name__}: {error}") from error
+        if response.status in RETRIED:
+            raise _Passing(f"it answered with status {response.status}: {_beginning(data)}")
+        if response.status != 200:
+            moved = response.headers.get("Location")
+            where = f" to {moved}" if moved else ""
+            raise EnvFailure(
+                f"expected the search server {self.url} to answer with status 200, got "
+                f"{response.status} {response.reason}{where}: {_beginning(data)}; correct the "
+                f"address, or the dialect (one of {', '.join(DIALECTS)}; it is {self.dialect!r})"
+            )
+        return data, response.headers.get("Content-Type", "")
+
+    def _connections(self) -> Any:
+        """Return the open connections of this process: those of a parent cannot be shared."""
+        if self._pool is None or self._process != os.getpid():
+            import urllib3
+
+            self._pool = urllib3.PoolManager(num_pools=1, maxsize=CONNECTIONS)
+            self._process = os.getpid()
+        return self._pool
+
+
+def _address(url: str) -> str:
+    """Validate and complete the address of a server."""
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except (ValueError, TypeError, AttributeError):
+        sound = False
+    if not sound:
+        raise ConfigurationError(
+            f"expected the address of a search server such as http://127.0.0.1:8000, got {url!r:.200}"
+        )
+    path = parts.path if parts.path not in ("", "/") else "/retrieve"
+    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+def _checked(headers: Mapping[str, str]) -> dict[str, str]:
+    """Validate headers; the values may be secret and are not shown."""
+    for name, value in headers.items():
+        if not all(isinstance(part, str) and part.isascii() and part.isprintable()
+                   for part in (name, value)):  # fmt: skip
+            raise ConfigurationError(
+                f"expected headers of printable ASCII text, got another value for {name!r:.80}"
+            )
+    return dict(headers)
+
+
+def _seconds(value: float, name: str, above: float = -1.0) -> float:
+    """Validate a number of seconds."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not above < value < 1e6:
+        least = "above 0" if above == 0.0 else "of at least 0"
+        raise ConfigurationError(f"expected {name} in seconds, {least}, got {value!r:.80}")
+    return float(value)
+
+
+def _sound(text: str) -> str:
+    """Replace half surrogate pairs, which JSON can hold and UTF-8 cannot."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _read(response: Any, deadline: float) -> bytes:
+    """Read an answer of bounded size within a bounded time."""
+    blocks, size = [], 0
+    while block := response.read1(BLOCK):
+        blocks.append(block)
+        size += len(block)
+        if size > LARGEST_ANSWER:
+            raise EnvFailure(
+                f"expected an answer of at most {LARGEST_ANSWER:,} bytes, got more; ask for fewer "
+                "documents"
+            )
+        if time.monotonic() > deadline:
+            raise _Passing("its answer did not end in time")
+    return b"".join(blocks)
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise _Unexpected(f"no JSON ({error})") from None
+
+
+def _field(answer: Any, name: str) -> list[Any]:
+    """Return the list that an answer holds under a name."""
+    if not isinstance(answer, dict) or name not in answer:
+        shown = f"the fields {sorted(answer)}" if isinstance(answer, dict) else "no object"
+        raise _Unexpected(f"{shown} instead of {name!r}")
+    if not isinstance(answer[name], list):
+        raise _Unexpected(f"no list under {name!r}")
+    return answer[name]
+
+
+def _hits(documents: Any, read: Callable[[Any], tuple[Passage, Any]]) -> list[Hit]:
+    """Read the documents of one query."""
+    if not isinstance(documents, list):
+        raise _Unexpected("no list of documents for a query")
+    hits = []
+    for document in documents:
+        passage, score = read(document)
+        hits.append(Hit(passage, _score(score)))
+    return hits
+
+
+def _score(value: Any) -> float:
+    """Read a score; servers in front of web searches know none, which is 0."""
+    if value is None:
+        return 0.0
+    try:
+        if not isinstance(value, bool) and math.isfinite(value):
+            return float(value)
+    except (TypeError, OverflowError):
+        pass
+    raise _Unexpected(f"the score {value!r:.40}")
+
+
+def _from_search_r1(item: Any) -> tuple[Passage, Any]:
+    """Read a document of Search-R1's protocol, with its score or without."""
+    document = item.get("document", item) if isinstance(item, dict) else item
+    if not isinstance(document, dict):
+        raise _Unexpected(f"the document {document!r:.60}")
+    contents, title, text = (document.get(name) for name in ("contents", "title", "text"))
+    if isinstance(contents, str):
+        title, text = split_contents(contents)
+    if not isinstance(text, str) or not isinstance(title, str | None):
+        raise _Unexpected(f"a document with the fields {sorted(document)}, without 'contents'")
+    return _passage(document.get("id"), title or "", text), item.get("score")
+
+
+def _from_ragen(item: Any) -> tuple[Passage, Any]:
+    """Read a document of RAGEN's protocol."""
+    if not isinstance(item, dict) or not isinstance(item.get("content"), str):
+        raise _Unexpected(f"the document {item!r:.60}, without 'content'")
+    title, text = split_contents(item["content"])
+    # The ids of RAGEN's own server number the documents of one answer: doc_1, doc_2, ...
+    name = item.get("id")
+    counted = isinstance(name, str) and name.removeprefix("doc_").isdecimal() and name[:4] == "doc_"
+    return _passage(None if counted else name, title, text), item.get("score")
+
+
+def _passage(name: Any, title: str, text: str) -> Passage:
+    """Make a passage; one without an id is named by its contents."""
+    title, text = _sound(" ".join(title.split())), _sound(text)
+    if isinstance(name, bool) or not isinstance(name, str | int) or name == "":
+        name = blake2b(f"{title}\n{text}".encode(), digest_size=8).hexdigest()
+    return Passage(_sound(str(name)), title, text)
+
+
+def _beginning(data: bytes) -> str:
+    """Show the first characters of an answer."""
+    text = " ".join(data[:2000].decode("utf-8", "replace").split())
+    return repr(text[:160]) if text else "(empty)"
+
+
+def _advice(data: bytes) -> str:
+    """Say what to do about an answer of another form."""
+    start = data[:200].lstrip().lower()
+    if start.startswith((b"<!doctype", b"<html", b"<?xml", b"<head", b"<body")):
+        return "a web page, perhaps of a proxy, is not the search server: correct the address"
+    if b'"results"' in data[:2000] or b'"result"' in data[:2000]:
+        return f"choose the server's dialect among {', '.join(DIALECTS)}"
+    return "see that a search server listens at this address"
