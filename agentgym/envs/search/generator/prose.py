@@ -166,6 +166,11 @@ class Writer:
         return [tuple(_template(text) for text in group[:most]) for group in groups]
 
 
+def sentences(text: str) -> list[str]:
+    """Return the sentences of an article."""
+    return _SENTENCE_END.split(text)
+
+
 def read_facts(title: str, text: str) -> dict[str, str]:
     """Read what an article states.
 
@@ -178,7 +183,7 @@ def read_facts(title: str, text: str) -> dict[str, str]:
     """
     kinds = [*KINDS]
     found: dict[str, str] = {}
-    for sentence in _SENTENCE_END.split(text):
+    for sentence in sentences(text):
         for kind in kinds:
             facts = _read(kind, title, sentence)
             if facts:
