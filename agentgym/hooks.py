@@ -8,8 +8,8 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -59,13 +59,17 @@ class TurnContext:
     """How often the same action was taken in the same state earlier in this episode."""
     training_step: int
     """Step of the trainer (0 outside training), for scheduled hooks."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the family reports of the turn, as in ``info["details"]``."""
 
 
 @runtime_checkable
 class TurnReward(Protocol):
     """A named, weighted part of the reward, computed turn by turn.
 
-    The weight is any finite number: a negative one makes a cost of what the hook counts.
+    The weight is any finite number: a negative one makes a cost of what the hook counts. A hook
+    that reads ``context.details`` may say which keys it cannot do without, in an attribute
+    ``needs``; environments that do not report them at every step then refuse it.
     """
 
     name: str
@@ -96,13 +100,17 @@ class HookRunner:
     Args:
         hooks: Hooks in the order in which they are run; copied, so that environments which were
             made with the same hooks share no state.
+        reported: Keys of ``info["details"]`` that the environment reports at every step.
 
     Raises:
         ConfigurationError: It is no list of hooks, an entry is no hook, has no name or a weight
-            that is not finite, two share a name, or one is named ``task``.
+            that is not finite, needs what is not reported, two share a name, or one is named
+            ``task``.
     """
 
-    def __init__(self, hooks: Sequence[TurnReward]) -> None:
+    def __init__(
+        self, hooks: Sequence[TurnReward], reported: Collection[str] = frozenset()
+    ) -> None:
         if isinstance(hooks, str) or not isinstance(hooks, Sequence):
             raise ConfigurationError(
                 f"expected a list of reward hooks, got {hooks!r:.80}; see agentgym.rewards, whose "
@@ -121,6 +129,11 @@ class HookRunner:
                 raise ConfigurationError(
                     f"expected the weight of reward hook {name!r} to be a finite number, got "
                     f"{hook.weight!r}"
+                )
+            if missing := [key for key in getattr(hook, "needs", ()) if key not in reported]:
+                raise ConfigurationError(
+                    f"expected reward hooks that this environment can feed, got {name!r}, which "
+                    f"needs info['details'] to hold {', '.join(missing)}; leave it out here"
                 )
             if name == TASK_TERM or names.count(name) > 1:
                 raise ConfigurationError(
@@ -158,6 +171,7 @@ class HookRunner:
         valid: bool,
         done: bool,
         success: bool,
+        details: Mapping[str, Any] | None = None,
     ) -> dict[str, float]:
         """Return the family's own ``terms``, then the weighted value of every hook, in a new dict.
 
@@ -171,7 +185,7 @@ class HookRunner:
         for hook in self._hooks:
             context = TurnContext(
                 before, action, after, result, valid, done, success, self._seen[key],
-                self._training_step,
+                self._training_step, details or {},
             )  # fmt: skip
             value = hook(context)
             if not finite(value):

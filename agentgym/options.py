@@ -6,6 +6,7 @@ import difflib
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,18 @@ RESET_OPTIONS: Mapping[str, Callable[[Any, str], Any]] = {
     "horizon": partial(integer, low=1),
     "training_step": partial(integer, low=0),
 }
-"""The options of ``reset``, each with what validates it."""
+"""The options of ``reset`` that every environment has, each with what validates it."""
 
 
-def check_reset(options: Mapping[str, Any] | None) -> dict[str, Any]:
+def check_reset(
+    options: Mapping[str, Any] | None,
+    further: Mapping[str, Callable[[Any, str], Any]] = MappingProxyType({}),
+) -> dict[str, Any]:
     """Validate the options of ``reset``, and leave out those that are None.
+
+    Args:
+        options: What the caller gave.
+        further: Options that a family has besides, each with what validates it.
 
     Raises:
         ConfigurationError: An option is unknown, of the wrong type or out of range.
@@ -91,13 +99,14 @@ def check_reset(options: Mapping[str, Any] | None) -> dict[str, Any]:
         return {}
     if not isinstance(options, Mapping):
         raise ConfigurationError(f"expected reset options as a dict, got {options!r:.80}")
-    unknown = [name for name in options if name not in RESET_OPTIONS]
+    known = {**RESET_OPTIONS, **further} if further else RESET_OPTIONS
+    unknown = [name for name in options if name not in known]
     if unknown:
         raise ConfigurationError(
-            f"expected reset options among {', '.join(RESET_OPTIONS)}; got {_guess(unknown)}"
+            f"expected reset options among {', '.join(known)}; got {_guess(unknown, list(known))}"
         )
     return {
-        name: RESET_OPTIONS[name](value, f"the reset option {name!r}")
+        name: known[name](value, f"the reset option {name!r}")
         for name, value in options.items()
         if value is not None
     }
@@ -177,7 +186,7 @@ def _constructors(cls: type) -> Iterator[list[inspect.Parameter]]:
         ]
 
 
-def _guess(unknown: Any, known: Sequence[str] = tuple(RESET_OPTIONS)) -> str:
+def _guess(unknown: Any, known: Sequence[str]) -> str:
     """Name what is unknown, each with the nearest name that is known."""
     guesses = []
     for name in unknown:

@@ -12,10 +12,10 @@ import pytest
 
 from agentgym.cli import doctor, main
 from agentgym.episodes import Recorder
+from agentgym.errors import VLLM_CPU_RECIPE
 from agentgym.registration import FAMILIES
 from agentgym.rewards import InvalidAction, SuccessBonus, TurnCost
 from tests.toy import TOY_ID, ToyEnv, ToyTasks
-from trainers.rollouts.engines.vllm_process import CPU_RECIPE
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
@@ -229,7 +229,7 @@ def test_doctor_names_the_vllm_of_the_machine(monkeypatch):
     missing = vllm_check(monkeypatch, {}, gpu=True)
     assert (missing.detail, missing.fix) == ("not installed", command)
     missing = vllm_check(monkeypatch, {}, gpu=False)
-    assert missing.fix == doctor.VLLM_CPU_RECIPE == CPU_RECIPE and "no GPU" in missing.detail
+    assert missing.fix == VLLM_CPU_RECIPE and "no GPU" in missing.detail
     for gpu in (True, False):
         found = vllm_check(monkeypatch, {"vllm-cpu": "0.31.0"}, gpu)
         assert found == doctor.Check("vllm", "vllm-cpu", True, "0.31.0")
@@ -237,7 +237,7 @@ def test_doctor_names_the_vllm_of_the_machine(monkeypatch):
         assert found == doctor.Check("vllm", "vllm", True, "0.30.1")
         old = vllm_check(monkeypatch, {"vllm-cpu": "0.20.0"}, gpu)
         assert not old.ok and "0.20.0, but >=0.29,<=0.31 is needed" in old.detail
-        assert old.fix == (command if gpu else CPU_RECIPE)
+        assert old.fix == (command if gpu else VLLM_CPU_RECIPE)
 
 
 def test_doctor_looks_for_a_gpu(monkeypatch, tmp_path):
@@ -255,7 +255,7 @@ def test_doctor_prints_the_recipe_of_a_machine_without_a_gpu(capsys, monkeypatch
     monkeypatch.setattr(doctor.metadata, "requires", lambda name: lines)
     vllm_check(monkeypatch, {doctor.DISTRIBUTION: "1"}, gpu=False)
     out = run(capsys, "doctor")[1]
-    assert f"vllm (optional):\n  {CPU_RECIPE}\n" in out and "[vllm]" not in out
+    assert f"vllm (optional):\n  {VLLM_CPU_RECIPE}\n" in out and "[vllm]" not in out
 
 
 def test_doctor_asks_the_docker_socket(tmp_path, monkeypatch):

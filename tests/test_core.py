@@ -19,9 +19,11 @@ from agentgym.hooks import TurnContext
 from agentgym.language import ACTION_LENGTH, Language
 from agentgym.options import LARGEST
 from agentgym.outcome import Outcome, StopReason, bounded, stop_reason
+from agentgym.rewards import ShapedReward
 from agentgym.tasks import Task, TaskList
 from agentgym.vector import TextVectorEnv
 from tests.faulty import FaultyEnv
+from tests.prepared import LookedUp, PreparedEnv
 from tests.toy import COLOURS, TOY_ID, ToyEnv
 
 PRESS_RED = {"split": "train", "index": 0}
@@ -521,3 +523,29 @@ def test_the_expert_through_wrappers() -> None:
         assert info["oracle_turns"] + info["turn"] <= info["horizon"]
         observation, _, terminated, _, info = env.step(info["oracle_action"])
     assert terminated and info["success"] and info["oracle_action"] is None
+
+
+def test_a_hook_sees_what_the_family_reports() -> None:
+    env = PreparedEnv(reward_hooks=[LookedUp(weight=0.5)])
+    env.reset(seed=0)
+    assert env.step("press red")[4]["reward_terms"]["looked_up"] == 0.5
+    wrapped = ShapedReward(PreparedEnv(), [LookedUp()])
+    wrapped.reset(seed=0)
+    assert wrapped.step("press red")[4]["reward_terms"]["looked_up"] == 1.0
+
+
+def test_a_hook_is_refused_where_what_it_needs_is_not_reported() -> None:
+    with pytest.raises(ConfigurationError, match=r"needs info.'details'. to hold looked_up"):
+        ToyEnv(reward_hooks=[LookedUp()])
+    with pytest.raises(ConfigurationError, match="leave it out"):
+        ShapedReward(ToyEnv(), [LookedUp()])
+
+
+def test_a_family_has_reset_options_of_its_own() -> None:
+    ShapedReward(PreparedEnv(), []).reset(seed=0, options={"shade": 3})
+    with pytest.raises(ConfigurationError, match="'shade' to be an integer"):
+        PreparedEnv().reset(options={"shade": "dark"})
+    with pytest.raises(ConfigurationError, match=r"training_step, shade; got 'shad' .*'shade'"):
+        PreparedEnv().reset(options={"shad": 3})
+    with pytest.raises(ConfigurationError, match="expected reset options among"):
+        ToyEnv().reset(options={"shade": 3})

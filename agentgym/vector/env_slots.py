@@ -12,11 +12,13 @@ import pickle
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
 
+from agentgym.core import TextEnv
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, TaskNotFound
 from agentgym.vector.history import Checkpoint, History, Replays, forkable, take_checkpoint
 from agentgym.vector.members import Step, checked_reset, checked_step, raise_if_meant_for_us, words
@@ -144,12 +146,16 @@ class Slots:
             for slot, factory in self._factories.items():
                 self._states[slot] = SlotState(factory())
             self.description = self._describe()
+            # Asked once, since looking through the wrappers of every member costs every turn.
+            self._prepared = any(_preparing(state.env) for state in self._states.values())
         except BaseException:
             self.close()
             raise
 
     def run(self, request: Request[ArgT, ResultT]) -> list[ResultT]:
         """Do what is asked, in one slot after the other."""
+        if self._prepared and len(request.slots) > 1 and isinstance(request, Steps):
+            self._prepare(request)
         method = self._methods[type(request)]
         return [method(slot, arg) for slot, arg in zip(request.slots, request.args, strict=True)]
 
@@ -164,6 +170,27 @@ class Slots:
             return checked_step(state.env.step(action))
         except BaseException as error:
             return _fail(slot, state, error)
+
+    def _prepare(self, request: Steps) -> None:
+        """Let each class of environments prepare its members' steps at once.
+
+        The time counts as that of the first member. A failure costs nothing: each member then does
+        its own work, and fails by itself if it must.
+        """
+        if self._on_enter is not None:
+            self._on_enter(request.slots[0], Operation.STEP)
+        members: dict[type[TextEnv[Any]], list[tuple[TextEnv[Any], str]]] = {}
+        for slot, action in zip(request.slots, request.args, strict=True):
+            env = self._states[slot].env
+            if env is not None and _preparing(env):
+                inner = cast("TextEnv[Any]", env.unwrapped)
+                members.setdefault(type(inner), []).append((inner, action))
+        for kind, group in members.items():
+            try:
+                kind.prepare(group)
+            except BaseException as error:
+                raise_if_meant_for_us(error)
+                logger.warning("%s could not prepare steps", kind.__name__, exc_info=True)
 
     def reset(self, slot: int, args: ResetArgs) -> Began | Failure | Mistake:
         """Reset one environment, which is made anew if it failed before."""
@@ -260,6 +287,20 @@ class Slots:
         for other in found[1:]:
             found[0].agree(other)
         return found[0]
+
+
+def _preparing(env: gymnasium.Env[Any, Any] | None) -> bool:
+    """Return whether an environment's class has steps to prepare."""
+    inner = None if env is None else env.unwrapped
+    return isinstance(inner, TextEnv) and "prepare" in _overridden(type(inner))
+
+
+@cache
+def _overridden(kind: type) -> frozenset[str]:
+    """Return what a class and its bases below `TextEnv` define themselves."""
+    return frozenset(
+        name for base in kind.__mro__[: kind.__mro__.index(TextEnv)] for name in vars(base)
+    )
 
 
 def _origin(env: gymnasium.Env[Any, Any], args: ResetArgs) -> Origin:

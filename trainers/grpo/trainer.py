@@ -49,7 +49,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOConfig, GRPOTrainer
 from trl.models.utils import disable_gradient_checkpointing
 
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, NotSupported
 from trainers.algorithms.presets import Preset, get_preset
 from trainers.algorithms.schedule import Constant, Gated, Schedule
 from trainers.grpo.advantages import Credit, check_sampled, folded_advantages, loss_columns
@@ -547,4 +547,4 @@ class MultiTurnTrainer(GRPOTrainer):
 
 def _episode_return(**_: Any) -> list[float]:
     """Stand for the reward function that TRL asks for: the environments pay."""
-    raise NotImplementedError("rewards come from the environments")
+    raise NotSupported("expected rewards from the environments, but TRL asked a reward function")

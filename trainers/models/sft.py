@@ -2,7 +2,7 @@
 
 The loss of a batch is ``mean CE over action tokens + w * mean CE over observation tokens``. The
 second part teaches a small model to copy and compare words, which action tokens alone are too few
-to teach (research/tiny-policy.md section 2).
+to teach.
 """
 
 from __future__ import annotations

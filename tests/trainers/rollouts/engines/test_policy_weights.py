@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import peft
 import pytest
+import torch
 
 from agentgym.errors import ConfigurationError, NotSupported
-
-torch = pytest.importorskip("torch")
-peft = pytest.importorskip("peft")
-pytest.importorskip("transformers")
-
-from tests.trainers.vllm.policy import add_lora, copied, make_model  # noqa: E402
-from trainers.rollouts.engines.policy_weights import base_model, policy_weights, with_tied_head  # noqa: E402
+from tests.trainers.vllm.policy import add_lora, copied, make_model
+from trainers.rollouts.engines.policy_weights import base_model, policy_weights, with_tied_head
 
 
 def logits(model: Any) -> Any:
