@@ -25,7 +25,8 @@ def index(command: Index, console: Console) -> int:
     )
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
                TextColumn("{task.fields[passages]:,} passages"), TimeElapsedColumn())  # fmt: skip
-    with Bar(*columns, console=console, transient=True) as bar:
+    silent = not console.is_terminal
+    with Bar(*columns, console=console, transient=True, disable=silent) as bar:
         shown = bar.add_task("reading", total=1.0, passages=0)
 
         def progress(state: Progress) -> None:
