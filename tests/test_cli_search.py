@@ -50,10 +50,14 @@ def test_index_cuts_texts_where_it_is_told(capsys, corpus, tmp_path):
 
 
 def test_index_counts_what_it_leaves_out(capsys, corpus, tmp_path):
-    (corpus / "more.jsonl").write_text('{"id": 1}\n{"id": 2, "text": "sun"}\n{"id": 2, "text": "x"}')
+    (corpus / "more.jsonl").write_text(
+        '{"id": 1}\n{"id": 2, "text": "sun"}\n{"id": 2, "text": "x"}'
+    )
     argv = ("index", str(corpus), "--output", str(tmp_path / "i"))
     code, out, err = run(capsys, *argv)
-    assert code == 2 and "more.jsonl, line 1, got the fields ['id']" in err and "--skip-broken" in err
+    assert (
+        code == 2 and "more.jsonl, line 1, got the fields ['id']" in err and "--skip-broken" in err
+    )
     assert not (tmp_path / "i").exists()
     code, out, err = run(capsys, *argv, "--skip-broken")
     assert code == 0 and "3 passages of 2 files" in out

@@ -313,7 +313,9 @@ def _scratch(target: Path) -> Iterator[Path]:
     try:
         _put_back(target)
         if left := list(scratch.iterdir()):
-            _log.warning("an earlier build of %s was stopped before its end; it starts over", target)
+            _log.warning(
+                "an earlier build of %s was stopped before its end; it starts over", target
+            )
             for entry in left:
                 entry.unlink()
         yield scratch

@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from agentgym import options
 from agentgym.errors import ConfigurationError, DataError, EnvFailure, require
-from agentgym.retrieval.texts import read_array
 from agentgym.retrieval.contents import join_contents
 from agentgym.retrieval.passages import PassageStore
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit
+from agentgym.retrieval.texts import read_array
 
 Vectors = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
@@ -109,7 +109,8 @@ def write_vectors(
             if not dimensions:
                 dimensions = found.shape[1]
                 np.lib.format.write_array_header_1_0(
-                    file, {"descr": "<f4", "fortran_order": False, "shape": (len(store), dimensions)}
+                    file,
+                    {"descr": "<f4", "fortran_order": False, "shape": (len(store), dimensions)},
                 )
             if found.shape[1] != dimensions:
                 raise EnvFailure(

@@ -21,7 +21,6 @@ from agentgym.retrieval import (
 )
 from agentgym.retrieval.retriever import LONGEST_QUERY
 
-
 PASSAGES = [
     Passage("p3", "Red Hat", "A hat of wool."),
     Passage("p1", "Blue Shoe", "It is worn with a red hat."),

@@ -52,7 +52,9 @@ def test_what_is_built_is_opened(engine: str, tmp_path: Path) -> None:
     assert isinstance(retriever, Retriever)
     [[hit], none] = retriever.search(["number7", ""], 1)
     assert hit.passage == passages()[7] and none == []
-    assert [state.stage for state in states] == sorted((state.stage for state in states), reverse=True)
+    assert [state.stage for state in states] == sorted(
+        (state.stage for state in states), reverse=True
+    )
     assert states[-1] == Progress("indexing", 20, 1.0)
     assert Progress("reading", 20, 1.0) in states
     retriever.close()
@@ -72,7 +74,7 @@ def test_a_path_is_read_as_a_corpus(tmp_path: Path) -> None:
 
 
 def test_two_passages_of_one_id(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="an id of its own .* got 'a' twice"):
+    with pytest.raises(DataError, match=r"an id of its own .* got 'a' twice"):
         build_index([Passage("a", "", "x"), Passage("a", "", "y")], tmp_path / "i")
     record = '{"id": "%s", "text": "%s"}\n'
     path = tmp_path / "c.jsonl"
@@ -89,7 +91,7 @@ def test_a_corpus_without_passages(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="expected passages, got none"):
         build_index([], tmp_path / "i")
     (tmp_path / "a.jsonl").write_text("\n\n{\n")
-    with pytest.raises(DataError, match="expected passages in .*got none; first of 1: .*line 3"):
+    with pytest.raises(DataError, match=r"expected passages in .*got none; first of 1: .*line 3"):
         build_index(Corpus(tmp_path / "a.jsonl", skip_broken=True), tmp_path / "i")
     (tmp_path / "a.jsonl").write_text("")
     with pytest.raises(DataError, match="got none"):
@@ -111,7 +113,7 @@ def test_passages_are_not_held(tmp_path: Path) -> None:
 
 def test_too_many_passages_for_bm25(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "MOST_DOCUMENTS", 19)
-    with pytest.raises(ConfigurationError, match="at most 19 passages .*--engine tantivy"):
+    with pytest.raises(ConfigurationError, match=r"at most 19 passages .*--engine tantivy"):
         build_index(passages(), tmp_path / "i")
     assert build_index(passages(count=19), tmp_path / "i") == 19
     assert build_index(passages(), tmp_path / "t", engine="tantivy") == 20
@@ -138,7 +140,7 @@ def test_an_index_is_replaced_only_when_asked(tmp_path: Path) -> None:
     folder = tmp_path / "i"
     folder.mkdir()
     build_index(passages(), folder)  # an empty folder is free
-    with pytest.raises(ConfigurationError, match="holds one; use it.*--overwrite"):
+    with pytest.raises(ConfigurationError, match=r"holds one; use it.*--overwrite"):
         build_index(passages("new"), folder)
     reader = opened(folder)
     build_index(passages("new"), folder, engine="tantivy", overwrite=True)
@@ -175,7 +177,9 @@ def test_two_builds_of_one_index(tmp_path: Path) -> None:
     assert opened(tmp_path / "i").search(["old"], 1)[0]
 
 
-def test_the_loser_of_a_race_spoils_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loser_of_a_race_spoils_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lock = fcntl.flock
 
     def late(descriptor: int, how: int) -> None:
@@ -284,7 +288,7 @@ def test_an_index_of_another_kind(tmp_path: Path, change: dict[str, Any]) -> Non
     build_index(passages(), tmp_path / "i")
     path = tmp_path / "i" / "index.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(DataError, match="made by another version or program: .*--overwrite"):
+    with pytest.raises(DataError, match=r"made by another version or program: .*--overwrite"):
         open_index(tmp_path / "i")
 
 
@@ -308,5 +312,5 @@ def test_parts_of_two_indexes_do_not_fit(tmp_path: Path) -> None:
     build_index(passages(), tmp_path / "a")
     build_index(passages(count=9), tmp_path / "b")
     (tmp_path / "a" / "index.json").write_bytes((tmp_path / "b" / "index.json").read_bytes())
-    with pytest.raises(DataError, match="expected 9 passages in .*, got 20"):
+    with pytest.raises(DataError, match=r"expected 9 passages in .*, got 20"):
         open_index(tmp_path / "a")

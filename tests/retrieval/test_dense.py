@@ -52,7 +52,9 @@ def test_equals_comparing_everything(folder: Path, k: int) -> None:
         found = [(hit.passage.id, round(hit.score, 5)) for hit in retriever.search([query], k)[0]]
         # Passages with the same words tie: any of them may be proposed, but not of another score.
         expected = compared(query, k)
-        assert [score for _, score in found] == pytest.approx([score for _, score in expected], abs=2e-3)
+        assert [score for _, score in found] == pytest.approx(
+            [score for _, score in expected], abs=2e-3
+        )
         if not (folder / dense.GRAPH).exists():
             assert [name for name, _ in found] == [name for name, _ in expected]
 
@@ -78,12 +80,18 @@ def test_a_query_of_which_the_encoder_knows_nothing_finds_nothing(folder: Path) 
 def test_the_index_remembers_what_it_is(folder: Path) -> None:
     exact = not (folder / dense.GRAPH).exists()
     facts = json.loads((folder / "index.json").read_text())
-    assert facts["parameters"] == {"dimensions": DIMENSIONS, "exact": exact,
-                                   "query_prefix": "query: ", "passage_prefix": "passage: "}  # fmt: skip
+    assert facts["parameters"] == {
+        "dimensions": DIMENSIONS,
+        "exact": exact,
+        "query_prefix": "query: ",
+        "passage_prefix": "passage: ",
+    }
     assert DenseRetriever(folder, hashed).query_prefix == "query: "
 
 
-def test_many_passages_are_not_all_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_passages_are_not_all_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("usearch")
     monkeypatch.setattr(dense, "EXACT", 299)
     build_index(passages(299), tmp_path / "few", engine=DenseEncoder(hashed))

@@ -87,13 +87,16 @@ def test_words_are_reduced_as_in_our_own_index(tmp_path: Path) -> None:
 
 def test_repeated_words_add_up(retriever: Retriever) -> None:
     [[once], [thrice]] = retriever.search(["word3", "word3 word3 word3"], 1)
-    assert thrice.passage == once.passage and thrice.score == pytest.approx(3 * once.score, rel=1e-5)
+    assert thrice.passage == once.passage and thrice.score == pytest.approx(
+        3 * once.score, rel=1e-5
+    )
 
 
 HOSTILE = [
     "", " ", "the", "AND", "AND OR NOT", 'word1 "', '"word1 word2"~3', "text:word1", "row:[0 TO 9]",
     "row:3", "*", "wor*", "word1^1e99", "(((", "a:b:c", "+word1 -word2", "\\", "\0", "\ud800",
-    "\u202e", "/.*/", "IN [a b]", "{!", "word1\nword2", "\U0001f469\u200d\U0001f4bb", "[word1 TO word9]",
+    "\u202e", "/.*/", "IN [a b]", "{!", "word1\nword2", "\U0001f469\u200d\U0001f4bb",
+    "[word1 TO word9]",
 ]  # fmt: skip
 
 
@@ -114,10 +117,14 @@ def test_no_query_is_read_as_a_language(query: str, retriever: Retriever) -> Non
 )
 def test_no_query_fails(query: str, k: int, retriever: Retriever) -> None:
     [hits] = retriever.search([query], k)
-    assert len(hits) <= k and [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert len(hits) <= k and [hit.score for hit in hits] == sorted(
+        (hit.score for hit in hits), reverse=True
+    )
 
 
-@pytest.mark.parametrize("unit", ["x", "word1 ", '"', "\u7425", "\ud800", "(", "a:b ", "\U0001f469"])
+@pytest.mark.parametrize(
+    "unit", ["x", "word1 ", '"', "\u7425", "\ud800", "(", "a:b ", "\U0001f469"]
+)
 def test_queries_of_a_megabyte(unit: str, retriever: Retriever) -> None:
     retriever.search([unit * (1_000_000 // len(unit))], 3)
     retriever.search([" ".join(f"word{i}" for i in range(150_000))], 3)
@@ -144,5 +151,5 @@ def test_bad_input(retriever: Retriever, tmp_path: Path) -> None:
         TantivyRetriever(tmp_path / "a")
     for file in (tmp_path / "b").glob("passages.*"):
         file.write_bytes((tmp_path / "a" / file.name).read_bytes())
-    with pytest.raises(DataError, match="an index of 3 passages .* got one of 4"):
+    with pytest.raises(DataError, match=r"an index of 3 passages .* got one of 4"):
         TantivyRetriever(tmp_path / "b")
