@@ -113,7 +113,7 @@ class Facts:
 
     def having(self, relation: str, value: int) -> list[int]:
         """Return the things that have a value by a relation, in order."""
-        return self._inverse(relation).get(value, [])
+        return self.inverse(relation).get(value, [])
 
     def alive(self, year: int) -> range:
         """Return the people who were grown up in a year, or everybody if nobody was."""
@@ -130,8 +130,8 @@ class Facts:
     def _alive(self) -> dict[int, range]:
         return {}
 
-    def _inverse(self, relation: str) -> dict[int, list[int]]:
-        """Return the things by what they have; made when it is first asked for."""
+    def inverse(self, relation: str) -> dict[int, list[int]]:
+        """Return the things that have a value by a relation, by the value."""
         found = self._inverses.get(relation)
         if found is None:
             found = {}

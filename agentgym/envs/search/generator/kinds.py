@@ -330,9 +330,9 @@ KINDS: dict[str, Kind] = {
             share=45,
             sentences=(
                 (
-                    "{subject} stands in {site} and was completed in {completed}.",
+                    "{subject} stands in {site}; the building was completed in {completed}.",
                     "{subject} is a building in {site}, completed in {completed}.",
-                    "Completed in {completed}, {subject} can be found in {site}.",
+                    "Completed in {completed}, {subject} is a building to be found in {site}.",
                     "In {site} stands {subject}, a building completed in {completed}.",
                 ),
                 (
@@ -367,9 +367,9 @@ KINDS: dict[str, Kind] = {
             definite=True,
             sentences=(
                 (
-                    "{subject} is held in {host}, where it was first held in {first_held}.",
-                    "First held in {first_held}, {subject} takes place in {host}.",
-                    "{host} hosts {subject}, first held in {first_held}.",
+                    "{subject} is a festival held in {host}, and was first held in {first_held}.",
+                    "First held in {first_held}, {subject} is a festival of {host}.",
+                    "{host} hosts {subject}, a festival first held in {first_held}.",
                     "{subject} is a festival in {host}, first held in {first_held}.",
                 ),
                 (
