@@ -72,7 +72,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         with suppress(OSError):
             scratch.unlink()
         raise
-    _folder_to_disk(path.parent)
+    folder_to_disk(path.parent)
 
 
 def save(path: Path, key: str, data: bytes) -> bool:
@@ -145,9 +145,9 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> bool:
         entries = {path.name: _entry(path) for path in sorted(scratch.iterdir())}
         text = json.dumps({"files": entries}, indent=1)
         write_atomically(scratch / MANIFEST, text.encode())
-        _folder_to_disk(scratch)
+        folder_to_disk(scratch)
         os.rename(scratch, folder)
-        _folder_to_disk(folder.parent)
+        folder_to_disk(folder.parent)
     except OSError as error:
         if not folder.is_dir():  # otherwise somebody else was first
             _log.warning("cannot store %s (%s); it stays in memory", folder, error)
@@ -282,7 +282,7 @@ def _digest(path: Path) -> str:
     return result.hexdigest()
 
 
-def _folder_to_disk(folder: Path) -> None:
+def folder_to_disk(folder: Path) -> None:
     """Force a rename to the disk, where the system can: folders cannot be opened on Windows."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

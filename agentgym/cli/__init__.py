@@ -1,4 +1,4 @@
-"""The command ``agentgym``: list, play, eval, replay, doctor."""
+"""The command ``agentgym``: list, play, eval, replay, doctor, index, serve."""
 
 from __future__ import annotations
 

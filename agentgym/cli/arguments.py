@@ -107,13 +107,50 @@ class Replay:
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
 
 
-COMMANDS = (List, Play, Eval, Replay, Doctor)
+@dataclass(frozen=True)
+class Index:
+    """Index a corpus of your own for the environment search."""
+
+    corpus: Positional[Path]
+    """A file or folder of text, Markdown or JSON lines (id with contents, or with title and text),
+    also gzipped."""
+    output: Path
+    """Folder of the index; it appears when the index is complete."""
+    engine: Literal["bm25", "tantivy"] = "bm25"
+    """What searches: bm25 holds up to two million passages; tantivy any number."""
+    skip_broken: bool = False
+    """Leave out and count lines that cannot be used, instead of stopping at the first."""
+    passage_chars: int = 600
+    """Most characters of the passages that text and Markdown files are cut into."""
+    overwrite: bool = False
+    """Replace the index that is there."""
+
+
+@dataclass(frozen=True)
+class Serve:
+    """Answer searches over HTTP, in the protocols of Search-R1 (also verl, SkyRL) and RAGEN."""
+
+    what: Positional[Literal["search"]]
+    """What to serve: search."""
+    index: Path
+    """Folder that agentgym index made."""
+    host: str = "127.0.0.1"
+    """Address to listen at; others than this machine's own make the index public."""
+    port: int = 8000
+    """Port to listen at; 0 takes one that is free."""
+    topk: int = 3
+    """Documents per query where a request does not say how many."""
+
+
+COMMANDS = (List, Play, Eval, Replay, Doctor, Index, Serve)
 Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
     Annotated[List, subcommand("list")],
     Annotated[Play, subcommand("play")],
     Annotated[Eval, subcommand("eval")],
     Annotated[Replay, subcommand("replay")],
     Annotated[Doctor, subcommand("doctor")],
+    Annotated[Index, subcommand("index")],
+    Annotated[Serve, subcommand("serve")],
 ]
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgym.cli.arguments import Command, Doctor, Eval, List, Play, Replay
+from agentgym.cli.arguments import Command, Doctor, Eval, Index, List, Play, Replay, Serve
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.making import make_env, parse_pairs, resolve
 
@@ -278,10 +278,24 @@ def _replay(command: Replay, console: Console) -> int:
     return int(changed > 0)
 
 
+def _index(command: Index, console: Console) -> int:
+    from agentgym.cli.search import index
+
+    return index(command, console)
+
+
+def _serve(command: Serve, console: Console) -> int:
+    from agentgym.cli.search import serve
+
+    return serve(command, console)
+
+
 _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     List: _list,
     Play: _play,
     Eval: _eval,
     Replay: _replay,
     Doctor: _doctor,
+    Index: _index,
+    Serve: _serve,
 }

@@ -166,7 +166,7 @@ class Corpus:
             try:
                 text = decoder.decode(piece)
             except UnicodeDecodeError as error:
-                self.refuse("text in UTF-8", _encoding(piece, error))
+                self.refuse("text in UTF-8", _encoding(piece + stream.read(512), error))
                 return
             if "\0" in text:
                 self.refuse("text", "a binary file (it holds NUL bytes)")

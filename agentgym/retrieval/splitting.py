@@ -22,7 +22,8 @@ def split_text(
     longer ones are cut at the end of a sentence, or else between words.
 
     Args:
-        lines: The lines of the text; only the current passage is held in memory.
+        lines: The lines of the text with their line ends; one without goes on with the next. Only
+            the current paragraph is held in memory.
         name: Title of passages that stand under no heading.
         limit: Most characters of a passage.
         markdown: Whether lines that begin with ``#`` are headings, as in Markdown.
@@ -45,24 +46,25 @@ def split_text(
 def _paragraphs(lines: Iterable[str], most: int, markdown: bool) -> Iterator[tuple[str, str]]:
     """Yield each paragraph of at most about ``most`` characters with the path of its headings."""
     path: list[tuple[int, str]] = []
-    title, held, size, fence = "", [], 0, ""
-    for line in lines:
-        line = line.rstrip()
-        heading = _HEADING.match(line) if markdown and not fence else None
-        if heading or size > most or not (line or fence):
+    title, held, size, fence, goes_on = "", [], 0, "", False
+    for raw in lines:
+        line = raw.rstrip()
+        heading = _HEADING.match(line) if markdown and not (fence or goes_on) else None
+        if heading or size > most or not (line or fence or goes_on):
             if held:
-                yield title, "\n".join(held)
+                yield title, "".join(held)
             held, size = [], 0
         if heading:
             level = len(heading[1])
             path = [above for above in path if above[0] < level] + [(level, heading[2])]
             title = " > ".join(text for _, text in path if text)[:_LONGEST_TITLE]
         elif line or held:
-            held.append(line)
-            size += len(line) + 1
-            fence = _fence(line, fence) if markdown else ""
+            held.append(raw)
+            size += len(raw)
+            fence = _fence(line, fence) if markdown and not goes_on else fence
+        goes_on = not raw.endswith("\n")
     if held:
-        yield title, "\n".join(held)
+        yield title, "".join(held)
 
 
 def _fence(line: str, open_fence: str) -> str:

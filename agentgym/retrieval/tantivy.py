@@ -72,18 +72,17 @@ class TantivyRetriever:
     """Searches an index of tantivy's; safe for threads, and travels as its path.
 
     Args:
-        folder: What :func:`write_tantivy` filled.
-        store: The passages that were indexed.
+        folder: What :func:`write_tantivy` filled, with the passages that were indexed.
 
     Raises:
         DataError: The folder holds no such index, or one of other passages.
         DependencyNotInstalled: The package ``tantivy`` is missing.
     """
 
-    def __init__(self, folder: str | Path, store: PassageStore) -> None:
+    def __init__(self, folder: str | Path) -> None:
         tantivy = require("tantivy", "search")
         self.folder = Path(folder)
-        self.store = store
+        self.store = PassageStore(self.folder)
         self._tantivy = tantivy
         try:
             index = tantivy.Index.open(str(self.folder))
@@ -96,9 +95,9 @@ class TantivyRetriever:
                 f"({error}); build it again, and see that the folder can be written to: tantivy "
                 "makes a lock file in it"
             ) from error
-        if self._searcher.num_docs != len(store):
+        if self._searcher.num_docs != len(self.store):
             raise DataError(
-                f"expected an index of {len(store)} passages in {self.folder}, got one of "
+                f"expected an index of {len(self.store)} passages in {self.folder}, got one of "
                 f"{self._searcher.num_docs}; build it again"
             )
 
@@ -124,8 +123,8 @@ class TantivyRetriever:
         self.store.close()
 
     def __reduce__(self) -> Any:
-        """Travel as the paths."""
-        return TantivyRetriever, (self.folder, self.store)
+        """Travel as the path."""
+        return TantivyRetriever, (self.folder,)
 
     # -- parts ----------------------------------------------------------------------------------
 

@@ -273,7 +273,7 @@ def test_hooks_over_evidence_need_evidence(tmp_path: Path) -> None:
     assert env.potential() == 0.0
     from agentgym.rewards import parse_hooks
 
-    with pytest.raises(ConfigurationError, match="'gold_evidence', which needs .* gold_recall"):
+    with pytest.raises(ConfigurationError, match=r"'gold_evidence', which needs .* gold_recall"):
         make(questions, reward_hooks=parse_hooks(["gold_evidence=0.3"]))
     make(questions, reward_hooks=parse_hooks(["retrieval_hit", "search_cost", "format"]))
 

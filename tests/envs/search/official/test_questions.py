@@ -128,7 +128,7 @@ def test_parquet_files(tmp_path: Path) -> None:
     assert read_questions(path) == {"test": (read_record(SEARCH_R1)[0],) * 2}
     bad = {**SEARCH_R1, "reward_model": {"style": "rule", "ground_truth": {"target": []}}}
     parquet.write_table(pyarrow.Table.from_pylist([SEARCH_R1, bad]), path)
-    with pytest.raises(DataError, match="expected answers .*record 1"):
+    with pytest.raises(DataError, match=r"expected answers .*record 1"):
         read_questions(path)
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(DataError, match="expected a parquet file"):

@@ -1,0 +1,84 @@
+"""``agentgym index`` and ``agentgym serve search``: a corpus of one's own, searched and served."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentgym.cli.arguments import Index, Serve
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentgym.retrieval.building import Progress
+
+
+def index(command: Index, console: Console) -> int:
+    """Index a corpus and say what to do with it."""
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    from agentgym.retrieval.building import build_index
+    from agentgym.retrieval.corpus import Corpus
+
+    corpus = Corpus(
+        command.corpus, skip_broken=command.skip_broken, passage_chars=command.passage_chars
+    )
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
+               TextColumn("{task.fields[passages]:,} passages"), TimeElapsedColumn())  # fmt: skip
+    with Bar(*columns, console=console, transient=True) as bar:
+        shown = bar.add_task("reading", total=1.0, passages=0)
+
+        def progress(state: Progress) -> None:
+            bar.update(
+                shown, description=state.stage, completed=state.share, passages=state.passages
+            )
+
+        passages = build_index(
+            corpus,
+            command.output,
+            engine=command.engine,
+            overwrite=command.overwrite,
+            progress=progress,
+        )
+    size = sum(file.stat().st_size for file in command.output.iterdir()) / 1e6
+    lines = [
+        f"{passages:,} passages of {len(corpus.files):,} files indexed in {command.output} "
+        f"(engine {command.engine}, {size:,.1f} MB)"
+    ]
+    if corpus.broken:
+        lines.append(f"{corpus.broken:,} left out; the first: {corpus.first_problem}")
+    lines.append(
+        f"play with it: agentgym play search --set corpus={command.output}; serve it: agentgym "
+        f"serve search --index {command.output}"
+    )
+    console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def serve(command: Serve, console: Console) -> int:
+    """Answer searches until interrupted."""
+    from agentgym.retrieval.building import open_index
+    from agentgym.retrieval.server import is_loopback, serve
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    if not is_loopback(command.host):
+        say(
+            f"warning: host {command.host} lets every machine that reaches this one search the "
+            "index; there is no password"
+        )
+    retriever = open_index(command.index)
+    try:
+        serve(
+            retriever,
+            host=command.host,
+            port=command.port,
+            topk=command.topk,
+            started=lambda url: say(
+                f"{command.index} is searched at {url}/retrieve; press Ctrl-C to stop"
+            ),
+        )
+    finally:
+        retriever.close()
+    return 0

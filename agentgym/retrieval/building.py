@@ -1,0 +1,399 @@
+"""Index folders: built whole or not at all, and opened by what they say of themselves.
+
+A folder holds the passages (:mod:`agentgym.retrieval.passages`), the files of one engine, and
+``index.json``, which names format, engine and number of passages and is written last.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agentgym import options
+from agentgym.caching import folder_to_disk, write_atomically
+from agentgym.errors import ConfigurationError, DataError, require
+from agentgym.retrieval.bm25 import BM25Index, BM25Retriever
+from agentgym.retrieval.corpus import Corpus, IdSet
+from agentgym.retrieval.dense import DenseEncoder, DenseRetriever, write_vectors
+from agentgym.retrieval.inversion import MOST_DOCUMENTS
+from agentgym.retrieval.passages import PassageStore, PassageWriter, indexed_text
+from agentgym.retrieval.retriever import Passage, Retriever
+from agentgym.retrieval.tantivy import TantivyRetriever, write_tantivy
+
+FORMAT = "agentgym.index/1"
+FACTS = "index.json"
+ENGINES = ("bm25", "tantivy")
+"""Engines that are chosen by name; the third is a :class:`~agentgym.retrieval.dense.DenseEncoder`.
+"""
+EVERY = 1000
+"""Passages between two reports of progress."""
+
+_log = logging.getLogger(__name__)
+
+
+class Progress(NamedTuple):
+    """How far a build is."""
+
+    stage: str
+    """``"reading"`` the corpus, or ``"indexing"`` what has been read."""
+    passages: int
+    """Passages of this stage so far."""
+    share: float | None
+    """Done of this stage, from 0 to 1; None where the corpus has no known size."""
+
+
+Report = Callable[[Progress], None]
+
+
+def build_index(
+    corpus: str | Path | Iterable[Passage],
+    folder: str | Path,
+    *,
+    engine: str | DenseEncoder = "bm25",
+    overwrite: bool = False,
+    progress: Report = lambda state: None,
+) -> int:
+    """Index a corpus, in a folder that appears when it is complete.
+
+    A build that is killed leaves nothing under the folder's name; the next one removes what is
+    left beside it and starts over. Passages are read as a stream, and never all in memory.
+
+    Args:
+        corpus: Path of a file or folder that :class:`~agentgym.retrieval.corpus.Corpus` reads, such
+            a corpus, or any passages.
+        folder: Where to; its name must be free, or an empty folder.
+        engine: ``"bm25"`` (up to two million passages), ``"tantivy"`` (any number), or an encoder.
+        overwrite: Whether to replace an index that is there.
+        progress: Called now and then.
+
+    Returns:
+        The number of passages.
+
+    Raises:
+        DataError: The corpus cannot be used; says which line.
+        ConfigurationError: The folder is in use, cannot be written, or the engine is none.
+        DependencyNotInstalled: The engine's package is missing.
+    """
+    _check_engine(engine)
+    passages = Corpus(corpus) if isinstance(corpus, str | Path) else corpus
+    target = _target(folder)
+    _check_free(target, overwrite)
+    with _scratch(target) as scratch:
+        _check_free(target, overwrite)  # another build may have ended meanwhile
+        count = write_index(passages, scratch, engine=engine, progress=progress)
+        _publish(scratch, target)
+    return count
+
+
+def write_index(
+    passages: Iterable[Passage],
+    folder: Path,
+    *,
+    engine: str | DenseEncoder = "bm25",
+    progress: Report = lambda state: None,
+) -> int:
+    """Write passages and an index of them into a folder that is there.
+
+    This is :func:`build_index` without the care for what happens around it, for folders that are
+    made by other means, such as :func:`agentgym.caching.save_folder`.
+
+    Returns:
+        The number of passages.
+
+    Raises:
+        DataError: There are no passages, two have one id, or they cannot be read.
+        ConfigurationError: There are too many for the engine.
+        DependencyNotInstalled: The engine's package is missing.
+    """
+    _check_engine(engine)
+    _write_passages(passages, folder, MOST_DOCUMENTS if engine == "bm25" else None, progress)
+    store = PassageStore(folder)
+    try:
+        parameters = _write_engine(store, folder, engine, progress)
+    finally:
+        store.close()
+    name = engine if isinstance(engine, str) else "dense"
+    facts = {"format": FORMAT, "engine": name, "passages": len(store), "parameters": parameters}
+    write_atomically(folder / FACTS, json.dumps(facts, indent=1).encode())
+    return len(store)
+
+
+def open_index(folder: str | Path, encoder: DenseEncoder | None = None) -> Retriever:
+    """Open an index for searching.
+
+    Args:
+        folder: What :func:`build_index` made.
+        encoder: The encoder of the queries, for an index that was built with one.
+
+    Raises:
+        DataError: The folder holds no index, a damaged one, or one of another version.
+        ConfigurationError: The index needs an encoder.
+        DependencyNotInstalled: The engine's package is missing.
+    """
+    path = Path(folder)
+    facts = _facts(path)
+    retriever = _open_engine(path, facts["engine"], encoder)
+    if len(retriever.store) != facts["passages"]:
+        retriever.close()
+        raise DataError(
+            f"expected {facts['passages']} passages in {path}, got {len(retriever.store)}; build "
+            "the index again"
+        )
+    return retriever
+
+
+# -- what an index folder holds -----------------------------------------------------------------
+
+
+def _check_engine(engine: str | DenseEncoder) -> None:
+    """Find out before the corpus is read whether its engine is there."""
+    if not isinstance(engine, DenseEncoder):
+        options.choice(engine, "engine", ENGINES)
+    if engine == "tantivy":
+        require("tantivy", "search")
+
+
+def _write_passages(
+    passages: Iterable[Passage], folder: Path, most: int | None, progress: Report
+) -> None:
+    """Store passages, whose ids must differ."""
+    ids = IdSet()
+    corpus = passages if isinstance(passages, Corpus) else None
+    with PassageWriter(folder) as writer:
+        for passage in passages:
+            if not ids.add(passage.id):
+                _refuse_twice(passage, corpus)
+                continue
+            if len(writer) == most:
+                raise ConfigurationError(
+                    f"expected at most {most:,} passages for the engine bm25, got more; choose the "
+                    "engine tantivy (agentgym index --engine tantivy)"
+                )
+            if writer.add(passage) % EVERY == 0:
+                share = corpus.bytes_read / max(corpus.size, 1) if corpus else None
+                progress(Progress("reading", len(writer), share))
+        if not len(writer):
+            where = f" in {corpus.path}" if corpus else ""
+            left_out = f"; first of {corpus.broken}: {corpus.first_problem}" if (
+                corpus and corpus.broken) else ""  # fmt: skip
+            raise DataError(f"expected passages{where}, got none{left_out}")
+        progress(Progress("reading", len(writer), 1.0))
+
+
+def _refuse_twice(passage: Passage, corpus: Corpus | None) -> None:
+    """Report an id that came before."""
+    if corpus is not None:
+        corpus.refuse("an id of its own for every passage", f"{passage.id!r} for the second time")
+        return
+    raise DataError(
+        f"expected an id of its own for every passage, got {passage.id!r:.200} twice; make ids "
+        "distinct"
+    )
+
+
+def _write_engine(
+    store: PassageStore, folder: Path, engine: str | DenseEncoder, progress: Report
+) -> dict[str, Any]:
+    """Write an engine's files; return its parameters."""
+
+    def report(done: int) -> None:
+        progress(Progress("indexing", done, done / len(store)))
+
+    if isinstance(engine, DenseEncoder):
+        return write_vectors(store, folder, engine, report)
+    if engine == "tantivy":
+        write_tantivy(store, folder, report)
+    else:
+        index = BM25Index.build(
+            _counted(map(indexed_text, store), report),
+            map(store.id, range(len(store))),
+            k1=BM25Retriever.K1,
+            b=BM25Retriever.B,
+        )
+        index.save(folder)
+        report(len(store))
+    return {"k1": BM25Retriever.K1, "b": BM25Retriever.B}
+
+
+def _counted(texts: Iterable[str], report: Callable[[int], None]) -> Iterator[str]:
+    """Pass texts on and report how many there were."""
+    for number, text in enumerate(texts):
+        if number % EVERY == 0:
+            report(number)
+        yield text
+
+
+def _open_engine(
+    folder: Path, engine: str, encoder: DenseEncoder | None
+) -> BM25Retriever | TantivyRetriever | DenseRetriever:
+    """Open what :func:`_write_engine` wrote."""
+    if engine == "bm25":
+        return BM25Retriever.open(folder)
+    if engine == "tantivy":
+        return TantivyRetriever(folder)
+    if encoder is None:
+        raise ConfigurationError(
+            f"expected an encoder for the queries of the dense index in {folder}; open it with "
+            "open_index(folder, DenseEncoder(...)), with the encoder that it was built with"
+        )
+    return DenseRetriever(folder, encoder)
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    """Read what an index folder says of itself."""
+    path = folder / FACTS
+    remedy = f"make one with: agentgym index CORPUS --output {folder}"
+    if not path.is_file():
+        got = "a folder without index.json" if folder.is_dir() else "no such folder"
+        raise DataError(f"expected an index in {folder}, got {got}; {remedy}")
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        if facts["format"] != FORMAT:
+            raise ValueError(f"its format is {facts['format']!r}")
+        if facts["engine"] not in (*ENGINES, "dense"):
+            raise ValueError(f"its engine is {facts['engine']!r}")
+        if not isinstance(facts["passages"], int) or not isinstance(facts["parameters"], dict):
+            raise ValueError("passages or parameters are missing")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DataError(
+            f"expected an index of format {FORMAT!r} in {folder}, but {path.name} cannot be used "
+            f"({type(error).__name__}: {error}); it was damaged, or made by another version or "
+            f"program: {remedy} --overwrite"
+        ) from error
+    found: dict[str, Any] = facts
+    return found
+
+
+# -- how it comes to be there -------------------------------------------------------------------
+
+
+def _target(folder: str | Path) -> Path:
+    """Return the folder's own place, whose name can be changed."""
+    target = Path(folder).resolve()
+    if not target.name:
+        raise ConfigurationError(f"expected a folder for the index, got {folder}; name another")
+    return target
+
+
+def _check_free(target: Path, overwrite: bool) -> None:
+    """Refuse to replace anything but an index, and an index unless that was asked for."""
+    try:
+        taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+    except OSError as error:
+        raise _unusable(target, error) from error
+    if not taken:
+        return
+    if not (target / FACTS).is_file() or not (target / "passages.json").is_file():
+        raise ConfigurationError(
+            f"expected a free name for the index, got {target}, which holds something else; name "
+            "another folder"
+        )
+    if not overwrite:
+        raise ConfigurationError(
+            f"expected a free name for the index, got {target}, which holds one; use it, name "
+            "another folder, or replace it with overwrite=True (agentgym index --overwrite)"
+        )
+
+
+@contextmanager
+def _scratch(target: Path) -> Iterator[Path]:
+    """Make the folder beside the target in which only this process builds; it is removed later."""
+    scratch = target.with_name(f".{target.name}.building")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = _lock(scratch)
+    except OSError as error:
+        raise _unusable(target, error) from error
+    try:
+        _put_back(target)
+        if left := list(scratch.iterdir()):
+            _log.warning("an earlier build of %s was stopped before its end; it starts over", target)
+            for entry in left:
+                entry.unlink()
+        yield scratch
+    except OSError as error:
+        raise _unusable(target, error) from error
+    finally:
+        # When the index has got its name, another process may have made a folder of this name.
+        if lock is None or _holds(lock, scratch):
+            shutil.rmtree(scratch, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(scratch: Path) -> int | None:
+    """Make a folder and lock it; the system unlocks it when the process ends, however it ends.
+
+    None is returned on systems without such locks.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        scratch.mkdir(exist_ok=True)
+        return None
+    while True:
+        scratch.mkdir(exist_ok=True)
+        try:
+            lock = os.open(scratch, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(lock)
+            raise ConfigurationError(
+                f"expected to build alone, but another process builds in {scratch} already; wait "
+                "for it, or name another folder"
+            ) from error
+        if _holds(lock, scratch):
+            return lock
+        os.close(lock)  # who held it before has given the folder its final name
+
+
+def _holds(lock: int, scratch: Path) -> bool:
+    """Return whether a lock is that of the folder which has this name now."""
+    try:
+        return os.path.samestat(os.fstat(lock), os.stat(scratch))
+    except FileNotFoundError:
+        return False
+
+
+def _publish(scratch: Path, target: Path) -> None:
+    """Force an index to the disk and give it its name."""
+    for path in scratch.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    folder_to_disk(scratch)
+    replaced = _replaced(target)
+    if target.exists() and any(target.iterdir()):
+        os.rename(target, replaced)
+    os.rename(scratch, target)
+    folder_to_disk(target.parent)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _put_back(target: Path) -> None:
+    """Finish what a process left that was killed while it replaced an index."""
+    replaced = _replaced(target)
+    if replaced.is_dir():
+        if target.exists():
+            shutil.rmtree(replaced)
+        else:
+            os.rename(replaced, target)
+
+
+def _replaced(target: Path) -> Path:
+    """Return where an index waits for a moment while another takes its place."""
+    return target.with_name(f".{target.name}.replaced")
+
+
+def _unusable(target: Path, error: OSError) -> ConfigurationError:
+    return ConfigurationError(
+        f"expected to write an index to {target}, but: {error}; name another folder, or make room"
+    )
