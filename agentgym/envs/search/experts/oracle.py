@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
 from agentgym.envs.search.engine.session import Session, question_query
-from agentgym.envs.search.experts.base import Expert, Step, answer, search
-from agentgym.envs.search.question import Question
+from agentgym.envs.search.experts.base import Expert
 
 
 class OracleExpert(Expert):
@@ -14,24 +14,19 @@ class OracleExpert(Expert):
     been shown. It shows the ceiling; what it knows cannot be learned from what is shown.
     """
 
-    def step(self, session: Session, turns_left: int) -> Step:
+    def step(self, session: Session, turns_left: int) -> Command:
         """Return the next search of the plan, or the answer."""
-        left = self.searches(session)
+        left = _left(session)
         if left and turns_left:
-            return search(left[0])
-        return answer(session.question.answers[0])
-
-    def turns(self, question: Question) -> int:
-        """Return the length of the plan, the answer included."""
-        return len(_plan(question)) + 1
-
-    def searches(self, session: Session) -> list[str]:
-        """Return the queries that are left."""
-        if session.question.gold and not session.missing:
-            return []
-        made = {found.query.casefold() for found in session.state.searches}
-        return [query for query in _plan(session.question) if query.casefold() not in made]
+            return Command(SEARCH, left[0])
+        return Command(ANSWER, session.question.answers[0])
 
 
-def _plan(question: Question) -> tuple[str, ...]:
-    return question.plan or (question_query(question),)
+def _left(session: Session) -> list[str]:
+    """Return the queries that are left."""
+    question = session.question
+    if question.gold and not session.missing:
+        return []
+    made = {found.query.casefold() for found in session.state.searches}
+    plan = question.plan or (question_query(question),)
+    return [query for query in plan if query.casefold() not in made]

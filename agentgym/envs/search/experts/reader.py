@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
 from agentgym.envs.search.engine.session import Session
-from agentgym.envs.search.experts.base import Expert, Step, answer, search
+from agentgym.envs.search.experts.base import Expert
 from agentgym.envs.search.experts.passages import Article, Fact, read_block
 from agentgym.envs.search.experts.wordings import (
     Comparison,
@@ -25,7 +26,6 @@ from agentgym.envs.search.experts.wordings import (
     read_question,
 )
 from agentgym.envs.search.generator.relations import YEAR, Relation
-from agentgym.envs.search.question import Question
 
 UNKNOWN = "unknown"
 """The answer where nothing was read that could be one."""
@@ -42,28 +42,16 @@ class Shown(NamedTuple):
 
 
 class ReaderExpert(Expert):
-    """Answer by reading.
+    """Answer by reading: of the session it looks at nothing but what has been shown."""
 
-    Args:
-        thinks: Whether it quotes the sentence that it goes on from, before the action.
-    """
-
-    def __init__(self, *, thinks: bool = False) -> None:
-        self._thinks = thinks
-
-    def step(self, session: Session, turns_left: int) -> Step:
+    def step(self, session: Session, turns_left: int) -> Command:
         """Return the next search, or the answer."""
         shown = [Shown(one.query, session.block(one)) for one in session.state.searches]
-        step = read(session.question.text, shown, turns_left)
-        return step if self._thinks else step._replace(thought="")
-
-    def turns(self, question: Question) -> int | None:
-        """Return the length of the question's plan, the answer included, where there is one."""
-        return len(question.plan) + 1 if question.plan else None
+        return read(session.question.text, shown, turns_left)
 
 
-def read(question: str, shown: Sequence[Shown], turns_left: int) -> Step:
-    """Return the next step from texts alone.
+def read(question: str, shown: Sequence[Shown], turns_left: int) -> Command:
+    """Return what to do next, from texts alone.
 
     Args:
         question: The question as it is shown.
@@ -72,13 +60,17 @@ def read(question: str, shown: Sequence[Shown], turns_left: int) -> Step:
     """
     meaning = read_question(question)
     reading = _Reading(shown)
-    found = None if meaning is None else reading.answer(meaning)
-    if found is not None:
-        return answer(found, reading.thought())
-    query = reading.unasked(reading.wanted if meaning is not None else [question])
+    if meaning is None:
+        wanted: Sequence[str] = [question]
+    else:
+        found = reading.answer(meaning)
+        if found is not None:
+            return Command(ANSWER, found)
+        wanted = reading.wanted
+    query = reading.unasked(wanted)
     if query is not None and turns_left:
-        return search(query, reading.thought())
-    return answer(reading.guess(meaning), reading.thought())
+        return Command(SEARCH, query)
+    return Command(ANSWER, reading.guess(meaning))
 
 
 # -- parts -----------------------------------------------------------------------------------------
@@ -97,9 +89,9 @@ class _Reading:
         self._facts: dict[tuple[str, str], Fact] = {}
         self._holders: dict[tuple[str, str], list[Fact]] = {}
         for fact in (fact for page in self._pages for article in page for fact in article.facts):
-            if self._facts.setdefault((fact.subject, fact.relation), fact) is fact:
+            if (fact.subject, fact.relation) not in self._facts:
+                self._facts[fact.subject, fact.relation] = fact
                 self._holders.setdefault((fact.value, fact.relation), []).append(fact)
-        self._used: Fact | None = None
         self.wanted: Sequence[str] = ()
 
     def answer(self, meaning: Meaning) -> str | None:
@@ -111,13 +103,6 @@ class _Reading:
         if isinstance(meaning, Intersection):
             return self._meet(meaning)
         return self._follow(meaning)
-
-    def thought(self) -> str:
-        """Quote the sentence that was read last, if it was the last search that showed it."""
-        if self._used is None or not self._pages:
-            return ""
-        last = (fact for article in self._pages[-1] for fact in article.facts)
-        return self._used.sentence if self._used in last else ""
 
     def unasked(self, queries: Iterable[str]) -> str | None:
         """Return the first query that was not sent before."""
@@ -148,7 +133,6 @@ class _Reading:
         if fact is None:
             self.wanted = list(_queries(phrase, known))
             return None
-        self._used = fact
         return fact.value if forward else fact.subject
 
     def _holder(self, relation: Relation, value: str) -> Fact | None:
@@ -157,14 +141,14 @@ class _Reading:
 
     def _meet(self, both: Intersection) -> str | None:
         """Return the thing that has two values."""
-        known = [(one.relation, self._follow(one.value)) for one in (both.first, both.second)]
-        (first, one), (second, other) = known
+        first, second = both.first.relation, both.second.relation
+        one = self._follow(both.first.value)
+        other = None if one is None else self._follow(both.second.value)
         if one is None or other is None:
             return None
         for fact in self._holders.get((one, first.name), ()):
             also = self._facts.get((fact.subject, second.name))
             if also is not None and also.value == other:
-                self._used = fact
                 return fact.subject
         self.wanted = [
             f"{one} {other} {first.words} {second.words}",
@@ -178,15 +162,15 @@ class _Reading:
         known = self._follow(count.value)
         if known is None:
             return None
-        found = self._holders.get((known, count.relation.name), [])
-        if not found:
-            self.wanted = [
-                f"{known} {count.relation.inverse_words}",
-                *(text.format(known) for text in count.relation.count),
-            ]
-            return None
-        self._used = found[-1]
-        return str(len(found))
+        relation = count.relation
+        found = self._holders.get((known, relation.name), [])
+        self.wanted = [
+            f"{known} {relation.inverse_words}",
+            *(text.format(known) for text in relation.count),
+        ]
+        # One that an earlier search has shown need not be all.
+        searched = self.wanted[0].casefold() in self._asked
+        return str(len(found)) if found and searched else None
 
     def _compare(self, comparison: Comparison) -> str | None:
         """Read both values, then compare them."""

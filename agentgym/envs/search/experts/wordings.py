@@ -19,7 +19,7 @@ from agentgym.envs.search.generator.relations import RELATIONS, Relation
 CACHED_QUESTIONS = 4096
 LONGEST_QUESTION = 1000
 """Most characters of a question that is read."""
-_NAME = re.compile(r"(?:the )?([A-Z0-9].*)")
+_NAME = re.compile(r"(?:the )?([A-Z0-9]\S*(?: (?:and |of |the )*[A-Z0-9&]\S*)*)")
 _PLAIN = re.compile(r"(?:Who|What) is (.+)\?")
 _WHICH = re.compile(r"Which [a-z ]+? (?=(?:is|was|has|lies|stands|studied|worked|flows) )(.+)\?")
 
