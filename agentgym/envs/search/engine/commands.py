@@ -67,6 +67,7 @@ class SearchLanguage(Language):
 
     def __init__(self, grammar: str) -> None:
         super().__init__(SPECS, grammar)
+        self._last: tuple[str, Command] | None = None
         self.forms = " or ".join(self.write(f"<{name}>words</{name}>") for name in (SEARCH, ANSWER))
 
     def read(self, action: str) -> Reading:
@@ -82,12 +83,21 @@ class SearchLanguage(Language):
             return Reading("", reading.trailing, f"invalid: {FORGED}")
         return reading
 
+    def command(self, native: str) -> Command:
+        """Return the command that :meth:`read` has understood."""
+        if self._last is not None and self._last[0] == native:
+            return self._last[1]
+        found = find(native)
+        assert found is not None, native
+        return found[0]
+
     def _read_native(self, text: str) -> Reading:
         """Read a text of bounded length in the native grammar."""
         found = find(text)
         if found is not None:
             command, trailing = found
-            return Reading(command.write(), trailing)
+            self._last = command.write(), command
+            return Reading(self._last[0], trailing)
         unclosed = _OPEN.search(text)
         why = "no action found"
         if unclosed:
@@ -112,13 +122,6 @@ def find(text: str) -> tuple[Command, str] | None:
         return None
     (argument,) = native.values.values()
     return _command(native.spec.name, argument), text[native.end :].strip()
-
-
-def command(native: str) -> Command:
-    """Read what :class:`SearchLanguage` has understood as one action."""
-    found = find(native)
-    assert found is not None, native
-    return found[0]
 
 
 def _command(name: str, argument: str) -> Command:
