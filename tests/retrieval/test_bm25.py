@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import pickle
@@ -231,6 +232,18 @@ def test_chunks_leave_no_trace(documents: list[str], bits: int, tokens: int) -> 
         patch.setattr(inversion, "CHUNK_TOKENS", tokens)
         chunked = BM25Index.build(documents)
     assert pickle.dumps(chunked) == pickle.dumps(whole)
+
+
+def test_an_index_is_the_same_on_every_machine() -> None:
+    draw = random.Random(0)
+    texts = [zipf_text(draw, int(90 * draw.random())) for _ in range(400)]
+    index = BM25Index.build(texts, k1=1.2, b=0.75)
+    _, (ids, terms, arrays) = index.__reduce__()
+    assert ids == [str(row) for row in range(400)]
+    digest = hashlib.sha256(terms.blob.tobytes() + terms.offsets.tobytes())
+    for name in ARRAYS:
+        digest.update(arrays[name].tobytes())
+    assert digest.hexdigest()[:16] == "d1acac10e722078d"
 
 
 # -- the same hits as from all postings -----------------------------------------------------------
