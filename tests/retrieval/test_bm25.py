@@ -264,8 +264,8 @@ def listed(found: tuple[Any, Any]) -> tuple[list[int], list[float]]:
     return found[0].tolist(), found[1].tolist()
 
 
-def zipf_text(draw: random.Random, size: int) -> str:
-    return " ".join(f"w{int(40 ** draw.random()) - 1}" for _ in range(size))
+def zipf_text(draw: random.Random, size: int, words: int = 40) -> str:
+    return " ".join(f"w{int(words ** draw.random()) - 1}" for _ in range(size))
 
 
 def every_way(index: BM25Index, query: str, k: int) -> None:
@@ -295,21 +295,22 @@ def always_prune(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(
     seed=st.integers(0, 10**6), documents=st.integers(1, 300), length=st.integers(1, 30),
     size=st.integers(1, 12), k=st.integers(1, 50), block=st.integers(1, 64),
+    words=st.sampled_from([4, 40, 400]),
     parameters=st.sampled_from([(0.9, 0.4), (1.2, 0.75), (0.5, 0.0), (2.0, 1.0)]),
 )  # fmt: skip
 def test_pruning_and_adding_up_give_the_same_bits(
     always_prune: None, seed: int, documents: int, length: int, size: int, k: int, block: int,
-    parameters: tuple[float, float],
+    words: int, parameters: tuple[float, float],
 ) -> None:  # fmt: skip
     draw = random.Random(seed)
     k1, b = parameters
-    texts = [zipf_text(draw, draw.randrange(length + 1)) for _ in range(documents)]
+    texts = [zipf_text(draw, draw.randrange(length + 1), words) for _ in range(documents)]
     texts[documents // 2 :] = texts[: documents - documents // 2]  # equal texts: ties
     ids = [f"{draw.random()}-{row}" for row in range(documents)]
     index = BM25Index.build(texts, ids, k1=k1, b=b)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking, "BLOCK", block)
-        every_way(index, zipf_text(draw, size), k)
+        every_way(index, zipf_text(draw, size, words), k)
 
 
 def test_pruning_leaves_documents_out(always_prune: None) -> None:
@@ -318,6 +319,29 @@ def test_pruning_leaves_documents_out(always_prune: None) -> None:
     rows = ranking.pruned(index.postings("common rare"), len(index), 2)
     assert rows is not None and rows.tolist() == [0, 501]
     every_way(index, "common rare", 2)
+
+
+def term_of(impacts: dict[int, float], times: int = 1) -> ranking.Postings:
+    rows, values = np.array(list(impacts), np.int32), np.array(list(impacts.values()), np.float32)
+    once, norms = np.ones(len(rows), np.uint16), np.ones(9, np.float32)
+    return ranking.Postings(rows, values, once, norms, 9, float(values.max()), times)
+
+
+@pytest.mark.parametrize("other", [0.4, 0.499, 0.5, 0.500001, 0.6])
+def test_a_document_of_weaker_terms_is_found_if_their_sum_is_enough(
+    always_prune: None, other: float
+) -> None:
+    query = [term_of({1: 0.5}), term_of({0: 1.0}), term_of({1: other})]
+    rows = ranking.pruned(query, 9, 1)
+    assert rows is not None
+    best = ranking.top(*ranking.rescored(query, rows), np.arange(9, dtype=np.int32), 1)
+    assert best[0].tolist() == [other > 0.5]
+
+
+def test_a_repeated_term_counts_as_often_as_it_stands(always_prune: None) -> None:
+    query = [term_of({1: 0.24, 2: 0.2}, times=4), term_of({0: 1.0}), term_of({1: 0.1, 3: 0.1})]
+    found = [ranking.pruned(query, 9, k) for k in (1, 2, 3)]
+    assert [rows.tolist() for rows in found if rows is not None] == [[1], [0, 1], [0, 1, 2]]
 
 
 @pytest.mark.parametrize("query", ["w0 w1 w2", "w0 w39 w39 w39", "w3 w3 w3 w0 w0 w0 w0 w0 w20"])
