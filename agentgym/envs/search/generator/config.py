@@ -103,7 +103,8 @@ def _check_relations(config: GeneratorConfig) -> None:
     """Check that what articles state can be stated, and leads to things that exist."""
     for name in config.relations:
         choice(name, "relations of a difficulty", RELATIONS)
-        relation = RELATIONS[name]
+    for relation in map(RELATIONS.__getitem__, config.relations):
+        name = relation.name
         if relation.object not in (*config.kinds, YEAR, WORD):
             raise ConfigurationError(
                 f"expected relations of kind {relation.object!r} beside {name!r}, which leads to "
