@@ -183,7 +183,7 @@ MEDIUM = GeneratorConfig(
     former=15,
     noise=2,
     namesakes=70,
-    inverse=30,
+    inverse=20,
     mix=_MIX,
 )
 
@@ -196,7 +196,7 @@ HARD = GeneratorConfig(
     former=60,
     noise=12,
     namesakes=95,
-    inverse=50,
+    inverse=35,
     mix=_MIX,
 )
 
