@@ -48,7 +48,7 @@ def index(command: Index, console: Console) -> int:
         )
     size = sum(file.stat().st_size for file in command.output.iterdir()) / 1e6
     lines = [
-        f"{passages:,} passages of {len(corpus.files):,} files indexed in {command.output} "
+        f"{passages:,} passages of {len(corpus.files):,} file(s) indexed in {command.output} "
         f"(engine {command.engine}, {size:,.1f} MB)"
     ]
     if corpus.broken:
