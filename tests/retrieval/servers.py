@@ -42,9 +42,7 @@ class Fixed:
 def running(retriever: Retriever, topk: int = 3) -> Iterator[str]:
     """Run our server in a thread; yields its address."""
     listening = _listen("127.0.0.1", 0)
-    server = uvicorn.Server(
-        uvicorn.Config(make_app(retriever, topk), log_level="critical", lifespan="on")
-    )
+    server = uvicorn.Server(uvicorn.Config(make_app(retriever, topk), log_level="critical"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
