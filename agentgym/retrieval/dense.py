@@ -103,23 +103,7 @@ def write_vectors(
     exact = len(store) <= EXACT if encoder.exact is None else encoder.exact
     if not exact:
         require("usearch.index", "search")
-    with (folder / VECTORS).open("wb") as file:
-        dimensions, longest = 0, 0.0
-        for rows, found in _encoded_passages(store, encoder):
-            if not dimensions:
-                dimensions = found.shape[1]
-                np.lib.format.write_array_header_1_0(
-                    file,
-                    {"descr": "<f4", "fortran_order": False, "shape": (len(store), dimensions)},
-                )
-            if found.shape[1] != dimensions:
-                raise EnvFailure(
-                    f"expected vectors of {dimensions} dimensions, got {found.shape[1]} for "
-                    f"passages {rows[0]} to {rows[-1]}; correct the encoder"
-                )
-            longest = max(longest, float(np.linalg.norm(found, axis=1).max()))
-            file.write(found.astype("<f4").tobytes())
-            progress(rows[-1] + 1)
+    dimensions, longest = _write_array(store, folder / VECTORS, encoder, progress)
     if not exact:
         _write_graph(read_array(folder / VECTORS), folder / GRAPH)
     parameters = {
@@ -130,6 +114,28 @@ def write_vectors(
     }
     (folder / FACTS).write_text(json.dumps({"format": FORMAT, "longest": longest, **parameters}))
     return parameters
+
+
+def _write_array(
+    store: PassageStore, path: Path, encoder: DenseEncoder, progress: Callable[[int], None]
+) -> tuple[int, float]:
+    """Write the vectors of all passages; return their dimensions and the length of the longest."""
+    dimensions, longest = 0, 0.0
+    with path.open("wb") as file:
+        for rows, found in _encoded_passages(store, encoder):
+            if not dimensions:
+                dimensions = found.shape[1]
+                head = {"descr": "<f4", "fortran_order": False, "shape": (len(store), dimensions)}
+                np.lib.format.write_array_header_1_0(file, head)
+            if found.shape[1] != dimensions:
+                raise EnvFailure(
+                    f"expected vectors of {dimensions} dimensions, got {found.shape[1]} for "
+                    f"passages {rows[0]} to {rows[-1]}; correct the encoder"
+                )
+            longest = max(longest, float(np.linalg.norm(found, axis=1).max()))
+            file.write(found.astype("<f4").tobytes())
+            progress(rows[-1] + 1)
+    return dimensions, longest
 
 
 def _encoded_passages(

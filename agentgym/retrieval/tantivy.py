@@ -52,18 +52,7 @@ def write_tantivy(
         .build()
     )
     try:
-        index = tantivy.Index(schema, path=str(folder), reuse=False)
-        for first in range(0, max(len(store), 1), CHUNK):
-            writer = index.writer(MEMORY, 1)
-            for row in range(first, min(first + CHUNK, len(store))):
-                document = tantivy.Document()
-                document.add_text(TEXT, " ".join(tokenize(indexed_text(store[row]))))
-                document.add_integer(ROW, row)
-                writer.add_document(document)
-                if row % 1000 == 0:
-                    progress(row)
-            writer.commit()
-            writer.wait_merging_threads()
+        _write(tantivy, tantivy.Index(schema, path=str(folder), reuse=False), store, progress)
     except ValueError as error:  # also for a full disk
         raise DataError(
             f"expected tantivy to write an index to {folder}, but: {error}; see that the disk has "
@@ -72,6 +61,21 @@ def write_tantivy(
     for lock in folder.glob(".tantivy-*.lock"):
         lock.unlink(missing_ok=True)
     progress(len(store))
+
+
+def _write(tantivy: Any, index: Any, store: PassageStore, progress: Callable[[int], None]) -> None:
+    """Add the passages of a store to an index, chunk by chunk."""
+    for first in range(0, max(len(store), 1), CHUNK):
+        writer = index.writer(MEMORY, 1)
+        for row in range(first, min(first + CHUNK, len(store))):
+            document = tantivy.Document()
+            document.add_text(TEXT, " ".join(tokenize(indexed_text(store[row]))))
+            document.add_integer(ROW, row)
+            writer.add_document(document)
+            if row % 1000 == 0:
+                progress(row)
+        writer.commit()
+        writer.wait_merging_threads()
 
 
 class TantivyRetriever:

@@ -194,6 +194,18 @@ def test_the_loser_of_a_race_spoils_nothing(
     assert names(tmp_path) == ["i"] and opened(tmp_path / "i").search(["old"], 1)[0]
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError(28, "disk is full")])
+def test_a_build_that_fails_leaves_nothing(tmp_path: Path, error: Any) -> None:
+    def failing() -> Iterator[Passage]:
+        yield from passages()
+        raise error
+
+    expected = ConfigurationError if isinstance(error, OSError) else error
+    with pytest.raises(expected, match="disk is full" if isinstance(error, OSError) else None):
+        build_index(failing(), tmp_path / "i")
+    assert names(tmp_path) == []
+
+
 # -- kill -9 ------------------------------------------------------------------------------------
 
 

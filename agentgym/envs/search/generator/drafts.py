@@ -268,23 +268,29 @@ class Drafter:
 
     def _only_with(self, thing: int, stream: Stream) -> tuple[Relation, int] | None:
         """Draw a relation by which a thing is the only one with its value, and that value."""
-        facts = self._facts
-        relation = stream.choice(self._of[facts.kind(thing)])
-        if not relation.inverse or not stream.percent(self._config.inverse):
+        if not stream.percent(self._config.inverse):
             return None
-        value = facts.value(relation.name, thing)
-        return (relation, value) if len(facts.having(relation.name, value)) == 1 else None
+        facts = self._facts
+        found = []
+        for relation in self._of[facts.kind(thing)]:
+            if relation.inverse:
+                value = facts.value(relation.name, thing)
+                if len(facts.having(relation.name, value)) == 1:
+                    found.append((relation, value))
+        return stream.choice(found) if found else None
 
     def _had_by(self, thing: int, stream: Stream) -> tuple[Relation, int] | None:
         """Draw a relation by which only one thing has this one as its value, and that thing."""
-        into = self._into[self._facts.kind(thing)]
-        if not into:
+        if not stream.percent(self._config.inverse):
             return None
-        relation = stream.choice(into)
-        if not relation.inverse or not stream.percent(self._config.inverse):
-            return None
-        having = self._facts.having(relation.name, thing)
-        return (relation, having[0]) if len(having) == 1 else None
+        facts = self._facts
+        found = []
+        for relation in self._into[facts.kind(thing)]:
+            if relation.inverse:
+                having = facts.having(relation.name, thing)
+                if len(having) == 1:
+                    found.append((relation, having[0]))
+        return stream.choice(found) if found else None
 
     def _describable(self, things: list[int]) -> list[int]:
         """Return those of some things that are a value of others, or the only ones with one."""
