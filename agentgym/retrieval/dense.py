@@ -7,6 +7,7 @@ candidates by an approximate index of its own (HNSW), which are then compared ex
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -306,8 +307,13 @@ def _facts(path: Path) -> tuple[str, float]:
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts["format"] != FORMAT or not isinstance(facts["query_prefix"], str):
             raise ValueError(f"its format is {facts['format']!r}")
-        return facts["query_prefix"], float(facts["longest"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        longest = float(facts["longest"])
+        if not math.isfinite(longest):
+            raise ValueError(f"its longest vector has the length {longest}")
+        return facts["query_prefix"], longest
+    except (
+        OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError
+    ) as error:  # fmt: skip
         raise DataError(
             f"expected {path} to describe an index of format {FORMAT!r}, but it cannot be used "
             f"({type(error).__name__}: {error}); build the index again, with "

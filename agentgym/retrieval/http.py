@@ -1,11 +1,11 @@
 """Passages from a search server: the protocols of Search-R1 and of RAGEN.
 
-======== ========================================== ====================================
-dialect  request                                    answer
-======== ========================================== ====================================
-search-r1 ``{"queries", "topk", "return_scores"}``   ``{"result": [[{"document", "score"}]]}``
-ragen    ``{"query", "top_k"}``                     ``{"results": [{"id", "content", "score"}]}``
-======== ========================================== ====================================
+========= ======================================== ===========================================
+dialect   request                                  answer
+========= ======================================== ===========================================
+search-r1 ``{"queries", "topk", "return_scores"}`` ``{"result": [[{"document", "score"}]]}``
+ragen     ``{"query", "top_k"}``                   ``{"results": [{"id", "content", "score"}]}``
+========= ======================================== ===========================================
 
 A document is ``{"id", "contents"}``, or has ``title`` and ``text``. Servers of the first kind are
 those of Search-R1 and of everybody who took its protocol over, and ``agentgym serve search``.

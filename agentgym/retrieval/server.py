@@ -75,6 +75,7 @@ def make_app(retriever: Retriever, topk: int = 3) -> Starlette:
     options.integer(topk, "topk", 1, LARGEST_TOPK)
     applications = require("starlette.applications", "search")
     from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect
     from starlette.routing import Route
 
     # Searches run in threads, so that a long one does not hold up the others.
@@ -87,6 +88,8 @@ def make_app(retriever: Retriever, topk: int = 3) -> Starlette:
             return await _in_thread(threads, answer, retriever)
         except _Refused as problem:
             return _error(problem.status, str(problem))
+        except ClientDisconnect:
+            return _error(400, "expected a whole body")  # nobody is there to read it
 
     app: Starlette = applications.Starlette(
         routes=[

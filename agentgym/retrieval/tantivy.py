@@ -99,7 +99,9 @@ class TantivyRetriever:
             index.config_reader("manual")  # otherwise a thread would look for changes
             self._schema = index.schema
             self._searcher = index.searcher()
-        except Exception as error:
+        except BaseException as error:
+            if not _failed(error):
+                raise
             raise DataError(
                 f"expected an index of tantivy's in {self.folder}, but it cannot be opened "
                 f"({error}); build it again, and see that the folder can be written to: tantivy "
@@ -121,7 +123,9 @@ class TantivyRetriever:
         options.integer(k, "k", 1)
         try:
             return [self._search(query, k) for query in queries]
-        except (OSError, ValueError) as error:
+        except BaseException as error:
+            if not _failed(error):
+                raise
             raise EnvFailure(
                 f"expected to search the index in {self.folder}, but: {error}; build it again if "
                 "its files were changed"
@@ -168,3 +172,8 @@ class TantivyRetriever:
         rows = self._searcher.fast_field_values(ROW, [address for _, address in hits])
         ranked = sorted((-score, row) for (score, _), row in zip(hits, rows, strict=True))
         return [(-score, row) for score, row in ranked[:k]]
+
+
+def _failed(error: BaseException) -> bool:
+    """Return whether it is a failure, among which are panics of tantivy's: no ``Exception``."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"

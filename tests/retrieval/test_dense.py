@@ -133,7 +133,9 @@ def test_vectors_of_other_sizes(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("part", "data"),
-    [("dense.json", "{}"), ("dense.json", "["), ("dense.npy", "x"), ("dense.usearch", "x"),
+    [("dense.json", "{}"), ("dense.json", "["),
+     ("dense.json", '{"format": "agentgym.dense/1", "query_prefix": "", "longest": 1e999}'),
+     ("dense.npy", "x"), ("dense.usearch", "x"),
      ("passages.json", "{}"), ("dense.json", None), ("dense.npy", None)],
 )  # fmt: skip
 def test_a_damaged_index(folder: Path, part: str, data: str | None) -> None:
