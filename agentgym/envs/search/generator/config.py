@@ -141,16 +141,7 @@ def _check_mix(mix: Sequence[tuple[str, int, int]]) -> None:
 EASY = GeneratorConfig(
     name="easy",
     style="plain",
-    relations=(
-        "birthplace",
-        "mentor",
-        "mayor",
-        "twin",
-        "founder",
-        "seat",
-        "author",
-        "setting",
-    ),
+    relations=("birthplace", "mentor", "mayor", "twin", "founder", "seat", "author", "setting"),
     paraphrases=1,
     mentions=0,
     former=0,
