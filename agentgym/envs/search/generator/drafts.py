@@ -122,14 +122,15 @@ class Drafter:
     def _chain(self, hops: int, thing: int, stream: Stream) -> Draft | None:
         """Ask for a value of the target, or for the only thing that has the target as value."""
         facts = self._facts
-        seen = [thing]
-        described = self._described(thing, hops - 1, stream, seen)
+        inverse = self._had_by(thing, stream)
+        seen = [thing] if inverse is None else [thing, inverse[1]]
+        described = self._described(thing, hops - 1, stream, seen, read=inverse is None)
         if described is None:
             return None
-        relation, value = self._had_by(thing, stream)
-        if value is not None:
+        if inverse is not None:
+            relation, value = inverse
             text = self._worded(relation.inverse_questions, stream)
-            step = Step(f"{facts.names[thing]} {relation.inverse_words}", (value,))
+            step = self._finding(relation, thing, (value,))
             answer = facts.names[value]
         else:
             relation = stream.choice(self._of[facts.kind(thing)])
@@ -137,7 +138,9 @@ class Drafter:
             step = self._reading(relation, thing)
             value = facts.value(relation.name, thing)
             answer = facts.text(relation.name, value)
-        if answer in described.text or (relation.object != YEAR and value in seen):
+            if relation.object != YEAR and value in seen:
+                return None
+        if answer in described.text:
             return None
         hidden = (answer,) if hops > 1 else ()
         return Draft(text.format(described.text), (answer,), (*described.steps, step), hidden)
@@ -155,8 +158,8 @@ class Drafter:
             return None
         pair = stream.shuffled((thing, other))
         seen = [thing, other]
-        first = self._described(pair[0], hops // 2 - 1, stream, seen)
-        second = self._described(pair[1], (hops + 1) // 2 - 1, stream, seen)
+        first = self._described(pair[0], hops // 2 - 1, stream, seen, read=True)
+        second = self._described(pair[1], (hops + 1) // 2 - 1, stream, seen, read=True)
         if first is None or second is None:
             return None
         relation = next(relation for relation in self._of[kind] if relation.earlier)
@@ -183,8 +186,8 @@ class Drafter:
             return None
         seen = [thing, *values]
         shares = stream.shuffled((hops // 2, (hops - 1) // 2))
-        first = self._described(values[0], shares[0], stream, seen)
-        second = self._described(values[1], shares[1], stream, seen)
+        first = self._described(values[0], shares[0], stream, seen, read=False)
+        second = self._described(values[1], shares[1], stream, seen, read=False)
         if first is None or second is None:
             return None
         said = [relation.predicate for relation in pair]
@@ -205,22 +208,32 @@ class Drafter:
             if relation.count and len(facts.having(relation.name, thing)) == count
         ]
         relation = stream.choice(relations)
-        described = self._described(thing, hops - 1, stream, [thing])
+        found = facts.having(relation.name, thing)
+        described = self._described(thing, hops - 1, stream, [thing, *found], read=False)
         if described is None:
             return None
         text = self._worded(relation.count, stream).format(described.text)
-        found = tuple(facts.having(relation.name, thing))
-        step = Step(f"{facts.names[thing]} {relation.inverse_words}", found)
+        step = self._finding(relation, thing, tuple(found))
         return Draft(text, (str(count), NUMERALS[count]), (*described.steps, step))
 
     # -- descriptions ----------------------------------------------------------------------------
 
     def _described(
-        self, thing: int, hops: int, stream: Stream, seen: list[int]
+        self, thing: int, hops: int, stream: Stream, seen: list[int], read: bool
     ) -> _Description | None:
-        """Describe a thing by a chain of ``hops`` others, which are added to ``seen``.
+        """Describe a thing by a chain of others.
 
-        None: the draws found no such chain.
+        Args:
+            thing: What to describe.
+            hops: Length of the chain; 0 gives the name.
+            stream: Draws.
+            seen: Things that the chain must not lead through; those that it does are added.
+            read: Whether the thing's article will be searched for anyway. It is then not found by
+                an inverse step, whose search would show the same article, so that the next search
+                would be one too many.
+
+        Returns:
+            The description, or None if the draws found no such chain.
         """
         facts = self._facts
         if not hops:
@@ -231,10 +244,11 @@ class Drafter:
             if relation.phrases and (having := facts.having(relation.name, thing))
         ]
         for _ in range(_TRIES):
-            relation, value = self._only_with(thing, stream)
-            if value is not None:
-                phrases, source = relation.inverse, value
-                step = Step(f"{facts.names[value]} {relation.inverse_words}", (thing,))
+            inverse = None if read else self._only_with(thing, stream)
+            if inverse is not None:
+                relation, source = inverse
+                phrases = relation.inverse
+                step = self._finding(relation, source, (thing,))
             elif into:
                 relation, having = stream.choice(into)
                 phrases, source = relation.phrases, stream.choice(having)
@@ -244,7 +258,7 @@ class Drafter:
             if source in seen:
                 continue
             seen.append(source)
-            inner = self._described(source, hops - 1, stream, seen)
+            inner = self._described(source, hops - 1, stream, seen, read=inverse is None)
             if inner is not None:
                 if hops > 1:  # long phrases read best at the end
                     phrases = tuple(p for p in phrases if p.endswith("{}")) or phrases
@@ -252,26 +266,25 @@ class Drafter:
                 return _Description(text, (*inner.steps, step))
         return None
 
-    def _only_with(self, thing: int, stream: Stream) -> tuple[Relation, int | None]:
+    def _only_with(self, thing: int, stream: Stream) -> tuple[Relation, int] | None:
         """Draw a relation by which a thing is the only one with its value, and that value."""
         facts = self._facts
         relation = stream.choice(self._of[facts.kind(thing)])
-        if relation.inverse and stream.percent(self._config.inverse):
-            value = facts.value(relation.name, thing)
-            if len(facts.having(relation.name, value)) == 1:
-                return relation, value
-        return relation, None
+        if not relation.inverse or not stream.percent(self._config.inverse):
+            return None
+        value = facts.value(relation.name, thing)
+        return (relation, value) if len(facts.having(relation.name, value)) == 1 else None
 
-    def _had_by(self, thing: int, stream: Stream) -> tuple[Relation, int | None]:
+    def _had_by(self, thing: int, stream: Stream) -> tuple[Relation, int] | None:
         """Draw a relation by which only one thing has this one as its value, and that thing."""
-        facts = self._facts
-        kind = facts.kind(thing)
-        relation = stream.choice(self._into[kind] or self._of[kind])
-        if relation.object == kind and relation.inverse and stream.percent(self._config.inverse):
-            having = facts.having(relation.name, thing)
-            if len(having) == 1:
-                return relation, having[0]
-        return relation, None
+        into = self._into[self._facts.kind(thing)]
+        if not into:
+            return None
+        relation = stream.choice(into)
+        if not relation.inverse or not stream.percent(self._config.inverse):
+            return None
+        having = self._facts.having(relation.name, thing)
+        return (relation, having[0]) if len(having) == 1 else None
 
     def _describable(self, things: list[int]) -> list[int]:
         """Return those of some things that are a value of others, or the only ones with one."""
@@ -305,6 +318,10 @@ class Drafter:
         else:
             query = f"{name} {relation.words}"
         return Step(query, (thing,))
+
+    def _finding(self, relation: Relation, value: int, things: tuple[int, ...]) -> Step:
+        """Return the search for the things that have a value."""
+        return Step(f"{self._facts.names[value]} {relation.inverse_words}", things)
 
     def _question(self, relation: Relation, stream: Stream) -> str:
         """Return a question for a value."""

@@ -53,7 +53,7 @@ _AGES = {
 """Least and greatest age of the value when the thing begins, or today if it is an office."""
 _GROWN_UP = (16, 75)
 """Least and greatest age of people that others meet."""
-_AGAIN = 45
+_AGAIN = 60
 """Share of values that are taken once more, in percent, of relations that can be counted."""
 _TRIES = 8
 

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import count, islice
 
 from agentgym.envs.search.generator.drafts import Draft, Drafter
+from agentgym.envs.search.generator.facts import GENERATOR_VERSION
 from agentgym.envs.search.generator.universe import Universe
 from agentgym.envs.search.question import Question
 from agentgym.errors import DataError
-from agentgym.retrieval.retriever import Hit
+from agentgym.retrieval.retriever import Retriever
 from agentgym.stream import Stream
 
-Search = Callable[[Sequence[str], int], list[list[Hit]]]
-"""Finds the best passages for each query: ``search`` of a retriever."""
+__all__ = ["GENERATOR_VERSION", "TOP", "QuestionGenerator"]
 
 TOP = 3
 """A query of a plan finds its passages among this many."""
 _DRAWS = 3
 """Drafts about one target before the next one is tried."""
-_LIMIT = 400
+_LIMIT = 600
 """Drafts before a universe is given up."""
 
 
@@ -28,17 +29,18 @@ class QuestionGenerator:
     """Questions about one universe, numbered from 0.
 
     Kind and hops of a number follow from the cycle of the configuration. Each number has targets of
-    its own (see :mod:`~agentgym.envs.search.generator.drafts`): those at its places in a
-    permutation of all targets of its shape. The first draft whose plan works becomes the question,
-    so no question depends on another, and no two are equal.
+    its own (see :mod:`~agentgym.envs.search.generator.drafts`), at its places in a permutation of
+    all targets of its shape. The first draft whose plan works becomes the question, so no question
+    depends on another, and no two are equal. (In a universe of a few hundred passages the targets
+    can run out; then those of other numbers are taken.)
 
     Args:
         universe: What to ask about.
-        search: Searches an index of the universe's passages. The questions depend on it, since
-            those whose plan it does not find are replaced.
+        search: An index of the universe's passages. The questions depend on it, since those whose
+            plan does not find its passages are replaced.
     """
 
-    def __init__(self, universe: Universe, search: Search) -> None:
+    def __init__(self, universe: Universe, search: Retriever) -> None:
         self._universe = universe
         self._search = search
         self._cycle = universe.config.cycle
@@ -52,6 +54,10 @@ class QuestionGenerator:
         """Return kind and hops of a question, without making it."""
         return self._cycle[number % len(self._cycle)]
 
+    def hops(self, number: int) -> int:
+        """Return the hops of a question, without making it."""
+        return self.shape(number)[1]
+
     def question(self, number: int) -> Question:
         """Return a question, the same each time.
 
@@ -60,13 +66,12 @@ class QuestionGenerator:
 
         Raises:
             IndexError: There is no such question.
-            DataError: The universe is too small for it, or ``search`` finds nothing.
+            DataError: The universe is too small for it, or the index is not that of its passages.
         """
         if not 0 <= number < len(self):
             raise IndexError(f"expected the number of a question below {len(self)}, got {number}")
         kind, hops = self.shape(number)
-        for attempt in range(_LIMIT):
-            draft = self._draft(number, attempt)
+        for draft in islice(self._drafts(number), _LIMIT):
             if draft is not None and self._works(draft):
                 gold = dict.fromkeys(str(thing) for step in draft.steps for thing in step.gold)
                 plan = tuple(step.query for step in draft.steps)
@@ -77,18 +82,33 @@ class QuestionGenerator:
             "index holds the passages of this universe, or make the universe larger"
         )
 
-    def _draft(self, number: int, attempt: int) -> Draft | None:
-        """Draft a question about one of the targets of its number."""
-        kind, hops = shape = self.shape(number)
-        groups = self._targets(shape)
-        ordinal, alike = self._place(number)
-        place, group = divmod(ordinal, len(groups))
-        if not groups[group]:
-            return None
+    def _drafts(self, number: int) -> Iterator[Draft | None]:
+        """Draft questions about the targets of a number; None where the draws led nowhere."""
+        kind, hops = self.shape(number)
+        facts, drafter = self._universe.facts, self._drafter
+        for attempt, (thing, group) in enumerate(self._targets(number)):
+            stream = facts.stream("question", number, attempt)
+            for _ in range(_DRAWS):
+                yield drafter.draft(kind, hops, thing, group + 1, stream)
+
+    def _targets(self, number: int) -> Iterator[tuple[int, int]]:
+        """Yield the targets of a number with the places of their lists: first its own ones.
+
+        Those of other lists come next, where there are any, from the far end, then all once more.
+        """
+        shape = self.shape(number)
+        groups = self._permuted(shape)
+        rounds, place = divmod(number, len(self._cycle))
+        in_cycle = self._cycle.count(shape)
+        ordinal = rounds * in_cycle + self._cycle[:place].count(shape)
+        alike = in_cycle * -(-len(self) // len(self._cycle))
+        first, own = divmod(ordinal, len(groups))
         stride = -(-alike // len(groups))
-        thing = groups[group][place + attempt // _DRAWS * stride]
-        stream = self._universe.facts.stream("question", number, attempt)
-        return self._drafter.draft(kind, hops, thing, group + 1, stream)
+        for turn in count() if any(map(len, groups)) else ():
+            group = (own + turn) % len(groups)
+            things = groups[group]
+            for index in range(first % max(len(things), 1), len(things), stride):
+                yield things[index if turn % len(groups) == 0 else -1 - index], group
 
     def _works(self, draft: Draft) -> bool:
         """Return whether the plan finds its passages, and is needed.
@@ -97,25 +117,17 @@ class QuestionGenerator:
         hops.
         """
         if draft.hidden:
-            for hit in self._search([draft.text], TOP)[0]:
+            for hit in self._search.search([draft.text], TOP)[0]:
                 shown = f"{hit.passage.title} {hit.passage.text}"
                 if any(name in shown for name in draft.hidden):
                     return False
-        results = self._search([step.query for step in draft.steps], TOP)
+        results = self._search.search([step.query for step in draft.steps], TOP)
         return all(
             {str(thing) for thing in step.gold} <= {hit.passage.id for hit in hits}
             for step, hits in zip(draft.steps, results, strict=True)
         )
 
-    def _place(self, number: int) -> tuple[int, int]:
-        """Return which question of its shape a number is, and how many of them there are."""
-        shape = self.shape(number)
-        rounds, place = divmod(number, len(self._cycle))
-        in_cycle = self._cycle.count(shape)
-        ordinal = rounds * in_cycle + self._cycle[:place].count(shape)
-        return ordinal, in_cycle * -(-len(self) // len(self._cycle))
-
-    def _targets(self, shape: tuple[str, int]) -> list[_Permuted]:
+    def _permuted(self, shape: tuple[str, int]) -> list[_Permuted]:
         """Return the targets of a shape, each list in an order that the seed decides."""
         found = self._shapes.get(shape)
         if found is None:
@@ -130,7 +142,7 @@ class QuestionGenerator:
 
 
 class _Permuted:
-    """A list in another order, over and over: place ``i`` holds item ``(a * i + b) mod n``."""
+    """A list in another order: place ``i`` holds item ``(a * i + b) mod n``."""
 
     def __init__(self, items: Sequence[int], stream: Stream) -> None:
         self._items = items
