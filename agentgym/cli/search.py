@@ -23,9 +23,15 @@ def index(command: Index, console: Console) -> int:
     corpus = Corpus(
         command.corpus, skip_broken=command.skip_broken, passage_chars=command.passage_chars
     )
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
-               TextColumn("{task.fields[passages]:,} passages"), TimeElapsedColumn())  # fmt: skip
-    with Bar(*columns, console=console, transient=True) as bar:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[passages]:,} passages"),
+        TimeElapsedColumn(),
+    )
+    silent = not console.is_terminal
+    with Bar(*columns, console=console, transient=True, disable=silent) as bar:
         shown = bar.add_task("reading", total=1.0, passages=0)
 
         def progress(state: Progress) -> None:

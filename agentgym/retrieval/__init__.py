@@ -3,19 +3,20 @@
 * :class:`~agentgym.retrieval.retriever.Retriever` is what every engine offers.
 * :class:`~agentgym.retrieval.passages.PassageStore` holds the passages of a corpus on disk.
 * :class:`~agentgym.retrieval.bm25.BM25Index` builds, searches, saves and opens an index whose
-  ranking is Lucene's.
+  ranking is Lucene's; :class:`~agentgym.retrieval.bm25.BM25Retriever` is one over passages.
 * :func:`~agentgym.retrieval.analysis.tokenize` turns English text into index terms.
 """
 
 from __future__ import annotations
 
 from agentgym.retrieval.analysis import tokenize
-from agentgym.retrieval.bm25 import BM25Index
+from agentgym.retrieval.bm25 import BM25Index, BM25Retriever
 from agentgym.retrieval.passages import PassageStore, PassageWriter, indexed_text
 from agentgym.retrieval.retriever import Hit, Passage, Retriever
 
 __all__ = [
     "BM25Index",
+    "BM25Retriever",
     "Hit",
     "Passage",
     "PassageStore",

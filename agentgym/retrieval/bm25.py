@@ -1,52 +1,46 @@
 """BM25 ranking equal to Lucene 8's, over numpy arrays that many processes can share.
 
-Score of a document for one query term that occurs ``n`` times in the query (float32 throughout)::
-
-    score = w - w / (1 + tf / norm)        w    = n * idf
-    idf   = ln(1 + (N - df + 0.5) / (df + 0.5))
-    norm  = k1 * (1 - b + b * length' / average_length)
-
-``length'`` is the document length as Lucene stores it in one byte: exact below 24, else cut to four
-significant bits. Scores are summed in float64 and rounded to float32; ties go to the smaller id.
+:mod:`agentgym.retrieval.similarity` holds the formulas. Scores are summed in float64 and rounded to
+float32; ties go to the smaller id.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import islice
+from itertools import pairwise
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from agentgym.errors import ConfigurationError, DataError
-from agentgym.retrieval.analysis import term, tokenize, words
+from agentgym.caching import BoundedCache
+from agentgym.errors import ConfigurationError, DataError, EnvFailure
+from agentgym.retrieval import ranking
+from agentgym.retrieval.analysis import tokenize
+from agentgym.retrieval.inversion import invert
+from agentgym.retrieval.passages import PassageStore
+from agentgym.retrieval.retriever import LONGEST_QUERY, Hit
+from agentgym.retrieval.similarity import Floats, Ints
+from agentgym.retrieval.texts import PackedTexts, read_array
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[Any]
-
-FORMAT = "agentgym.bm25/1"
-CHUNK = 16384
-"""Documents counted at a time while building: bounds the memory for their tokens."""
-EXACT_LENGTHS = 24
-"""Lengths below this are stored exactly; 255 minus the 231 codes that Lucene's byte needs above."""
-LARGEST_TF = 65535
+FORMAT = "agentgym.bm25/2"
+NAME = "bm25"
+"""How the names of an index's files begin, so that they can lie in a folder with others."""
+CACHED_TERMS = 1 << 14
 ARRAYS = {
     "pointers": (np.int64, "terms"),
     "documents": (np.int32, "postings"),
     "frequencies": (np.uint16, "postings"),
     "impacts": (np.float32, "postings"),
+    "bounds": (np.float32, "terms"),
     "inverse_norms": (np.float32, "documents"),
     "ranks": (np.int32, "documents"),
 }
-"""Type and size of each array of an index."""
+"""Type and size of each array of an index; ``pointers`` has one entry more."""
 
 
 class BM25Index:
@@ -56,11 +50,10 @@ class BM25Index:
 
     Args:
         ids: Document ids, in the order of the documents.
-        terms: The vocabulary, in the order of ``pointers``.
-        arrays: The arrays named ``pointers`` (int64, terms + 1), ``documents`` (int32, postings),
-            ``frequencies`` (uint16, postings), ``impacts`` (float32, postings: the score for
-            n = 1), ``inverse_norms`` (float32, documents) and ``ranks`` (int32, documents: place
-            of the id in sorted order).
+        terms: The vocabulary, sorted.
+        arrays: The arrays of :class:`~agentgym.retrieval.inversion.Inverted` by name, and ``ranks``
+            (int32, documents: place of the id in sorted order).
+        filled: Number of documents with text.
         k1: Saturation of the term frequency.
         b: Strength of the length normalisation.
         path: Folder that the index was opened from, if any; pickles then carry only the path.
@@ -69,9 +62,10 @@ class BM25Index:
     def __init__(
         self,
         ids: Sequence[str],
-        terms: Sequence[str],
+        terms: PackedTexts,
         arrays: dict[str, Ints],
         *,
+        filled: int,
         k1: float,
         b: float,
         path: Path | None = None,
@@ -81,9 +75,9 @@ class BM25Index:
         self.b = b
         self._terms = terms
         self._arrays = arrays
+        self._filled = filled
         self._path = path
-        self._numbers = {text: number for number, text in enumerate(terms)}
-        self._documents_with_text = int(np.isfinite(arrays["inverse_norms"]).sum())
+        self._numbers: BoundedCache[str, int] = BoundedCache(CACHED_TERMS)
 
     # -- building and storing -------------------------------------------------------------------
 
@@ -91,7 +85,7 @@ class BM25Index:
     def build(
         cls,
         documents: Iterable[str],
-        ids: Sequence[str] | None = None,
+        ids: Iterable[str] | None = None,
         *,
         k1: float = 0.9,
         b: float = 0.4,
@@ -101,7 +95,7 @@ class BM25Index:
         Args:
             documents: The texts, read once.
             ids: One distinct id per document; ``"0"``, ``"1"``, ... if left out. Equal scores are
-                ordered by id, so ids decide ties.
+                ordered by id, so ids decide ties. Asked for after the last document.
             k1: Saturation of the term frequency, above 0.
             b: Strength of the length normalisation, from 0 to 1.
 
@@ -109,41 +103,30 @@ class BM25Index:
             The index, in memory.
 
         Raises:
-            ConfigurationError: ``k1`` or ``b`` is out of range, or the ids do not fit.
+            ConfigurationError: ``k1`` or ``b`` is out of range, the ids do not fit, or there are
+                more than two million documents.
         """
         if not (math.isfinite(k1) and k1 > 0 and 0 <= b <= 1):
             raise ConfigurationError(f"expected k1 > 0 and 0 <= b <= 1, got k1={k1}, b={b}")
-        vocabulary = _Vocabulary()
-        lengths, columns = _count(documents, vocabulary)
-        names = [str(i) for i in range(len(lengths))] if ids is None else list(ids)
-        _check_ids(names, len(lengths))
-        term_ids, rows, frequencies = columns
-        pointers = np.zeros(len(vocabulary.terms) + 1, np.int64)
-        np.cumsum(np.bincount(term_ids, minlength=len(vocabulary.terms)), out=pointers[1:])
-        norms = _inverse_norms(lengths, k1, b)
-        weights = _idf(np.diff(pointers), int(np.count_nonzero(lengths)))
-        ranks = np.empty(len(names), np.int32)
-        ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-        arrays = {
-            "pointers": pointers,
-            "documents": rows,
-            "frequencies": frequencies,
-            "impacts": _score(weights[term_ids], frequencies, norms[rows]),
-            "inverse_norms": norms,
-            "ranks": ranks,
-        }
-        return cls(names, list(vocabulary.terms), arrays, k1=float(k1), b=float(b))
+        found = invert(documents, k1, b)
+        size = len(found.inverse_norms)
+        names = [str(i) for i in range(size)] if ids is None else list(ids)
+        parts = {**found._asdict(), "ranks": _ranks(names, size)}
+        filled = int(np.count_nonzero(np.isfinite(found.inverse_norms)))
+        arrays = {name: parts[name] for name in ARRAYS}
+        return cls(names, found.terms, arrays, filled=filled, k1=float(k1), b=float(b))
 
     def save(self, path: str | Path) -> None:
         """Write the index to a folder, in place of another one that is there."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         for name in ARRAYS:
-            np.save(folder / f"{name}.npy", self._arrays[name], allow_pickle=False)
-        for name, texts in (("ids", self.ids), ("terms", self._terms)):
-            (folder / f"{name}.txt").write_bytes("\0".join(texts).encode("utf-8", "surrogatepass"))
-        meta = {"format": FORMAT, "k1": self.k1, "b": self.b, "documents": len(self)}
-        (folder / "index.json").write_text(json.dumps(meta))
+            np.save(folder / f"{NAME}.{name}.npy", self._arrays[name], allow_pickle=False)
+        PackedTexts.pack(self.ids).save(folder, f"{NAME}.ids")
+        self._terms.save(folder, f"{NAME}.terms")
+        facts = {"format": FORMAT, "k1": self.k1, "b": self.b, "documents": len(self),
+                 "filled": self._filled}  # fmt: skip
+        (folder / f"{NAME}.json").write_text(json.dumps(facts))
 
     @classmethod
     def open(cls, path: str | Path, *, mmap: bool = True) -> BM25Index:
@@ -163,19 +146,14 @@ class BM25Index:
         """
         folder = Path(path)
         try:
-            meta = json.loads((folder / "index.json").read_text())
-            if meta["format"] != FORMAT:
-                raise ValueError(f"its format is {meta['format']!r}")
-            k1, b, documents = float(meta["k1"]), float(meta["b"]), meta["documents"]
-            arrays = {name: read_array(folder / f"{name}.npy", mmap=mmap) for name in ARRAYS}
-            ids, terms = (
-                (folder / f"{name}.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
-                for name in ("ids", "terms")
-            )
-            ids, terms = ids if documents else [], terms if len(arrays["pointers"]) > 1 else []
-            _check_arrays(arrays, documents, len(terms))
-            if len(ids) != documents or len(set(terms)) < len(terms):
-                raise ValueError(f"it has {documents} documents, {len(ids)} ids, or terms twice")
+            facts = json.loads((folder / f"{NAME}.json").read_text())
+            if facts["format"] != FORMAT:
+                raise ValueError(f"its format is {facts['format']!r}")
+            k1, b = float(facts["k1"]), float(facts["b"])
+            arrays = {name: read_array(folder / f"{NAME}.{name}.npy", mmap=mmap) for name in ARRAYS}
+            ids = PackedTexts.open(folder, f"{NAME}.ids", mmap=mmap)
+            terms = PackedTexts.open(folder, f"{NAME}.terms", mmap=mmap)
+            filled = _check(arrays, facts["documents"], facts["filled"], len(ids), len(terms))
         except (
             OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError
         ) as error:  # fmt: skip
@@ -184,7 +162,7 @@ class BM25Index:
                 f"({type(error).__name__}: {error}); build it again with "
                 "BM25Index.build(...).save(...)"
             ) from error
-        return cls(ids, terms, arrays, k1=k1, b=b, path=folder)
+        return cls(ids, terms, arrays, filled=filled, k1=k1, b=b, path=folder)
 
     # -- searching ------------------------------------------------------------------------------
 
@@ -200,6 +178,7 @@ class BM25Index:
 
         Raises:
             ConfigurationError: ``k`` is below 1.
+            DataError: The index is damaged.
         """
         rows, scores = self.search_rows(query, k)
         ids = self.ids
@@ -209,24 +188,39 @@ class BM25Index:
         """Rank documents as :meth:`search` does, but return their positions instead of ids."""
         if k < 1:
             raise ConfigurationError(f"expected k to be at least 1, got {k}")
-        documents, impacts = [], []
-        for number, count in self._query(query).items():
-            span = slice(*self._arrays["pointers"][number : number + 2].tolist())
-            documents.append(self._arrays["documents"][span])
-            impacts.append(self._impacts(span, count))
-        if not documents:
-            return np.empty(0, np.int64), np.empty(0, np.float32)
-        total = np.bincount(
-            np.concatenate(documents), np.concatenate(impacts), minlength=len(self.ids)
-        )
-        rows = np.flatnonzero(total)
-        scores = total[rows].astype(np.float32)
-        if len(rows) > k:
-            least = np.partition(scores, len(rows) - k)[len(rows) - k]
-            kept = scores >= least
-            rows, scores = rows[kept], scores[kept]
-        order = np.lexsort((self._arrays["ranks"][rows], -scores))[:k]
-        return rows[order], scores[order]
+        try:
+            postings = self.postings(query)
+            if not postings:
+                return np.empty(0, np.int64), np.empty(0, np.float32)
+            return ranking.best(postings, self._arrays["ranks"], k)
+        except (IndexError, ValueError) as error:
+            raise DataError(
+                f"expected a whole BM25 index in {self._path}, but it is damaged ({error}); build "
+                "it again with BM25Index.build(...).save(...)"
+            ) from error
+
+    def postings(self, query: str) -> list[ranking.Postings]:
+        """Return the postings of the query's terms that the index knows, in the query's order."""
+        arrays, found = self._arrays, []
+        pointers, documents, impacts, frequencies, bounds, norms = (
+            arrays[name] for name in ("pointers", "documents", "impacts", "frequencies", "bounds",
+                                      "inverse_norms")
+        )  # fmt: skip
+        for text, times in Counter(tokenize(query)).items():
+            number = self._number(text)
+            if number < 0:
+                continue
+            span = slice(*pointers[number : number + 2].tolist())
+            rows = documents[span]
+            if rows[0] < 0 or rows[-1] >= len(norms):  # they ascend
+                raise ValueError(f"the term {text!r} is in documents that are not there")
+            found.append(
+                ranking.Postings(
+                    rows, impacts[span], frequencies[span], norms, self._filled,
+                    bounds.item(number), times,
+                )
+            )  # fmt: skip
+        return found
 
     def __len__(self) -> int:
         """Number of documents."""
@@ -235,156 +229,114 @@ class BM25Index:
     @property
     def nbytes(self) -> int:
         """Size of the arrays in bytes."""
-        return sum(values.nbytes for values in self._arrays.values())
+        return self._terms.nbytes + sum(values.nbytes for values in self._arrays.values())
 
     def __reduce__(self) -> Any:
         """Pickle an opened index as its path, another one by content."""
         if self._path is not None:
             return BM25Index.open, (self._path,)
-        made = partial(BM25Index, k1=self.k1, b=self.b)
-        return made, (list(self.ids), list(self._terms), self._arrays)
+        made = partial(BM25Index, filled=self._filled, k1=self.k1, b=self.b)
+        return made, (self.ids, self._terms, self._arrays)
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _query(self, query: str) -> dict[int, int]:
-        """Count the query's terms that the index knows."""
-        counts = Counter(tokenize(query))
-        numbers = self._numbers
-        return {numbers[text]: n for text, n in counts.items() if text in numbers}
-
-    def _impacts(self, span: slice, count: int) -> Floats:
-        """Return the scores of one term's postings for ``count`` occurrences in the query."""
-        impacts = self._arrays["impacts"][span]
-        if count == 1:
-            return impacts
-        if count & (count - 1) == 0:  # multiplying by a power of two is exact
-            return impacts * np.float32(count)
-        idf = _idf(np.array([span.stop - span.start]), self._documents_with_text)
-        norms = self._arrays["inverse_norms"][self._arrays["documents"][span]]
-        return _score(idf * np.float32(count), self._arrays["frequencies"][span], norms)
-
-
-class _Vocabulary(dict[str, int]):
-    """Map tokens to term numbers, -1 for what is not indexed; terms are numbered as they come."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.terms: dict[str, int] = {}
-
-    def __missing__(self, word: str) -> int:
-        """Number a token on first sight."""
-        text = term(word)
-        number = -1 if text is None else self.terms.setdefault(text, len(self.terms))
-        self[word] = number
+    def _number(self, text: str) -> int:
+        """Return the number of a term; -1 if the index does not know it."""
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers.put(text, self._terms.find(text))
         return number
 
 
-def _count(documents: Iterable[str], vocabulary: _Vocabulary) -> tuple[Ints, tuple[Ints, ...]]:
-    """Count tokens: lengths [documents], and term numbers, documents and frequencies [postings].
+class BM25Retriever:
+    """A :class:`~agentgym.retrieval.retriever.Retriever` over an index and the passages it ranks.
 
-    Postings are ordered by term, then by document.
-    """
-    lengths: list[Ints] = [np.zeros(0, np.int64)]
-    columns: list[tuple[Ints, Ints, Ints]] = []
-    first = 0
-    stream = iter(documents)
-    while chunk := list(islice(stream, CHUNK)):
-        numbers, sizes = array("i"), []
-        for text in chunk:
-            found = words(text.lower())
-            numbers.extend([vocabulary[word] for word in found])
-            sizes.append(len(found))
-        term_ids = np.frombuffer(numbers, np.int32).astype(np.int64)
-        rows = np.repeat(np.arange(len(chunk)), sizes)[term_ids >= 0]
-        term_ids = term_ids[term_ids >= 0]
-        keys, frequencies = np.unique(term_ids * len(chunk) + rows, return_counts=True)
-        found_terms, found_rows = np.divmod(keys, len(chunk))
-        columns.append((found_terms, found_rows + first, frequencies))
-        lengths.append(np.bincount(rows, minlength=len(chunk)))
-        first += len(chunk)
-    if not columns:
-        columns.append((np.zeros(0, np.int64),) * 3)
-    term_ids, rows, frequencies = (np.concatenate(column) for column in zip(*columns, strict=True))
-    order = np.argsort(term_ids, kind="stable")
-    return np.concatenate(lengths), (
-        term_ids[order],
-        rows[order].astype(np.int32),
-        np.minimum(frequencies[order], LARGEST_TF).astype(np.uint16),
-    )
-
-
-def _check_ids(ids: Sequence[str], documents: int) -> None:
-    """Refuse ids that do not name the documents one by one."""
-    if len(ids) != documents or len(set(ids)) != documents:
-        raise ConfigurationError(
-            f"expected one distinct id for each of the {documents} documents, got {len(ids)} ids, "
-            f"{len(set(ids))} of them distinct"
-        )
-    wrong = next((i for i in ids if not isinstance(i, str) or "\0" in i), None)
-    if wrong is not None:
-        raise ConfigurationError(f"expected ids to be str without NUL characters, got {wrong!r}")
-
-
-def read_array(path: Path, *, mmap: bool = True) -> Ints:
-    """Read a ``.npy`` file, or map it read-only.
+    Args:
+        index: The index; documents are rows of the store.
+        store: The passages.
 
     Raises:
-        DataError: The file is missing or damaged.
+        DataError: Index and store differ in size.
     """
-    try:
-        found: Ints = np.load(path, mmap_mode="r" if mmap else None, allow_pickle=False)
-        return found
-    # numpy reads the header as a Python literal, so a damaged one fails as damaged Python does.
-    except (OSError, ValueError, EOFError, SyntaxError, TypeError, TokenError) as error:
-        raise DataError(
-            f"expected an array in {path}, but it cannot be read ({type(error).__name__}: "
-            f"{error}); make its folder again"
-        ) from error
+
+    K1, B = 1.2, 0.75
+    """The parameters for passages, whose titles count twice."""
+
+    def __init__(self, index: BM25Index, store: PassageStore) -> None:
+        if len(index) != len(store):
+            raise DataError(
+                f"expected an index of the {len(store)} passages in {store.folder}, got one of "
+                f"{len(index)} documents; build the index again"
+            )
+        self.index = index
+        self.store = store
+
+    @classmethod
+    def open(cls, folder: str | Path) -> BM25Retriever:
+        """Open a folder that holds both.
+
+        Raises:
+            DataError: Passages or index are missing, damaged or do not fit together.
+        """
+        return cls(BM25Index.open(folder), PassageStore(folder))
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """Find the best passages for each query; see the protocol.
+
+        Raises:
+            ConfigurationError: ``k`` is below 1.
+            EnvFailure: Index or passages are damaged.
+        """
+        try:
+            return [self._hits(query, k) for query in queries]
+        except DataError as error:
+            raise EnvFailure(f"the search engine failed: {error}") from error
+
+    def close(self) -> None:
+        """Release the passages; may be called twice."""
+        self.store.close()
+
+    def _hits(self, query: str, k: int) -> list[Hit]:
+        rows, scores = self.index.search_rows(query[:LONGEST_QUERY], k)
+        return [
+            Hit(self.store[row], score)
+            for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
+        ]
 
 
-def _check_arrays(arrays: dict[str, Ints], documents: int, terms: int) -> None:
-    """Raise ValueError for arrays that do not belong to one index of this size."""
-    pointers, rows = arrays["pointers"], arrays["documents"]
+def _ranks(ids: Sequence[str], documents: int) -> Ints:
+    """Return the place of each id in sorted order; refuse what does not name every document."""
+    if len(ids) != documents:
+        raise ConfigurationError(
+            f"expected one distinct id for each of the {documents} documents, got {len(ids)}"
+        )
+    wrong = next((i for i in ids if not isinstance(i, str)), None)
+    if wrong is not None:
+        raise ConfigurationError(f"expected ids to be str, got {wrong!r}")
+    order = sorted(range(documents), key=ids.__getitem__)
+    twice = next((ids[i] for i, j in pairwise(order) if ids[i] == ids[j]), None)
+    if twice is not None:
+        raise ConfigurationError(f"expected distinct ids, got {twice!r} more than once")
+    ranks = np.empty(documents, np.int32)
+    ranks[order] = np.arange(documents, dtype=np.int32)
+    return ranks
+
+
+def _check(arrays: dict[str, Ints], documents: Any, filled: Any, ids: int, terms: int) -> int:
+    """Raise ValueError for parts that do not belong to one index; return ``filled``."""
+    pointers = arrays["pointers"]
     size = int(pointers[-1]) if pointers.shape == (terms + 1,) else 0
     for name, (dtype, sizes) in ARRAYS.items():
-        wanted = {"terms": terms + 1, "postings": size, "documents": documents}[sizes]
+        wanted = {"terms": terms, "postings": size, "documents": documents}[sizes]
+        wanted += name == "pointers"
         found = arrays[name]
         if found.dtype != dtype or found.shape != (wanted,):
             raise ValueError(
-                f"{name}.npy should hold {wanted} of {np.dtype(dtype)}, not {found.shape} of "
-                f"{found.dtype}"
+                f"{NAME}.{name}.npy should hold {wanted} of {np.dtype(dtype)}, not {found.shape} "
+                f"of {found.dtype}"
             )
     if pointers[0] or np.any(pointers[1:] < pointers[:-1]):
-        raise ValueError("pointers.npy does not rise from 0")
-    if size and not 0 <= rows.min() <= rows.max() < documents:
-        raise ValueError(f"documents.npy names others than the {documents} documents")
-
-
-def _quantised(lengths: Ints) -> Ints:
-    """Cut document lengths to what Lucene's one-byte norm keeps."""
-    above = np.maximum(lengths - EXACT_LENGTHS, 0)
-    shift = np.maximum(np.frexp(above.astype(np.float64))[1] - 4, 0)
-    return np.where(lengths < EXACT_LENGTHS, lengths, EXACT_LENGTHS + ((above >> shift) << shift))
-
-
-def _inverse_norms(lengths: Ints, k1: float, b: float) -> Floats:
-    """Return 1 / norm for each document; infinity for one without text."""
-    average = np.float32(lengths.sum() / max(np.count_nonzero(lengths), 1))
-    one, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = b_ * _quantised(lengths).astype(np.float32) / average
-        inverse = one / (k1_ * ((one - b_) + relative))
-    inverse[lengths == 0] = np.inf
-    return inverse.astype(np.float32)
-
-
-def _idf(document_frequencies: Ints, documents: int) -> Floats:
-    """Return Lucene's inverse document frequency."""
-    ratio = (documents - document_frequencies + 0.5) / (document_frequencies + 0.5)
-    return np.log(1 + ratio).astype(np.float32)
-
-
-def _score(weights: Floats, frequencies: Ints, inverse_norms: Floats) -> Floats:
-    """Return ``w - w / (1 + tf / norm)`` in float32."""
-    saturation = np.float32(1) + frequencies.astype(np.float32) * inverse_norms
-    return weights - weights / saturation
+        raise ValueError(f"{NAME}.pointers.npy does not rise from 0")
+    if ids != documents or not (isinstance(filled, int) and 0 <= filled <= documents):
+        raise ValueError(f"it has {documents} documents, {filled} of them filled, and {ids} ids")
+    return filled

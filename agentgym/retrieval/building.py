@@ -20,7 +20,7 @@ from agentgym.caching import folder_to_disk, write_atomically
 from agentgym.errors import ConfigurationError, DataError, require
 from agentgym.retrieval.bm25 import BM25Index, BM25Retriever
 from agentgym.retrieval.corpus import Corpus, IdSet
-from agentgym.retrieval.dense import DenseEncoder, DenseRetriever, write_vectors
+from agentgym.retrieval.dense import DenseEncoder, DenseRetriever, Encode, write_vectors
 from agentgym.retrieval.inversion import MOST_DOCUMENTS
 from agentgym.retrieval.passages import PassageStore, PassageWriter, indexed_text
 from agentgym.retrieval.retriever import Passage, Retriever
@@ -124,12 +124,12 @@ def write_index(
     return len(store)
 
 
-def open_index(folder: str | Path, encoder: DenseEncoder | None = None) -> Retriever:
+def open_index(folder: str | Path, encode: Encode | None = None) -> Retriever:
     """Open an index for searching.
 
     Args:
         folder: What :func:`build_index` made.
-        encoder: The encoder of the queries, for an index that was built with one.
+        encode: The function that encoded the passages, for an index that was built with one.
 
     Raises:
         DataError: The folder holds no index, a damaged one, or one of another version.
@@ -138,7 +138,7 @@ def open_index(folder: str | Path, encoder: DenseEncoder | None = None) -> Retri
     """
     path = Path(folder)
     facts = _facts(path)
-    retriever = _open_engine(path, facts["engine"], encoder)
+    retriever = _open_engine(path, facts["engine"], encode)
     if len(retriever.store) != facts["passages"]:
         retriever.close()
         raise DataError(
@@ -230,19 +230,19 @@ def _counted(texts: Iterable[str], report: Callable[[int], None]) -> Iterator[st
 
 
 def _open_engine(
-    folder: Path, engine: str, encoder: DenseEncoder | None
+    folder: Path, engine: str, encode: Encode | None
 ) -> BM25Retriever | TantivyRetriever | DenseRetriever:
     """Open what :func:`_write_engine` wrote."""
     if engine == "bm25":
         return BM25Retriever.open(folder)
     if engine == "tantivy":
         return TantivyRetriever(folder)
-    if encoder is None:
+    if encode is None:
         raise ConfigurationError(
-            f"expected an encoder for the queries of the dense index in {folder}; open it with "
-            "open_index(folder, DenseEncoder(...)), with the encoder that it was built with"
+            f"expected the encoder of the dense index in {folder}, got none; in Python, open it "
+            "with open_index(folder, encode), where encode is the function that built it"
         )
-    return DenseRetriever(folder, encoder)
+    return DenseRetriever(folder, encode)
 
 
 def _facts(folder: Path) -> dict[str, Any]:
@@ -313,7 +313,9 @@ def _scratch(target: Path) -> Iterator[Path]:
     try:
         _put_back(target)
         if left := list(scratch.iterdir()):
-            _log.warning("an earlier build of %s was stopped before its end; it starts over", target)
+            _log.warning(
+                "an earlier build of %s was stopped before its end; it starts over", target
+            )
             for entry in left:
                 entry.unlink()
         yield scratch

@@ -17,7 +17,7 @@ from array import array
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from agentgym import options
 from agentgym.errors import DataError
@@ -70,7 +70,12 @@ class Corpus:
         self.files = _find(self.path)
         self._sizes = [file.stat().st_size for file in self.files]
         self.size = sum(self._sizes)
-        self._begin()
+        self.broken = 0
+        """How many lines and files the present iteration has left out."""
+        self.first_problem = ""
+        """What was wrong with the first of them."""
+        self._file, self._line = self.path, 0
+        self._before, self._raw = 0, cast("IO[bytes] | None", None)
 
     def __iter__(self) -> Iterator[Passage]:
         """Yield the passages.
@@ -78,7 +83,7 @@ class Corpus:
         Raises:
             DataError: A file or a line cannot be used; names it.
         """
-        self._begin()
+        self.broken, self.first_problem, self._before = 0, "", 0
         for file, size in zip(self.files, self._sizes, strict=True):
             try:
                 with file.open("rb") as raw:
@@ -119,15 +124,6 @@ class Corpus:
         self.first_problem = self.first_problem or problem
 
     # -- parts ----------------------------------------------------------------------------------
-
-    def _begin(self) -> None:
-        """Forget the previous iteration."""
-        self.broken = 0
-        """How many lines or files were left out."""
-        self.first_problem = ""
-        """What was wrong with the first of them."""
-        self._file, self._line, self._before = self.path, 0, 0
-        self._raw: IO[bytes] | None = None
 
     def _passages(self, raw: IO[bytes]) -> Iterator[Passage]:
         """Read the passages of the present file."""

@@ -6,8 +6,9 @@ candidates by an approximate index of its own (HNSW), which are then compared ex
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,20 +19,23 @@ import numpy.typing as npt
 
 from agentgym import options
 from agentgym.errors import ConfigurationError, DataError, EnvFailure, require
-from agentgym.retrieval.bm25 import read_array
 from agentgym.retrieval.contents import join_contents
 from agentgym.retrieval.passages import PassageStore
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit
+from agentgym.retrieval.texts import read_array
 
 Vectors = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
 Encode = Callable[[list[str]], Any]
 
 EXACT = 200_000
 """Most passages whose vectors are all compared with each query."""
+FORMAT = "agentgym.dense/1"
+FACTS = "dense.json"
 VECTORS = "dense.npy"
 GRAPH = "dense.usearch"
 BLOCK = 1 << 14
-"""Vectors compared at a time: bounds the memory."""
+"""Vectors that are handled at a time: bounds the memory."""
 CANDIDATES = 4
 """How many times the wanted number usearch proposes, and at least :data:`FEWEST`."""
 FEWEST = 32
@@ -39,7 +43,7 @@ FEWEST = 32
 
 @dataclass(frozen=True)
 class DenseEncoder:
-    """How texts become vectors.
+    """How to build an index of vectors: an engine for ``build_index``.
 
     For e5 the prefixes are ``"query: "`` and ``"passage: "``. An encoder whose vectors are compared
     by cosine has to normalise them.
@@ -48,13 +52,13 @@ class DenseEncoder:
     encode: Encode
     """Turns n texts into an array [n, dimensions] of finite numbers."""
     query_prefix: str = ""
-    """Text put before each query."""
+    """Text put before each query; the index remembers it."""
     passage_prefix: str = ""
     """Text put before each passage, which is its title in quotation marks and its text."""
     batch: int = 64
     """Most texts given to ``encode`` at a time."""
     exact: bool | None = None
-    """Whether all vectors are compared; None: up to :data:`EXACT` passages. Decides at building."""
+    """Whether every vector is compared with each query; None: up to :data:`EXACT` passages."""
 
     def __post_init__(self) -> None:
         """Validate.
@@ -72,30 +76,6 @@ class DenseEncoder:
         options.integer(self.batch, "batch", 1)
         if self.exact is not None:
             options.flag(self.exact, "exact")
-
-    def vectors(self, texts: list[str]) -> Vectors:
-        """Encode texts.
-
-        Raises:
-            EnvFailure: The encoder failed, or returned something else than finite vectors.
-        """
-        parts = []
-        for first in range(0, len(texts), self.batch):
-            some = texts[first : first + self.batch]
-            try:
-                found = np.asarray(self.encode(some), np.float32)
-            except Exception as error:
-                raise EnvFailure(
-                    f"expected the encoder to encode {len(some)} texts, but it failed with "
-                    f"{type(error).__name__}: {error}"
-                ) from error
-            if found.ndim != 2 or len(found) != len(some) or not np.isfinite(found).all():
-                raise EnvFailure(
-                    f"expected the encoder to return an array [{len(some)}, dimensions] of finite "
-                    f"numbers, got one of shape {found.shape}; correct the encoder"
-                )
-            parts.append(found)
-        return np.concatenate(parts)
 
 
 def write_vectors(
@@ -123,31 +103,60 @@ def write_vectors(
     exact = len(store) <= EXACT if encoder.exact is None else encoder.exact
     if not exact:
         require("usearch.index", "search")
-    vectors = None
+    with (folder / VECTORS).open("wb") as file:
+        dimensions, longest = 0, 0.0
+        for rows, found in _encoded_passages(store, encoder):
+            if not dimensions:
+                dimensions = found.shape[1]
+                np.lib.format.write_array_header_1_0(
+                    file,
+                    {"descr": "<f4", "fortran_order": False, "shape": (len(store), dimensions)},
+                )
+            if found.shape[1] != dimensions:
+                raise EnvFailure(
+                    f"expected vectors of {dimensions} dimensions, got {found.shape[1]} for "
+                    f"passages {rows[0]} to {rows[-1]}; correct the encoder"
+                )
+            longest = max(longest, float(np.linalg.norm(found, axis=1).max()))
+            file.write(found.astype("<f4").tobytes())
+            progress(rows[-1] + 1)
+    if not exact:
+        _write_graph(read_array(folder / VECTORS), folder / GRAPH)
+    parameters = {
+        "dimensions": dimensions,
+        "exact": exact,
+        "query_prefix": encoder.query_prefix,
+        "passage_prefix": encoder.passage_prefix,
+    }
+    (folder / FACTS).write_text(json.dumps({"format": FORMAT, "longest": longest, **parameters}))
+    return parameters
+
+
+def _encoded_passages(
+    store: PassageStore, encoder: DenseEncoder
+) -> Iterator[tuple[range, Vectors]]:
+    """Yield the vectors of the passages, batch by batch, and which rows they are."""
     for first in range(0, len(store), encoder.batch):
         rows = range(first, min(first + encoder.batch, len(store)))
-        found = encoder.vectors([
-            encoder.passage_prefix + join_contents(store.title(row), store.text(row))
-            for row in rows
-        ])  # fmt: skip
-        if vectors is None:
-            vectors = np.lib.format.open_memmap(
-                folder / VECTORS, "w+", np.float32, (len(store), found.shape[1])
-            )
-        if found.shape[1] != vectors.shape[1]:
-            raise EnvFailure(
-                f"expected vectors of {vectors.shape[1]} dimensions, got {found.shape[1]} for "
-                f"passages {first} to {rows[-1]}; correct the encoder"
-            )
-        vectors[first : first + len(found)] = found
-        progress(rows[-1] + 1)
-    assert vectors is not None
-    vectors.flush()
-    if not exact:
-        _write_graph(vectors, folder / GRAPH)
-    return {"dimensions": vectors.shape[1], "exact": exact,
-            "query_prefix": encoder.query_prefix,
-            "passage_prefix": encoder.passage_prefix}  # fmt: skip
+        texts = [join_contents(store.title(row), store.text(row)) for row in rows]
+        yield rows, _encoded(encoder.encode, [encoder.passage_prefix + text for text in texts])
+
+
+def _encoded(encode: Encode, texts: list[str]) -> Vectors:
+    """Encode texts, and check what comes back."""
+    try:
+        found = np.asarray(encode(texts), np.float32)
+    except Exception as error:
+        raise EnvFailure(
+            f"expected the encoder to encode {len(texts)} texts, but it failed with "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if found.ndim != 2 or len(found) != len(texts) or not np.isfinite(found).all():
+        raise EnvFailure(
+            f"expected the encoder to return an array [{len(texts)}, dimensions] of finite "
+            f"numbers, got one of shape {found.shape}; correct the encoder"
+        )
+    return found
 
 
 def _write_graph(vectors: Vectors, path: Path) -> None:
@@ -170,16 +179,19 @@ class DenseRetriever:
 
     Args:
         folder: What :func:`~agentgym.retrieval.building.build_index` made with the encoder.
-        encoder: The encoder, of which the queries need ``encode`` and ``query_prefix``.
+        encode: The encoder, as in :class:`DenseEncoder`.
+        batch: Most queries given to it at a time.
 
     Raises:
         DataError: The folder holds no such index.
         DependencyNotInstalled: The index is one of usearch's, which is missing.
     """
 
-    def __init__(self, folder: str | Path, encoder: DenseEncoder) -> None:
+    def __init__(self, folder: str | Path, encode: Encode, *, batch: int = 64) -> None:
         self.folder = Path(folder)
-        self.encoder = encoder
+        self.encode = encode
+        self.batch = options.integer(batch, "batch", 1)
+        self.query_prefix, self._longest = _facts(self.folder / FACTS)
         self.store = PassageStore(self.folder)
         self._vectors: Vectors = read_array(self.folder / VECTORS)
         if self._vectors.ndim != 2 or len(self._vectors) != len(self.store):
@@ -204,17 +216,20 @@ class DenseRetriever:
         places = [place for place, query in enumerate(queries) if query.strip()]
         if not places:
             return found
-        prefix = self.encoder.query_prefix
-        texts = [prefix + queries[place][:LONGEST_QUERY] for place in places]
-        vectors = self.encoder.vectors(texts)
+        texts = [self.query_prefix + queries[place][:LONGEST_QUERY] for place in places]
+        vectors = np.concatenate([
+            _encoded(self.encode, texts[first : first + self.batch])
+            for first in range(0, len(texts), self.batch)
+        ])  # fmt: skip
         if vectors.shape[1] != self._vectors.shape[1]:
             raise EnvFailure(
                 f"expected vectors of {self._vectors.shape[1]} dimensions, as in {self.folder}, "
                 f"got {vectors.shape[1]}; use the encoder with which the index was built"
             )
-        rank = self._all if self._graph is None else self._proposed
+        select = self._all if self._graph is None else self._proposed
         for place, vector in zip(places, vectors, strict=True):
-            found[place] = self._hits(*rank(vector, k))
+            if vector.any():  # otherwise the encoder knows nothing of the query
+                found[place] = self._ranked(select(vector, k), vector, k)
         return found
 
     def close(self) -> None:
@@ -224,38 +239,39 @@ class DenseRetriever:
 
     def __reduce__(self) -> Any:
         """Travel as the path and the encoder."""
-        return partial(DenseRetriever, self.folder, self.encoder), ()
+        return partial(DenseRetriever, batch=self.batch), (self.folder, self.encode)
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _all(self, vector: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
-        """Compare all vectors with one query; queries share no arithmetic, so none shifts another.
+    def _all(self, vector: Vectors, k: int) -> Rows:
+        """Return the rows that can be among the best ``k``.
 
-        A product of matrices would round differently with the number of queries.
+        How a product with a matrix rounds depends on the place of a row in it. Its error is below
+        ``dimensions * 2**-24 * |row| * |vector|``; what is within twice of it is compared again.
         """
-        rows, scores = np.empty(0, np.int64), np.empty(0, np.float32)
-        for first in range(0, len(self._vectors), BLOCK):
-            more = self._vectors[first : first + BLOCK] @ vector
-            best = _best(more, k)
-            rows = np.concatenate([rows, best + first])
-            scores = np.concatenate([scores, more[best]])
-            kept = _best(scores, k)
-            rows, scores = rows[kept], scores[kept]
-        return rows, scores
+        scores = self._vectors @ vector
+        if len(scores) <= k:
+            return np.arange(len(scores))
+        last = np.partition(scores, len(scores) - k)[len(scores) - k]
+        error = len(vector) * 2.0**-24 * self._longest * float(np.linalg.norm(vector))
+        return np.flatnonzero(scores >= last - 2 * error)
 
-    def _proposed(self, vector: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
-        """Compare what usearch proposes."""
+    def _proposed(self, vector: Vectors, k: int) -> Rows:
+        """Return the rows that usearch proposes."""
         with self._one_at_a_time:
             found = self._graph.search(vector, min(max(CANDIDATES * k, FEWEST), len(self.store)))
-        rows = np.sort(found.keys.astype(np.int64))
-        scores = self._vectors[rows] @ vector
-        kept = _best(scores, k)
-        return rows[kept], scores[kept]
+        return np.sort(found.keys.astype(np.int64))
 
-    def _hits(self, rows: npt.NDArray[np.int64], scores: Vectors) -> list[Hit]:
+    def _ranked(self, rows: Rows, vector: Vectors, k: int) -> list[Hit]:
+        """Compare rows in 64 bits, each on its own, and return the best ``k``."""
+        scores = np.concatenate([
+            (self._vectors[rows[first : first + BLOCK]] * vector.astype(np.float64)).sum(axis=1)
+            for first in range(0, len(rows), BLOCK)
+        ]).astype(np.float32)  # fmt: skip
+        best = np.argsort(-scores, kind="stable")[:k]
         try:
             return [Hit(self.store[row], score) for row, score in
-                    zip(rows.tolist(), scores.tolist(), strict=True)]  # fmt: skip
+                    zip(rows[best].tolist(), scores[best].tolist(), strict=True)]  # fmt: skip
         except DataError as error:
             raise EnvFailure(f"the search engine failed: {error}") from error
 
@@ -278,11 +294,16 @@ class DenseRetriever:
             )
 
 
-def _best(scores: Vectors, k: int) -> npt.NDArray[np.int64]:
-    """Return the places of the ``k`` highest scores, best first; equal ones in their order."""
-    if len(scores) > k:
-        least = np.partition(scores, len(scores) - k)[len(scores) - k]
-        places = np.flatnonzero(scores >= least)
-    else:
-        places = np.arange(len(scores))
-    return places[np.argsort(-scores[places], kind="stable")][:k]
+def _facts(path: Path) -> tuple[str, float]:
+    """Read the prefix of queries and the length of the longest vector."""
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        if facts["format"] != FORMAT or not isinstance(facts["query_prefix"], str):
+            raise ValueError(f"its format is {facts['format']!r}")
+        return facts["query_prefix"], float(facts["longest"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DataError(
+            f"expected {path} to describe an index of format {FORMAT!r}, but it cannot be used "
+            f"({type(error).__name__}: {error}); build the index again, with "
+            "build_index(corpus, folder, engine=DenseEncoder(...))"
+        ) from error

@@ -218,7 +218,8 @@ def _address(url: str) -> str:
         sound = False
     if not sound:
         raise ConfigurationError(
-            f"expected the address of a search server such as http://127.0.0.1:8000, got {url!r:.200}"
+            "expected the address of a search server such as http://127.0.0.1:8000, got "
+            f"{url!r:.200}"
         )
     path = parts.path if parts.path not in ("", "/") else "/retrieve"
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))

@@ -239,7 +239,7 @@ def _check_queries(queries: Any) -> None:
 def _topk(body: dict[str, Any], name: str, default: int) -> int:
     """Return how many documents a request wants; none and 0 are the server's own number."""
     value = body.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | None) or not 0 <= (value or 0):
+    if isinstance(value, bool) or not isinstance(value, int | None) or not (value or 0) >= 0:
         raise _Refused(400, f"expected {name} to be an integer of at least 0, got {value!r:.60}")
     if (value or 0) > LARGEST_TOPK:
         raise _Refused(400, f"expected {name} to be at most {LARGEST_TOPK}, got {value}")

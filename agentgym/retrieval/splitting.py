@@ -46,7 +46,8 @@ def split_text(
 def _paragraphs(lines: Iterable[str], most: int, markdown: bool) -> Iterator[tuple[str, str]]:
     """Yield each paragraph of at most about ``most`` characters with the path of its headings."""
     path: list[tuple[int, str]] = []
-    title, held, size, fence, goes_on = "", [], 0, "", False
+    held: list[str] = []
+    title, size, fence, goes_on = "", 0, "", False
     for raw in lines:
         line = raw.rstrip()
         heading = _HEADING.match(line) if markdown and not (fence or goes_on) else None

@@ -41,7 +41,7 @@ def write_tantivy(
 
     Raises:
         DependencyNotInstalled: The package ``tantivy`` is missing.
-        OSError: The files cannot be written.
+        DataError: The passages cannot be read, or the files cannot be written.
     """
     tantivy = require("tantivy", "search")
     # Rows are signed: a Python int in an unsigned field ends the writer's thread.
@@ -51,18 +51,24 @@ def write_tantivy(
         .add_integer_field(ROW, fast=True)
         .build()
     )
-    index = tantivy.Index(schema, path=str(folder), reuse=False)
-    for first in range(0, max(len(store), 1), CHUNK):
-        writer = index.writer(MEMORY, 1)
-        for row in range(first, min(first + CHUNK, len(store))):
-            document = tantivy.Document()
-            document.add_text(TEXT, " ".join(tokenize(indexed_text(store[row]))))
-            document.add_integer(ROW, row)
-            writer.add_document(document)
-            if row % 1000 == 0:
-                progress(row)
-        writer.commit()
-        writer.wait_merging_threads()
+    try:
+        index = tantivy.Index(schema, path=str(folder), reuse=False)
+        for first in range(0, max(len(store), 1), CHUNK):
+            writer = index.writer(MEMORY, 1)
+            for row in range(first, min(first + CHUNK, len(store))):
+                document = tantivy.Document()
+                document.add_text(TEXT, " ".join(tokenize(indexed_text(store[row]))))
+                document.add_integer(ROW, row)
+                writer.add_document(document)
+                if row % 1000 == 0:
+                    progress(row)
+            writer.commit()
+            writer.wait_merging_threads()
+    except ValueError as error:  # also for a full disk
+        raise DataError(
+            f"expected tantivy to write an index to {folder}, but: {error}; see that the disk has "
+            "room"
+        ) from error
     for lock in folder.glob(".tantivy-*.lock"):
         lock.unlink(missing_ok=True)
     progress(len(store))

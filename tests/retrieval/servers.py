@@ -97,13 +97,19 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def answer(content: Any, status: int = 200, kind: str = "application/json", **headers: str) -> Reply:
+def answer(
+    content: Any, status: int = 200, kind: str = "application/json", **headers: str
+) -> Reply:
     """Answer with JSON, or with text as it is."""
     data = (content if isinstance(content, str) else json.dumps(content)).encode()
 
     def reply(handler: BaseHTTPRequestHandler, body: bytes) -> None:
         handler.send_response(status)
-        for name, value in {"Content-Type": kind, "Content-Length": str(len(data)), **headers}.items():
+        for name, value in {
+            "Content-Type": kind,
+            "Content-Length": str(len(data)),
+            **headers,
+        }.items():
             handler.send_header(name, value)
         handler.end_headers()
         handler.wfile.write(data)

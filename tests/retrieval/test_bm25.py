@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import random
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.retrieval import BM25Index
+from agentgym.retrieval import BM25Index, inversion, ranking
+from agentgym.retrieval.bm25 import ARRAYS
 
 WORDS = [f"word{i}" for i in range(12)]
 DOCUMENTS = st.lists(
@@ -119,10 +122,15 @@ def test_bad_parameters_are_refused(arguments: dict[str, float]) -> None:
         BM25Index.build(["a"], **arguments)
 
 
-@pytest.mark.parametrize("ids", [["a"], ["a", "a"], ["a", "b\0"]])
+@pytest.mark.parametrize("ids", [["a"], ["a", "a"], ["a", 2]])
 def test_bad_ids_are_refused(ids: list[str]) -> None:
     with pytest.raises(ConfigurationError, match="expected"):
         BM25Index.build(["one", "two"], ids)
+
+
+def test_an_id_that_two_documents_have_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="expected distinct ids, got 'b' more than once"):
+        BM25Index.build(["one", "two", "three"], iter(["b", "a", "b"]))
 
 
 def test_a_bad_k_is_refused() -> None:
@@ -134,13 +142,15 @@ def test_a_folder_without_index_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="expected a BM25 index"):
         BM25Index.open(tmp_path)
     BM25Index.build(["a"]).save(tmp_path)
-    (tmp_path / "index.json").write_text('{"format": "other"}')
+    (tmp_path / "bm25.json").write_text('{"format": "agentgym.bm25/1"}')
     with pytest.raises(DataError, match="format"):
         BM25Index.open(tmp_path)
 
 
-PARTS = ("pointers.npy", "documents.npy", "frequencies.npy", "impacts.npy", "inverse_norms.npy",
-         "ranks.npy", "ids.txt", "terms.txt", "index.json")  # fmt: skip
+PARTS = (
+    *(f"bm25.{name}.npy" for name in (*ARRAYS, "ids", "ids_offsets", "terms", "terms_offsets")),
+    "bm25.json",
+)
 HEADER = b"\x93NUMPY\x01\x00\x46\x00"
 
 
@@ -160,12 +170,13 @@ def test_an_index_with_a_damaged_part_is_refused(
 
 @pytest.mark.parametrize(
     ("key", "value"), [("documents", 4), ("documents", "3"), ("documents", 1e999), ("k1", "x"),
-                       ("k1", 10**400), ("b", None), ("format", None)],
+                       ("k1", 10**400), ("b", None), ("format", None), ("filled", 4),
+                       ("filled", None)],
 )  # fmt: skip
 def test_wrong_facts_about_an_index_are_refused(key: str, value: object, tmp_path: Path) -> None:
     BM25Index.build(["red shoe", "red red hat", "blue hat"]).save(tmp_path)
-    facts = json.loads((tmp_path / "index.json").read_text())
-    (tmp_path / "index.json").write_text(json.dumps({**facts, key: value}))
+    facts = json.loads((tmp_path / "bm25.json").read_text())
+    (tmp_path / "bm25.json").write_text(json.dumps({**facts, key: value}))
     with pytest.raises(DataError, match="expected a BM25 index"):
         BM25Index.open(tmp_path)
 
@@ -173,9 +184,10 @@ def test_wrong_facts_about_an_index_are_refused(key: str, value: object, tmp_pat
 @pytest.mark.parametrize(
     ("part", "values"),
     [
-        ("documents", [0, 9, 1, 1, 2, 2]), ("documents", [0, -1, 1, 1, 2, 2]),
         ("documents", [0, 1]), ("pointers", [0, 9, 1, 4, 6]), ("pointers", [1, 2, 3, 4, 6]),
-        ("ranks", [0]), ("inverse_norms", [[0.1, 0.2, 0.3]]), ("impacts", ["a"] * 6),
+        ("ranks", [0]), ("bounds", [1, 2, 3]), ("terms_offsets", [0, 4, 7, 10, 15]),
+        ("terms_offsets", [1, 4, 7, 10, 14]), ("ids_offsets", []),
+        ("inverse_norms", [[0.1, 0.2, 0.3]]), ("impacts", ["a"] * 6),
     ],
 )  # fmt: skip
 def test_arrays_that_do_not_fit_together_are_refused(
@@ -183,8 +195,131 @@ def test_arrays_that_do_not_fit_together_are_refused(
 ) -> None:
     index = BM25Index.build(["red shoe", "red red hat", "blue hat " * 40], ["x", "y", "z"])
     index.save(tmp_path)
-    path = tmp_path / f"{part}.npy"
-    kind = None if isinstance(values[0], str) else np.load(path).dtype
+    path = tmp_path / f"bm25.{part}.npy"
+    kind = None if values and isinstance(values[0], str) else np.load(path).dtype
     np.save(path, np.array(values, kind))
-    with pytest.raises(DataError, match=f"{part}.npy"):
+    with pytest.raises(DataError, match=f"bm25.{part}.npy"):
         BM25Index.open(tmp_path)
+
+
+@pytest.mark.parametrize("rows", [[9, 1], [0, 9], [-1, 1], [0, -1]])
+def test_documents_that_are_not_there_are_found_when_they_are_searched(
+    rows: list[int], tmp_path: Path
+) -> None:
+    BM25Index.build(["red shoe", "red hat"]).save(tmp_path)
+    path = tmp_path / "bm25.documents.npy"
+    np.save(path, np.array([1, *rows, 0], np.int32))  # hat, red, shoe
+    index = BM25Index.open(tmp_path)
+    assert index.search("hat")[0] == ["1"]
+    with pytest.raises(DataError, match=r"damaged.*build it again"):
+        index.search("red")
+
+
+def test_more_documents_than_can_be_built_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inversion, "MOST_DOCUMENTS", 3)
+    assert len(BM25Index.build(["a"] * 3)) == 3
+    with pytest.raises(ConfigurationError, match=r"at most 3 .*--engine tantivy"):
+        BM25Index.build(["a"] * 4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(documents=DOCUMENTS, bits=st.integers(0, 2), tokens=st.integers(1, 80))
+def test_chunks_leave_no_trace(documents: list[str], bits: int, tokens: int) -> None:
+    whole = BM25Index.build(documents)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inversion, "CHUNK_BITS", bits)
+        patch.setattr(inversion, "CHUNK_TOKENS", tokens)
+        chunked = BM25Index.build(documents)
+    assert pickle.dumps(chunked) == pickle.dumps(whole)
+
+
+# -- the same hits as from all postings -----------------------------------------------------------
+
+
+def plain(index: BM25Index, query: str, k: int) -> tuple[list[int], list[float]]:
+    """Add up the postings one by one, in the order of the query."""
+    totals: dict[int, float] = {}
+    for term in index.postings(query):
+        for row, value in zip(term.documents.tolist(), term.scores().tolist(), strict=True):
+            totals[row] = totals.get(row, 0.0) + value
+    scores = {row: np.float32(total) for row, total in totals.items() if total}
+    order = sorted(scores, key=lambda row: (-scores[row], index.ids[row]))[:k]
+    return order, [float(scores[row]) for row in order]
+
+
+def listed(found: tuple[Any, Any]) -> tuple[list[int], list[float]]:
+    return found[0].tolist(), found[1].tolist()
+
+
+def zipf_text(draw: random.Random, size: int) -> str:
+    return " ".join(f"w{int(40 ** draw.random()) - 1}" for _ in range(size))
+
+
+def every_way(index: BM25Index, query: str, k: int) -> None:
+    """Compare pruning, and both ways to add up, with the plain sum; bit for bit."""
+    expected = plain(index, query, k)
+    terms = index.postings(query)
+    ranks = np.argsort(np.argsort(index.ids)).astype(np.int32)
+    if terms:
+        rows = ranking.pruned(terms, len(index), k)
+        assert rows is not None
+        assert listed(ranking.top(*ranking.rescored(terms, rows), ranks, k)) == expected
+        for few in (0, 1 << 60):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(ranking, "FEW_POSTINGS", few)
+                assert listed(ranking.exhaustive(terms, ranks, k)) == expected
+    assert listed(index.search_rows(query, k)) == expected
+
+
+@pytest.fixture
+def always_prune(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WORTH_PRUNING", "LOOKUP_COST", "ROUND_COST"):
+        monkeypatch.setattr(ranking, name, 0)
+
+
+@settings(max_examples=150, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@given(
+    seed=st.integers(0, 10**6), documents=st.integers(1, 300), length=st.integers(1, 30),
+    size=st.integers(1, 12), k=st.integers(1, 50), block=st.integers(1, 64),
+    parameters=st.sampled_from([(0.9, 0.4), (1.2, 0.75), (0.5, 0.0), (2.0, 1.0)]),
+)  # fmt: skip
+def test_pruning_and_adding_up_give_the_same_bits(
+    always_prune: None, seed: int, documents: int, length: int, size: int, k: int, block: int,
+    parameters: tuple[float, float],
+) -> None:  # fmt: skip
+    draw = random.Random(seed)
+    k1, b = parameters
+    texts = [zipf_text(draw, draw.randrange(length + 1)) for _ in range(documents)]
+    texts[documents // 2 :] = texts[: documents - documents // 2]  # equal texts: ties
+    ids = [f"{draw.random()}-{row}" for row in range(documents)]
+    index = BM25Index.build(texts, ids, k1=k1, b=b)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranking, "BLOCK", block)
+        every_way(index, zipf_text(draw, size), k)
+
+
+def test_pruning_leaves_documents_out(always_prune: None) -> None:
+    texts = ["common rare", *["common other"] * 500, "rare common rare"]
+    index = BM25Index.build(texts)
+    rows = ranking.pruned(index.postings("common rare"), len(index), 2)
+    assert rows is not None and rows.tolist() == [0, 501]
+    every_way(index, "common rare", 2)
+
+
+@pytest.mark.parametrize("query", ["w0 w1 w2", "w0 w39 w39 w39", "w3 w3 w3 w0 w0 w0 w0 w0 w20"])
+def test_a_large_index_is_pruned(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(0)
+    pool = [zipf_text(draw, 6) for _ in range(1500)]
+    index = BM25Index.build(pool * 120)
+    expected = plain(index, query, 7)
+    monkeypatch.setattr(ranking, "exhaustive", None)
+    monkeypatch.setattr(ranking, "LOOKUP_COST", 1)
+    assert listed(index.search_rows(query, 7)) == expected
+
+
+def test_pruning_that_costs_more_than_adding_up_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "WORTH_PRUNING", 0)
+    index = BM25Index.build(["red shoe", "red hat"])
+    assert ranking.pruned(index.postings("red shoe"), len(index), 1) is None
+    assert index.search("red shoe", 1)[0] == ["0"]

@@ -183,8 +183,11 @@ def test_the_set_of_ids_is_a_set() -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(data=st.binary(max_size=200) | st.text(max_size=80).map(lambda text: text.encode("utf-8", "ignore")),
-       name=st.sampled_from(["x.jsonl", "x.md", "x.txt.gz"]), skip=st.booleans())  # fmt: skip
+@given(
+    data=st.binary(max_size=200) | st.text(max_size=80).map(str.encode),
+    name=st.sampled_from(["x.jsonl", "x.md", "x.txt.gz"]),
+    skip=st.booleans(),
+)
 def test_no_content_ends_in_another_error(
     data: bytes, name: str, skip: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

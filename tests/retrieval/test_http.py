@@ -112,7 +112,7 @@ def test_a_failure_that_stays_is_a_failure_of_the_environment(reply: Any, words:
 
 @pytest.mark.parametrize("reply", [say_nothing, trickle])
 def test_no_answer_in_time(reply: Any) -> None:
-    with scripted(reply) as server, pytest.raises(EnvFailure, match="time.*1 attempts"):
+    with scripted(reply) as server, pytest.raises(EnvFailure, match=r"time.*1 attempts"):
         client(server.url, timeout=0.2, retries=0).search(["a"], 3)
 
 
@@ -120,7 +120,7 @@ def test_nobody_listens() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(EnvFailure, match="NewConnectionError.*see that it runs"):
+        with pytest.raises(EnvFailure, match=r"NewConnectionError.*see that it runs"):
             client(url, retries=1).search(["a"], 3)
 
 
@@ -194,7 +194,10 @@ def test_connections_are_kept_and_threads_share_them() -> None:
             retriever.search(["a"], 1)
         assert len(server.connections) == 1
         with ThreadPoolExecutor(8) as threads:
-            assert list(threads.map(lambda i: retriever.search(["a"], 1), range(64))) == [EXPECTED] * 64
+            assert (
+                list(threads.map(lambda i: retriever.search(["a"], 1), range(64)))
+                == [EXPECTED] * 64
+            )
         assert len(server.connections) <= 9
 
 

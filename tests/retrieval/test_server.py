@@ -31,7 +31,9 @@ def address() -> Iterator[str]:
         yield url.removeprefix("http://")
 
 
-def ask(address: str, body: Any, method: str = "POST", path: str = "/retrieve", **headers: str) -> Any:
+def ask(
+    address: str, body: Any, method: str = "POST", path: str = "/retrieve", **headers: str
+) -> Any:
     link = http.client.HTTPConnection(address, timeout=10)
     try:
         data = body if isinstance(body, str | bytes | None) else json.dumps(body)
@@ -76,7 +78,10 @@ def test_ragen(address: str) -> None:
 
 @pytest.mark.parametrize("scores", [{"return_scores": False}, {"return_scores": None}, {}])
 def test_without_scores_the_items_are_the_documents(address: str, scores: dict[str, Any]) -> None:
-    assert ask(address, {"queries": ["a"], "topk": 2, **scores}) == (200, {"result": [DOCUMENTS[:2]]})
+    assert ask(address, {"queries": ["a"], "topk": 2, **scores}) == (
+        200,
+        {"result": [DOCUMENTS[:2]]},
+    )
 
 
 @pytest.mark.parametrize("topk", [{"topk": None}, {"topk": 0}, {}])
@@ -124,7 +129,9 @@ def test_bad_requests(address: str, body: Any, status: int, words: str) -> None:
 def test_other_paths_and_methods(address: str) -> None:
     for method, path, status in [("GET", "/retrieve", 405), ("POST", "/", 404), ("GET", "/x", 404)]:
         found, content = ask(address, "", method, path)
-        assert found == status and content["error"].startswith("expected POST /retrieve or GET /health")
+        assert found == status and content["error"].startswith(
+            "expected POST /retrieve or GET /health"
+        )
 
 
 def test_hostile_queries_reach_the_retriever_as_they_are() -> None:
@@ -202,4 +209,3 @@ def test_a_taken_port_and_other_bad_arguments() -> None:
 def test_which_addresses_are_this_machine() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "example.org", "")))
-

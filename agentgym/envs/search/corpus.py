@@ -23,7 +23,8 @@ from typing import Any
 
 from agentgym.caching import check_folder, entry_path, save_folder
 from agentgym.envs.search.generator.config import GeneratorConfig
-from agentgym.envs.search.generator.questions import GENERATOR_VERSION, QuestionGenerator
+from agentgym.envs.search.generator.facts import GENERATOR_VERSION
+from agentgym.envs.search.generator.questions import QuestionGenerator
 from agentgym.envs.search.generator.universe import MAX_SIZE, MIN_SIZE, Universe
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.options import choice, flag, integer
@@ -146,6 +147,10 @@ class GeneratedLibrary(Library):
 
     def __init__(self, config: CorpusConfig) -> None:
         assert isinstance(config.difficulty, GeneratorConfig)
+        self.shapes = config.difficulty.cycle
+        """Kind and hops of questions by number, over and over."""
+        self.size = config.size
+        """Passages of a universe."""
         self.shared = config.shared_corpus
         """Whether all splits have one universe."""
         self._config = config
@@ -180,7 +185,7 @@ class GeneratedLibrary(Library):
         with self._lock:
             found = self._generators.get(home)
             if found is None:
-                found = QuestionGenerator(self.universe(home), self.index(home))
+                found = QuestionGenerator(self.universe(home), self.index(home).search)
                 self._generators[home] = found
             return found
 

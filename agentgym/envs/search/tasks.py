@@ -17,7 +17,7 @@ from agentgym.options import integer
 from agentgym.tasks import KEPT_TASKS, SPLITS, NumberedTasks, Task, whole_number
 
 SIZES: Mapping[str, int] = {"train": 10_000, "valid": 1_000, "test": 1_000}
-"""Questions about the generated encyclopaedia."""
+"""Most questions about the generated encyclopaedia."""
 MOST_HOPS = 100
 
 PlanLength = Callable[[Question, str], "int | None"]
@@ -156,6 +156,19 @@ class QuestionTasks(NumberedTasks[Question]):
         }
 
 
+def generated_sizes(size: int, shared: bool) -> dict[str, int]:
+    """Return how many questions each split has, about universes of a size.
+
+    There are half as many questions about a universe as it has passages; if all splits are about
+    one, they share them, a tenth each for ``valid`` and ``test``.
+    """
+    most = size // 2
+    if not shared:
+        return {split: min(count, most) for split, count in SIZES.items()}
+    few = {split: min(SIZES[split], most // 10) for split in SPLITS[1:]}
+    return {"train": min(SIZES["train"], most - sum(few.values())), **few}
+
+
 class GeneratedQuestions(QuestionTasks):
     """Questions about the generated encyclopaedia, made and verified when they are asked for.
 
@@ -174,18 +187,26 @@ class GeneratedQuestions(QuestionTasks):
         plan_length: PlanLength | None = None,
     ) -> None:
         super().__init__(f"search/{library.name}", library, hops=hops, plan_length=plan_length)
-        ends = accumulate(SIZES.values(), initial=0)
-        self._first = (
-            dict(zip(SIZES, ends, strict=False)) if library.shared else dict.fromkeys(SIZES, 0)
-        )
+        self._sizes = generated_sizes(library.size, library.shared)
+        ends = accumulate(self._sizes.values(), initial=0)
+        self._first = dict(zip(self._sizes, ends, strict=False))
+        if not library.shared:
+            self._first = dict.fromkeys(self._sizes, 0)
+        known = sorted({shape[1] for shape in library.shapes})
+        if hops is not None and not set(hops) & set(known):
+            raise ConfigurationError(
+                f"expected hops among {', '.join(map(str, known))}, which questions of {self.name} "
+                f"have, got {hops}"
+            )
 
     def count(self, split: str) -> int:
         """Return the number of questions of a split."""
-        return SIZES[self.check(split)]
+        return self._sizes[self.check(split)]
 
     def hops_of(self, split: str, number: int) -> int:
         """Return the number of hops of a question, which its number decides."""
-        return self.library.generator(split).hops(self._first[split] + number)
+        shapes = self.library.shapes
+        return shapes[(self._first[split] + number) % len(shapes)][1]
 
     def _problem(self, split: str, number: int) -> Question:
         return self.library.generator(split).question(self._first[split] + number)

@@ -1,8 +1,9 @@
 """What is on offer in ``info["admissible_actions"]``: a sample, since any words can be searched.
 
-Whoever does not read has to draw from it: to search for the question, to search for a name that was
-shown, or to answer with a name or number of the last results. The right answer need not be there.
-Titles alone would be too few: two of three titles are what a comparison asks about.
+On offer are searches for the question and for the names that were shown last, and as answers the
+titles that were shown last, unless the question itself names them: two of three titles are what a
+comparison asks about. The right answer need not be there, so that drawing from it wins little
+(``benchmarks/blind_policies.py``).
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ def admissible(session: Session, turns_left: int) -> list[Command]:
     Returns:
         Searches that were not made yet, and answers that were not given yet.
     """
-    shown = [] if session.last is None else names(session.last.passages)
-    answers = [Command(ANSWER, name) for name in shown if name not in session.state.answers]
+    passages = () if session.last is None else session.last.passages
+    answers = [Command(ANSWER, title) for title in _titles(passages, session)]
     if turns_left <= 1:
         return answers or [Command(ANSWER, UNKNOWN)]
     asked = {one.query.casefold() for one in session.state.searches}
-    queries = [plain(question_query(session.question)), *shown]
+    queries = [plain(question_query(session.question)), *names(passages)]
     searches = [Command(SEARCH, query) for query in queries if query.casefold() not in asked]
     return [*searches, *answers] or [Command(ANSWER, UNKNOWN)]
 
@@ -49,6 +50,13 @@ def names(passages: Sequence[Passage]) -> list[str]:
     """Return titles, names and numbers of passages, each once, at most :data:`MOST_NAMES`."""
     found = (plain(name)[:LONGEST_NAME] for passage in passages for name in _names(passage))
     return list(islice(dict.fromkeys(name for name in found if name), MOST_NAMES))
+
+
+def _titles(passages: Sequence[Passage], session: Session) -> list[str]:
+    """Return titles that were not answered yet and do not stand in the question."""
+    found = dict.fromkeys(plain(passage.title)[:LONGEST_NAME] for passage in passages)
+    known = session.state.answers
+    return [one for one in found if one and one not in known and one not in session.question.text]
 
 
 def _names(passage: Passage) -> Iterator[str]:

@@ -116,7 +116,7 @@ class Shop:
         """Return the asins that a query finds, best first, at most ``HITS``."""
         found = self._searches.get(query)
         if found is None:
-            found = self._searches.put(query, tuple(self.search_engine.search(query, HITS)[0]))
+            found = self._searches.put(query, self._found(query))
         return found
 
     def match(self, item: Product, goal: Goal) -> Match:
@@ -176,7 +176,7 @@ class Shop:
             DataError: The folder holds no whole shop.
         """
         search_engine = BM25Index.open(folder)
-        products = ProductTable(PackedRecords.open(folder, "products"), search_engine.ids)
+        products = ProductTable(PackedRecords.open(folder, "products"), list(search_engine.ids))
         goals = StoredGoals(PackedRecords.open(folder, "goals"), products)
         path = folder / "plans.npy"
         plans = typed_array(path, np.int16, (len(products), 2)) if path.exists() else None
@@ -187,6 +187,12 @@ class Shop:
         return self
 
     # -- parts ----------------------------------------------------------------------------------
+
+    def _found(self, query: str) -> tuple[str, ...]:
+        """Search without looking into what was searched before."""
+        asins = self.products.asins
+        rows, _ = self.search_engine.search_rows(query, HITS)
+        return tuple([asins[row] for row in rows.tolist()])
 
     def _queries(self, asin: str) -> tuple[str, str]:
         """Return the expert's queries for a product: its title, then all that is indexed."""
@@ -200,7 +206,7 @@ class Shop:
         """
         best = (0, _UNREACHABLE)
         for variant, query in enumerate(self._queries(asin)):
-            found = self.search_engine.search(query, HITS)[0]
+            found = self._found(query)
             if asin in found:
                 rank = found.index(asin)
                 if rank < 10:

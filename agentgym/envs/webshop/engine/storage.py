@@ -22,9 +22,9 @@ from agentgym.caching import BoundedCache, cache_folder, check_folder, save_fold
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.products import Product
 from agentgym.errors import DataError
-from agentgym.retrieval.bm25 import read_array
+from agentgym.retrieval.texts import read_array
 
-VERSION = 2
+VERSION = 3
 """Raise it when the stored form, or anything that decides its content, changes."""
 CACHED_PRODUCTS = 4096
 CACHED_GOALS = 8192

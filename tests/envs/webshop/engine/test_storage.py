@@ -67,7 +67,9 @@ def test_every_damaged_file_is_noticed_and_mended(how: str, shop: Shop, stored: 
     expected, pristine = facts(shop), stored.with_name("pristine")
     shutil.copytree(stored, pristine)
     names = sorted(path.name for path in pristine.iterdir())
-    assert {"terms.txt", "plans.npy", "products.npy", "goals.npy", "manifest.json"} <= set(names)
+    assert {"bm25.terms.npy", "plans.npy", "products.npy", "goals.npy", "manifest.json"} <= set(
+        names
+    )
     for name in names:
         DAMAGES[how](stored / name)
         assert facts(open_or_build(Shop, "key", lambda: shop)) == expected, name
@@ -119,7 +121,7 @@ def test_a_read_only_cache_gives_the_same_shop(
             open_or_build(Shop, "key", lambda: shop)
             (folder,) = (root / "webshop").iterdir()
             if state == "damaged":
-                flip(0.5)(folder / "terms.txt")
+                flip(0.5)(folder / "bm25.terms.npy")
         with read_only(root):
             opened = open_or_build(Shop, "key", lambda: shop)
             assert (opened is shop) == (state != "sound")

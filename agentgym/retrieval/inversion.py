@@ -1,0 +1,187 @@
+"""From documents to postings: counted chunk by chunk, then put in place.
+
+While documents are read, only compact counts of each chunk are kept, about four bytes a posting.
+When all are known, so are the lengths, document frequencies and places of the postings of every
+term, and each chunk is written where it belongs; nothing is sorted as a whole.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from agentgym.errors import ConfigurationError
+from agentgym.retrieval import similarity
+from agentgym.retrieval.analysis import term, words
+from agentgym.retrieval.similarity import Floats, Ints
+from agentgym.retrieval.texts import PackedTexts
+
+MOST_DOCUMENTS = 2_000_000
+"""More would take more memory to build than a corpus of that size deserves."""
+CHUNK_BITS = 14
+"""Up to 2**14 documents are counted at a time, which leaves two bytes for a place in a chunk."""
+CHUNK_TOKENS = 1 << 21
+"""A chunk ends early with this many tokens: bounds the memory for long documents."""
+LARGEST_TF = 65535
+
+
+class Inverted(NamedTuple):
+    """The postings of all terms, one after the other; those of a term ascend by document."""
+
+    terms: PackedTexts
+    """The vocabulary, sorted."""
+    pointers: npt.NDArray[np.int64]
+    """Start of each term's postings, and the end of the last one [terms + 1]."""
+    documents: npt.NDArray[np.int32]
+    """Number of the document [postings]."""
+    frequencies: npt.NDArray[np.uint16]
+    """How often the document holds the term [postings]."""
+    impacts: Floats
+    """What the term adds to the document's score if it stands in the query once [postings]."""
+    bounds: Floats
+    """Highest impact of each term [terms]."""
+    inverse_norms: Floats
+    """1 / norm of each document; infinity for one without text [documents]."""
+
+
+class _Vocabulary(dict[str, int]):
+    """Map tokens to term numbers, -1 for what is not indexed; terms are numbered as they come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.terms: dict[str, int] = {}
+
+    def __missing__(self, word: str) -> int:
+        """Number a token on first sight."""
+        text = term(word)
+        number = -1 if text is None else self.terms.setdefault(text, len(self.terms))
+        self[word] = number
+        return number
+
+
+class _Chunk(NamedTuple):
+    """Counts of some documents, ordered by term, then by document."""
+
+    lengths: npt.NDArray[np.int32]
+    """Terms of each document, repetitions included [documents]."""
+    terms: npt.NDArray[np.int32]
+    """The distinct terms [runs]."""
+    sizes: npt.NDArray[np.int32]
+    """Number of postings of each [runs]."""
+    rows: npt.NDArray[np.uint16]
+    """Place of the document in the chunk [postings]."""
+    frequencies: npt.NDArray[np.uint16]
+    """How often it holds the term [postings]."""
+
+
+def invert(documents: Iterable[str], k1: float, b: float) -> Inverted:
+    """Read documents and return their postings.
+
+    Args:
+        documents: The texts, read once.
+        k1: Saturation of the term frequency.
+        b: Strength of the length normalisation.
+
+    Raises:
+        ConfigurationError: There are more than ``MOST_DOCUMENTS``.
+    """
+    vocabulary = _Vocabulary()
+    chunks = list(_chunks(documents, vocabulary))
+    terms = sorted(vocabulary.terms)
+    places = np.empty(len(terms), np.int32)  # of the terms, from the order in which they came
+    places[[vocabulary.terms[text] for text in terms]] = np.arange(len(terms), dtype=np.int32)
+    packed = PackedTexts.pack(terms)
+    del vocabulary, terms
+    lengths = np.concatenate([np.zeros(0, np.int32), *(chunk.lengths for chunk in chunks)])
+    frequencies = np.zeros(len(packed), np.int64)
+    for chunk in chunks:
+        frequencies[places[chunk.terms]] += chunk.sizes
+    weights = similarity.idf(frequencies, int(np.count_nonzero(lengths)))
+    norms = similarity.inverse_norms(lengths.astype(np.int64), k1, b)
+    pointers = np.zeros(len(packed) + 1, np.int64)
+    np.cumsum(frequencies, out=pointers[1:])
+    return _placed(chunks, places, weights, norms, pointers, packed)
+
+
+def _placed(
+    chunks: list[_Chunk],
+    places: Ints,
+    weights: Floats,
+    norms: Floats,
+    pointers: Ints,
+    terms: PackedTexts,
+) -> Inverted:
+    """Write the counts of every chunk behind those of the chunks before it; empties ``chunks``."""
+    total = int(pointers[-1])
+    documents, frequencies = np.empty(total, np.int32), np.empty(total, np.uint16)
+    impacts = np.empty(total, np.float32)
+    free = pointers[:-1].copy()
+    first = 0
+    chunks.reverse()
+    while chunks:
+        chunk = chunks.pop()
+        runs = places[chunk.terms]
+        starts = np.cumsum(chunk.sizes, dtype=np.int64) - chunk.sizes
+        targets = np.repeat(free[runs] - starts, chunk.sizes) + np.arange(len(chunk.rows))
+        free[runs] += chunk.sizes
+        rows = chunk.rows.astype(np.int32) + first
+        documents[targets] = rows
+        frequencies[targets] = chunk.frequencies
+        repeated = np.repeat(weights[runs], chunk.sizes)
+        impacts[targets] = similarity.score(repeated, chunk.frequencies, norms[rows])
+        first += len(chunk.lengths)
+    bounds = np.maximum.reduceat(impacts, pointers[:-1]) if total else impacts[:0].copy()
+    return Inverted(terms, pointers, documents, frequencies, impacts, bounds, norms)
+
+
+def _chunks(documents: Iterable[str], vocabulary: _Vocabulary) -> Iterator[_Chunk]:
+    """Count the terms of documents, chunk by chunk."""
+    numbers, sizes = array("i"), array("i")
+    for number, text in enumerate(documents):
+        if number == MOST_DOCUMENTS:
+            raise ConfigurationError(
+                f"expected at most {MOST_DOCUMENTS:,} documents for the engine bm25, got more; "
+                "index such a corpus with --engine tantivy"
+            )
+        found = words(text.lower())
+        numbers.extend([vocabulary[word] for word in found])
+        sizes.append(len(found))
+        if len(sizes) == 1 << CHUNK_BITS or len(numbers) >= CHUNK_TOKENS:
+            yield _count(numbers, sizes)
+            numbers, sizes = array("i"), array("i")
+    if sizes:
+        yield _count(numbers, sizes)
+
+
+def _count(numbers: array[int], sizes: array[int]) -> _Chunk:
+    """Count term numbers of documents that have so many tokens each."""
+    terms = np.frombuffer(numbers, np.int32)
+    rows = np.repeat(np.arange(len(sizes), dtype=np.int64), np.frombuffer(sizes, np.int32))
+    indexed = terms >= 0
+    terms, rows = terms[indexed], rows[indexed]
+    keys = (terms.astype(np.int64) << CHUNK_BITS) | rows
+    keys.sort()
+    firsts = np.flatnonzero(
+        np.concatenate([np.ones(min(len(keys), 1), bool), keys[1:] != keys[:-1]])
+    )
+    frequencies = np.diff(firsts, append=len(keys))
+    found = keys[firsts] >> CHUNK_BITS
+    runs = np.flatnonzero(
+        np.concatenate([np.ones(min(len(found), 1), bool), found[1:] != found[:-1]])
+    )
+    return _Chunk(
+        lengths=np.bincount(rows, minlength=len(sizes)).astype(np.int32),
+        terms=found[runs].astype(np.int32),
+        sizes=np.diff(runs, append=len(found)).astype(np.int32),
+        rows=(keys[firsts] & ((1 << CHUNK_BITS) - 1)).astype(np.uint16),
+        frequencies=np.minimum(frequencies, LARGEST_TF).astype(np.uint16),
+    )
+
+
+def _changes(values: Ints) -> Ints:
+    """Return where another value begins than the one before."""
+    return np.flatnonzero(np.diff(values, prepend=-1))

@@ -1,0 +1,54 @@
+"""The arithmetic of BM25 as Lucene 8 does it, in float32.
+
+Score of a document for one query term that occurs ``n`` times in the query::
+
+    score = w - w / (1 + tf / norm)        w    = n * idf
+    idf   = ln(1 + (N - df + 0.5) / (df + 0.5))
+    norm  = k1 * (1 - b + b * length' / average_length)
+
+``N`` counts the documents with text. ``length'`` is the document length as Lucene stores it in one
+byte: exact below 24, else cut to four significant bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[Any]
+
+EXACT_LENGTHS = 24
+"""Lengths below this are stored exactly; 255 minus the 231 codes that Lucene's byte needs above."""
+
+
+def idf(document_frequencies: Ints, documents: int) -> Floats:
+    """Return the inverse document frequency of terms, of which each is in so many documents."""
+    ratio = (documents - document_frequencies + 0.5) / (document_frequencies + 0.5)
+    return np.log(1 + ratio).astype(np.float32)
+
+
+def inverse_norms(lengths: Ints, k1: float, b: float) -> Floats:
+    """Return 1 / norm for each document; infinity for one without text."""
+    average = np.float32(lengths.sum() / max(np.count_nonzero(lengths), 1))
+    one, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = b_ * _stored(lengths).astype(np.float32) / average
+        inverse = one / (k1_ * ((one - b_) + relative))
+    inverse[lengths == 0] = np.inf
+    return inverse.astype(np.float32)
+
+
+def score(weights: Floats, frequencies: Ints, inverse_norms: Floats) -> Floats:
+    """Return ``w - w / (1 + tf / norm)`` for documents that hold a term."""
+    saturation = np.float32(1) + frequencies.astype(np.float32) * inverse_norms
+    return weights - weights / saturation
+
+
+def _stored(lengths: Ints) -> Ints:
+    """Cut document lengths to what Lucene's one-byte norm keeps."""
+    above = np.maximum(lengths - EXACT_LENGTHS, 0)
+    shift = np.maximum(np.frexp(above.astype(np.float64))[1] - 4, 0)
+    return np.where(lengths < EXACT_LENGTHS, lengths, EXACT_LENGTHS + ((above >> shift) << shift))

@@ -1,0 +1,101 @@
+"""BM25 over stored passages: the protocol of a retriever."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentgym.errors import ConfigurationError, DataError, EnvFailure
+from agentgym.retrieval import (
+    BM25Index,
+    BM25Retriever,
+    Passage,
+    PassageStore,
+    PassageWriter,
+    Retriever,
+    indexed_text,
+)
+from agentgym.retrieval.retriever import LONGEST_QUERY
+
+PASSAGES = [
+    Passage("p3", "Red Hat", "A hat of wool."),
+    Passage("p1", "Blue Shoe", "It is worn with a red hat."),
+    Passage("p2", "Blue Shoe", "It is worn with a red hat."),
+    Passage("p0", "", ""),
+]
+
+
+def build(folder: Path, passages: list[Passage]) -> BM25Retriever:
+    with PassageWriter(folder) as writer:
+        for passage in passages:
+            writer.add(passage)
+    texts, ids = map(indexed_text, passages), (passage.id for passage in passages)
+    BM25Index.build(texts, ids, k1=BM25Retriever.K1, b=BM25Retriever.B).save(folder)
+    return BM25Retriever.open(folder)
+
+
+def test_each_query_has_its_hits(tmp_path: Path) -> None:
+    retriever = build(tmp_path, PASSAGES)
+    assert isinstance(retriever, Retriever)
+    hits = retriever.search(["red hat", "shoe!", "nothing", "", "AND (wool) title:\x00"], 2)
+    assert [[hit.passage.id for hit in found] for found in hits] == [
+        ["p3", "p1"], ["p1", "p2"], [], [], ["p3"],
+    ]  # fmt: skip
+    assert hits[0][0].passage == PASSAGES[0]
+    scores = [hit.score for hit in hits[0]]
+    assert all(type(score) is float for score in scores) and scores[0] > scores[1] > 0
+    assert retriever.search([], 3) == []
+
+
+def test_long_queries_are_cut(tmp_path: Path) -> None:
+    retriever = build(tmp_path, PASSAGES)
+    filling = "x " * (LONGEST_QUERY // 2)
+    whole, cut = retriever.search([filling[:-5] + " wool", filling + "wool"], 1)
+    assert [hit.passage.id for hit in whole] == ["p3"] and cut == []
+
+
+def test_a_pickle_holds_the_path_and_another_process_finds_the_same(tmp_path: Path) -> None:
+    retriever = build(tmp_path, PASSAGES)
+    data = pickle.dumps(retriever)
+    assert len(data) < 500
+    code = (
+        f"import pickle; r = pickle.loads({data!r}); "
+        "print([[(h.passage.id, h.score) for h in f] for f in r.search(['red hat'], 9)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    here = [[(hit.passage.id, hit.score) for hit in retriever.search(["red hat"], 9)[0]]]
+    assert done.stdout.strip() == str(here)
+
+
+def test_index_and_passages_must_belong_together(tmp_path: Path) -> None:
+    build(tmp_path, PASSAGES)
+    with pytest.raises(DataError, match=r"index of the 4 passages.*got one of 1.*build the index"):
+        BM25Retriever(BM25Index.build(["a"]), PassageStore(tmp_path))
+
+
+def test_a_bad_k_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="at least 1"):
+        build(tmp_path, PASSAGES).search(["red"], 0)
+
+
+def test_a_closed_retriever_fails_as_an_engine_does(tmp_path: Path) -> None:
+    retriever = build(tmp_path, PASSAGES)
+    retriever.close()
+    retriever.close()
+    with pytest.raises(EnvFailure, match="closed"):
+        retriever.search(["red hat"], 1)
+
+
+def test_damage_is_a_failure_of_the_engine(tmp_path: Path) -> None:
+    build(tmp_path, PASSAGES).close()
+    path = tmp_path / "passages.bin"
+    path.write_bytes(b"\xff" * path.stat().st_size)
+    with pytest.raises(EnvFailure, match=r"passages\.bin.*build the index again"):
+        BM25Retriever.open(tmp_path).search(["red hat"], 1)
+    path.unlink()
+    with pytest.raises(DataError, match=r"passages\.bin"):
+        BM25Retriever.open(tmp_path)

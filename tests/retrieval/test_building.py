@@ -1,0 +1,316 @@
+"""Index folders: whole or not there, whatever happens, and opened by what they say."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import signal
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.errors import ConfigurationError, DataError, DependencyNotInstalled
+from agentgym.retrieval import Passage, Retriever, building
+from agentgym.retrieval.building import Progress, build_index, open_index
+from agentgym.retrieval.corpus import Corpus
+from agentgym.retrieval.dense import DenseEncoder
+from tests.retrieval.encoders import hashed
+
+ENGINES: dict[str, Any] = {
+    "bm25": "bm25", "tantivy": "tantivy", "dense": DenseEncoder(hashed, exact=True),
+}  # fmt: skip
+EVERY = pytest.mark.parametrize("engine", ENGINES)
+
+
+def passages(name: str = "old", count: int = 20) -> list[Passage]:
+    return [Passage(f"{name}{i}", f"Title {i}", f"text number{i} of {name}") for i in range(count)]
+
+
+def opened(folder: Path) -> Retriever:
+    return open_index(folder, hashed)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@EVERY
+def test_what_is_built_is_opened(engine: str, tmp_path: Path) -> None:
+    states: list[Progress] = []
+    folder = tmp_path / "deep" / "index"
+    count = build_index(iter(passages()), folder, engine=ENGINES[engine], progress=states.append)
+    assert count == 20 and names(folder.parent) == ["index"]
+    facts = json.loads((folder / "index.json").read_text())
+    assert (facts["format"], facts["engine"], facts["passages"]) == (building.FORMAT, engine, 20)
+    retriever = opened(folder)
+    assert isinstance(retriever, Retriever)
+    [[hit], none] = retriever.search(["number7", ""], 1)
+    assert hit.passage == passages()[7] and none == []
+    assert [state.stage for state in states] == sorted(
+        (state.stage for state in states), reverse=True
+    )
+    assert states[-1] == Progress("indexing", 20, 1.0)
+    assert Progress("reading", 20, 1.0) in states
+    retriever.close()
+    retriever.close()
+
+
+def test_a_path_is_read_as_a_corpus(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "cats.md").write_text("# Cats\nCats purr.\n")
+    shares = []
+    assert build_index(str(tmp_path / "docs"), tmp_path / "i", progress=shares.append) == 1
+    assert shares[-1].share == 1.0
+    # an index within the folder of its corpus is no part of the corpus
+    assert build_index(tmp_path / "docs", tmp_path / "docs" / "index") == 1
+    assert build_index(tmp_path / "docs", tmp_path / "docs" / "index", overwrite=True) == 1
+    assert opened(tmp_path / "docs" / "index").search(["purr"], 1)[0][0].passage.title == "Cats"
+
+
+def test_two_passages_of_one_id(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"an id of its own .* got 'a' twice"):
+        build_index([Passage("a", "", "x"), Passage("a", "", "y")], tmp_path / "i")
+    record = '{"id": "%s", "text": "%s"}\n'
+    path = tmp_path / "c.jsonl"
+    path.write_text("".join(record % pair for pair in [("a", "x"), ("b", "y"), ("a", "z")]))
+    with pytest.raises(DataError, match=r"c\.jsonl, line 3, got 'a' for the second time"):
+        build_index(path, tmp_path / "i")
+    corpus = Corpus(path, skip_broken=True)
+    assert build_index(corpus, tmp_path / "i") == 2 and corpus.broken == 1
+    assert "for the second time" in corpus.first_problem
+    assert names(tmp_path) == ["c.jsonl", "i"]
+
+
+def test_a_corpus_without_passages(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="expected passages, got none"):
+        build_index([], tmp_path / "i")
+    (tmp_path / "a.jsonl").write_text("\n\n{\n")
+    with pytest.raises(DataError, match=r"expected passages in .*got none; first of 1: .*line 3"):
+        build_index(Corpus(tmp_path / "a.jsonl", skip_broken=True), tmp_path / "i")
+    (tmp_path / "a.jsonl").write_text("")
+    with pytest.raises(DataError, match="got none"):
+        build_index(tmp_path / "a.jsonl", tmp_path / "i")
+    assert names(tmp_path) == ["a.jsonl"]
+
+
+def test_passages_are_not_held(tmp_path: Path) -> None:
+    def many() -> Iterator[Passage]:
+        for i in range(5000):
+            yield Passage(str(i), "T", f"{i} " * 1000)
+
+    tracemalloc.start()
+    building._write_passages(many(), tmp_path, None, lambda state: None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6_000_000 < (tmp_path / "passages.bin").stat().st_size
+
+
+def test_too_many_passages_for_bm25(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "MOST_DOCUMENTS", 19)
+    with pytest.raises(ConfigurationError, match=r"at most 19 passages .*--engine tantivy"):
+        build_index(passages(), tmp_path / "i")
+    assert build_index(passages(count=19), tmp_path / "i") == 19
+    assert build_index(passages(), tmp_path / "t", engine="tantivy") == 20
+
+
+def test_a_missing_package_is_found_before_the_corpus_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never() -> Iterator[Passage]:
+        raise AssertionError
+        yield
+
+    monkeypatch.setitem(sys.modules, "tantivy", None)
+    with pytest.raises(DependencyNotInstalled, match=r"\[search\]"):
+        build_index(never(), tmp_path / "i", engine="tantivy")
+    with pytest.raises(ConfigurationError, match="engine to be one of bm25, tantivy"):
+        build_index(never(), tmp_path / "i", engine="faiss")
+
+
+# -- names that are taken -------------------------------------------------------------------------
+
+
+def test_an_index_is_replaced_only_when_asked(tmp_path: Path) -> None:
+    folder = tmp_path / "i"
+    folder.mkdir()
+    build_index(passages(), folder)  # an empty folder is free
+    with pytest.raises(ConfigurationError, match=r"holds one; use it.*--overwrite"):
+        build_index(passages("new"), folder)
+    reader = opened(folder)
+    build_index(passages("new"), folder, engine="tantivy", overwrite=True)
+    assert names(tmp_path) == ["i"]
+    assert opened(folder).search(["new"], 1)[0] and not opened(folder).search(["old"], 1)[0]
+    assert reader.search(["old"], 1)[0]  # who has opened the old one keeps it
+    with pytest.raises(DataError):
+        build_index([], folder, overwrite=True)
+    assert opened(folder).search(["new"], 1)[0]
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_nothing_but_an_index_is_replaced(tmp_path: Path, overwrite: bool) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "index.json").write_text("{}")
+    (tmp_path / "file").write_text("")
+    for name in ("photos", "file"):
+        with pytest.raises(ConfigurationError, match="holds something else; name another"):
+            build_index(passages(), tmp_path / name, overwrite=overwrite)
+    with pytest.raises(ConfigurationError, match="expected a folder for the index"):
+        build_index(passages(), "/", overwrite=overwrite)
+    with pytest.raises(ConfigurationError, match="expected to write an index to"):
+        build_index(passages(), tmp_path / "file" / "index", overwrite=overwrite)
+    assert names(tmp_path) == ["file", "photos"] and names(tmp_path / "photos") == ["index.json"]
+
+
+def test_two_builds_of_one_index(tmp_path: Path) -> None:
+    def nested() -> Iterator[Passage]:
+        yield from passages()
+        with pytest.raises(ConfigurationError, match="another process builds in"):
+            build_index(passages("new"), tmp_path / "i")
+
+    assert build_index(nested(), tmp_path / "i") == 20
+    assert opened(tmp_path / "i").search(["old"], 1)[0]
+
+
+def test_the_loser_of_a_race_spoils_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = fcntl.flock
+
+    def late(descriptor: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        build_index(passages(), tmp_path / "i")  # another process is faster
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    os.mkdir(tmp_path / ".i.building")
+    with pytest.raises(ConfigurationError, match="holds one"):
+        build_index(passages("new"), tmp_path / "i")
+    assert names(tmp_path) == ["i"] and opened(tmp_path / "i").search(["old"], 1)[0]
+
+
+# -- kill -9 ------------------------------------------------------------------------------------
+
+
+def killed_at(event: int, build: Callable[[], Any]) -> bool:
+    """Run a build in a fork that kills itself at the n-th time it touches a file.
+
+    Return whether it was killed before it ended.
+    """
+    child = os.fork()
+    if child == 0:
+        left = event
+
+        def count(name: str, arguments: tuple[Any, ...]) -> None:
+            nonlocal left
+            if name.startswith(("open", "os.", "shutil.", "mmap.")):
+                left -= 1
+                if left < 0:
+                    left = sys.maxsize  # the kill is an event, too
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            logging.disable()
+            sys.addaudithook(count)
+            build()
+        finally:
+            os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+@EVERY
+def test_a_build_killed_at_any_moment_leaves_no_half_index(
+    engine: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "i"
+
+    def build() -> int:
+        return build_index(passages(), folder, engine=ENGINES[engine])
+
+    build()
+    expected = opened(folder).search(["number7 text"], 5)
+    event = whole = 0
+    while True:
+        building.shutil.rmtree(folder, ignore_errors=True)
+        if not killed_at(event, build):
+            break
+        if folder.exists():  # killed when it was complete
+            whole += 1
+            assert opened(folder).search(["number7 text"], 5) == expected
+        elif event % 7 == 0:
+            left = any((tmp_path / ".i.building").glob("*"))
+            caplog.clear()
+            assert build() == 20 and names(tmp_path) == ["i"]
+            assert ("stopped before its end; it starts over" in caplog.text) == left
+            assert opened(folder).search(["number7 text"], 5) == expected
+        event += 1
+    assert event > 10 and whole >= 1 and names(tmp_path) == ["i"]
+
+
+def test_a_replacement_killed_at_any_moment_loses_no_index(tmp_path: Path) -> None:
+    folder = tmp_path / "i"
+    build_index(passages(), folder)
+    seen, event = set(), 0
+    while killed_at(event, lambda: build_index(passages("new"), folder, overwrite=True)):
+        event += 1
+        if not folder.exists():  # in the moment between two renames
+            with pytest.raises(ConfigurationError, match="holds one"):
+                build_index(passages(), folder)  # puts it back
+        [[hit]] = opened(folder).search(["text"], 1)
+        seen.add(hit.passage.id)
+        if hit.passage.id.startswith("new"):
+            build_index(passages(), folder, overwrite=True)
+    assert seen == {"old0", "new0"} and event > 10
+    assert names(tmp_path) == ["i"]
+
+
+# -- folders that are no index --------------------------------------------------------------------
+
+
+def test_folders_that_are_no_index(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="got no such folder; make one with: agentgym index"):
+        open_index(tmp_path / "none")
+    with pytest.raises(DataError, match=r"got a folder without index\.json"):
+        open_index(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"format": "agentgym.index/0"}, {"engine": "faiss"}, {"passages": "3"},
+               {"parameters": None}, {"format": None}],
+)  # fmt: skip
+def test_an_index_of_another_kind(tmp_path: Path, change: dict[str, Any]) -> None:
+    build_index(passages(), tmp_path / "i")
+    path = tmp_path / "i" / "index.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(DataError, match=r"made by another version or program: .*--overwrite"):
+        open_index(tmp_path / "i")
+
+
+@EVERY
+def test_every_damaged_part_is_an_error(engine: str, tmp_path: Path) -> None:
+    folder = tmp_path / "i"
+    build_index(passages(), folder, engine=ENGINES[engine])
+    for path in sorted(folder.iterdir()):
+        if path.name.endswith((".lock", ".store", ".pos")) or path.name == ".managed.json":
+            continue  # tantivy's files that hold nothing we ask for
+        whole = path.read_bytes()
+        for data in (b"", b"\xff\xfe\0", whole[: len(whole) // 2], None):
+            path.unlink() if data is None else path.write_bytes(data)
+            with pytest.raises(DataError, match="expected"):
+                opened(folder)
+            path.write_bytes(whole)
+    assert opened(folder).search(["number7"], 1)[0]
+
+
+def test_parts_of_two_indexes_do_not_fit(tmp_path: Path) -> None:
+    build_index(passages(), tmp_path / "a")
+    build_index(passages(count=9), tmp_path / "b")
+    (tmp_path / "a" / "index.json").write_bytes((tmp_path / "b" / "index.json").read_bytes())
+    with pytest.raises(DataError, match=r"expected 9 passages in .*, got 20"):
+        open_index(tmp_path / "a")
