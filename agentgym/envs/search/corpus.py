@@ -185,7 +185,7 @@ class GeneratedLibrary(Library):
         with self._lock:
             found = self._generators.get(home)
             if found is None:
-                found = QuestionGenerator(self.universe(home), self.index(home).search)
+                found = QuestionGenerator(self.universe(home), self.index(home))
                 self._generators[home] = found
             return found
 

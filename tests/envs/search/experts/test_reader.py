@@ -17,7 +17,7 @@ from agentgym.envs.search.question import Question
 from agentgym.retrieval import Hit, Passage
 
 DIFFICULTIES = ["easy", "medium", "hard"]
-QUESTION = "Who is the mayor of the town where Bo Lane was born?"
+QUESTION = "Who is the mayor of the place where Bo Lane was born?"
 
 
 def make(difficulty, **changes):
