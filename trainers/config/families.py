@@ -66,17 +66,9 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         horizon=(3, 4, 6),
         horizon_every=10,
         steps=60,
-        task_args=(
-            "corpus",
-            "questions",
-            "difficulty",
-            "size",
-            "topk",
-            "grammar",
-            "expert",
-        ),
+        task_args=("corpus", "questions", "retriever_url", "difficulty", "topk", "grammar"),
         other_tasks=FamilyDefaults(
-            horizon=(3, 4, 6), horizon_every=40, steps=150, episode_tokens=4096
+            horizon=(3, 4, 6), horizon_every=40, steps=150, episode_tokens=1600
         ),
     ),
     "textworld": FamilyDefaults(
