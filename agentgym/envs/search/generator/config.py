@@ -103,7 +103,8 @@ def _check_relations(config: GeneratorConfig) -> None:
     """Check that what articles state can be stated, and leads to things that exist."""
     for name in config.relations:
         choice(name, "relations of a difficulty", RELATIONS)
-        relation = RELATIONS[name]
+    for relation in map(RELATIONS.__getitem__, config.relations):
+        name = relation.name
         if relation.object not in (*config.kinds, YEAR, WORD):
             raise ConfigurationError(
                 f"expected relations of kind {relation.object!r} beside {name!r}, which leads to "
@@ -140,16 +141,7 @@ def _check_mix(mix: Sequence[tuple[str, int, int]]) -> None:
 EASY = GeneratorConfig(
     name="easy",
     style="plain",
-    relations=(
-        "birthplace",
-        "mentor",
-        "mayor",
-        "twin",
-        "founder",
-        "seat",
-        "author",
-        "setting",
-    ),
+    relations=("birthplace", "mentor", "mayor", "twin", "founder", "seat", "author", "setting"),
     paraphrases=1,
     mentions=0,
     former=0,
@@ -182,7 +174,7 @@ MEDIUM = GeneratorConfig(
     former=15,
     noise=2,
     namesakes=70,
-    inverse=30,
+    inverse=20,
     mix=_MIX,
 )
 
@@ -195,7 +187,7 @@ HARD = GeneratorConfig(
     former=60,
     noise=12,
     namesakes=95,
-    inverse=50,
+    inverse=35,
     mix=_MIX,
 )
 

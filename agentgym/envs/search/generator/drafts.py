@@ -10,6 +10,7 @@ written by") is taken only where one thing has that value.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from agentgym.envs.search.generator.config import GeneratorConfig
 from agentgym.envs.search.generator.facts import Facts
@@ -268,35 +269,46 @@ class Drafter:
 
     def _only_with(self, thing: int, stream: Stream) -> tuple[Relation, int] | None:
         """Draw a relation by which a thing is the only one with its value, and that value."""
-        facts = self._facts
-        relation = stream.choice(self._of[facts.kind(thing)])
-        if not relation.inverse or not stream.percent(self._config.inverse):
+        if not stream.percent(self._config.inverse):
             return None
-        value = facts.value(relation.name, thing)
-        return (relation, value) if len(facts.having(relation.name, value)) == 1 else None
+        facts = self._facts
+        found = []
+        for relation in self._of[facts.kind(thing)]:
+            if relation.inverse:
+                value = facts.value(relation.name, thing)
+                if len(facts.having(relation.name, value)) == 1:
+                    found.append((relation, value))
+        return stream.choice(found) if found else None
 
     def _had_by(self, thing: int, stream: Stream) -> tuple[Relation, int] | None:
         """Draw a relation by which only one thing has this one as its value, and that thing."""
-        into = self._into[self._facts.kind(thing)]
-        if not into:
+        if not stream.percent(self._config.inverse):
             return None
-        relation = stream.choice(into)
-        if not relation.inverse or not stream.percent(self._config.inverse):
-            return None
-        having = self._facts.having(relation.name, thing)
-        return (relation, having[0]) if len(having) == 1 else None
+        facts = self._facts
+        found = []
+        for relation in self._into[facts.kind(thing)]:
+            if relation.inverse:
+                having = facts.having(relation.name, thing)
+                if len(having) == 1:
+                    found.append((relation, having[0]))
+        return stream.choice(found) if found else None
 
     def _describable(self, things: list[int]) -> list[int]:
-        """Return those of some things that are a value of others, or the only ones with one."""
+        """Return those of some things that can be described by one other thing at least."""
+        return [thing for thing in things if thing in self._led_to]
+
+    @cached_property
+    def _led_to(self) -> set[int]:
+        """The things that are a value of others, or the only ones with a value."""
         facts = self._facts
-        values: set[int] = set()
+        found: set[int] = set()
         for relations in self._into.values():
             for relation in relations:
                 inverse = facts.inverse(relation.name)
-                values.update(inverse if relation.phrases else ())
+                found.update(inverse if relation.phrases else ())
                 if relation.inverse and self._config.inverse:
-                    values.update(found[0] for found in inverse.values() if len(found) == 1)
-        return [thing for thing in things if thing in values]
+                    found.update(having[0] for having in inverse.values() if len(having) == 1)
+        return found
 
     def _counted(self, count: int, hops: int) -> list[int]:
         """Return the things that are the value of ``count`` things by a relation."""

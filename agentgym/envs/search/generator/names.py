@@ -47,6 +47,8 @@ _SECOND: dict[str, tuple[str, ...]] = {
 """The second words of two-word names; each kind's number of them is a multiple of SPACES."""
 _AFTER_PEOPLE = {"company": 75, "building": 70, "ship": 60, "school": 40, "event": 50}
 """Of the namesakes of a kind, the share called after a family; the others are after a town."""
+_COMPOUND = ("town", "region")
+"""Kinds whose names put a word and an ending together."""
 _UNWANTED = _listed(
     "anal anus arse bitch boob coon cock cunt cum dick dyke fag fuck gook hitl kike kill kraut "
     "lust murd nazi negr nig paki pedo penis piss poof porn pube puss queer rape rect retard satan "
@@ -85,6 +87,7 @@ class Names:
         self._namesakes = namesakes
         self._stream = stream
         self._used: set[str] = set()
+        self._given_out = dict.fromkeys(counts, 0)
         self._towns: list[str] = []
         spaces = range(SPACES) if plain else [space]
         self._place = tuple(e for s in spaces for e in _PLACE[s].split())
@@ -94,31 +97,45 @@ class Names:
         self._given = self._words(words, [e for s in spaces for e in _GIVEN[s].split()], people)
         self._family = self._words(words, [e for s in spaces for e in _FAMILY[s].split()], families)
         needed = 4 * counts.get("town", 0) // len(_SECOND["town"]) + SPACES if plain else 0
+        books = counts.get("book", 0) if plain else 0
+        nouns = NOUNS[: int((2 * books) ** 0.5) + SPACES]
+        number = 4 * books // len(nouns) + SPACES
+        more = self._words(words, self._place, number - len(ADJECTIVES))
+        self._book_words = (*ADJECTIVES[:number], *more), nouns
         self._sites = self._words(words, self._place, needed)
 
     def next(self, kind: str) -> str:
         """Return the name of another thing of a kind."""
         for draw in range(_PATIENCE * 64):
-            name = self._pair(kind) if self._plain else self._full(kind, draw // _PATIENCE)
+            more = draw // _PATIENCE
+            name = self._pair(kind, more) if self._plain else self._full(kind, more)
             key = name.lower().removeprefix("the ")
-            if key not in self._used:
+            if key not in self._used and (kind not in _COMPOUND or acceptable(name)):
                 self._used.add(key)
+                self._given_out[kind] += 1
                 if kind == "town":
                     self._towns.append(name)
                 return name
         raise AssertionError(f"the names of kind {kind} are used up")
 
-    def _pair(self, kind: str) -> str:
-        """Return a plain name."""
-        if kind == "person":
-            return self._dealt(self._given, self._family)
-        if kind == "book":
-            return self._dealt(ADJECTIVES, NOUNS)
-        return self._dealt(self._sites if kind == "town" else self._family, _SECOND[kind])
+    def _pair(self, kind: str, more: int) -> str:
+        """Return a plain name.
 
-    def _dealt(self, first: Sequence[str], second: Sequence[str]) -> str:
-        """Return a pair of words that belongs to this space."""
-        i = self._stream.below(len(first))
+        First words take turns, so that every universe has them all; ``more`` skips some.
+        """
+        first, second = self._lists(kind)
+        return self._dealt(first, second, (self._given_out[kind] + more) % len(first))
+
+    def _lists(self, kind: str) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the first and the second words of a kind's plain names."""
+        if kind == "person":
+            return self._given, self._family
+        if kind == "book":
+            return self._book_words
+        return self._sites if kind == "town" else self._family, _SECOND[kind]
+
+    def _dealt(self, first: Sequence[str], second: Sequence[str], i: int) -> str:
+        """Return a pair of words that belongs to this space, with first word number ``i``."""
         j = self._stream.below(len(second) // SPACES) * SPACES + (self._space - i) % SPACES
         return f"{first[i]} {second[j]}"
 
@@ -149,7 +166,8 @@ class Names:
 
     def _book_title(self, more: int) -> str:
         """Return the title of a book."""
-        title = f"The {self._dealt(ADJECTIVES, NOUNS)}"
+        adjective = self._stream.below(len(ADJECTIVES))
+        title = f"The {self._dealt(ADJECTIVES, NOUNS, adjective)}"
         if self._stream.percent(50) and not more:
             return title
         return f"{title} of {self._namesake('book', more)}"

@@ -92,9 +92,9 @@ class QuestionGenerator:
                 yield drafter.draft(kind, hops, thing, group + 1, stream)
 
     def _targets(self, number: int) -> Iterator[tuple[int, int]]:
-        """Yield the targets of a number with the places of their lists: first its own ones.
+        """Yield the targets of a number with the places of their lists, its own ones first.
 
-        Those of other lists come next, where there are any, from the far end, then all once more.
+        Then, in small universes, come all there are, from the far end of each list, and on and on.
         """
         shape = self.shape(number)
         groups = self._permuted(shape)
@@ -103,12 +103,12 @@ class QuestionGenerator:
         ordinal = rounds * in_cycle + self._cycle[:place].count(shape)
         alike = in_cycle * -(-len(self) // len(self._cycle))
         first, own = divmod(ordinal, len(groups))
-        stride = -(-alike // len(groups))
-        for turn in count() if any(map(len, groups)) else ():
+        for index in range(first, len(groups[own]), -(-alike // len(groups))):
+            yield groups[own][index], own
+        for turn in count(1) if any(map(len, groups)) else ():
             group = (own + turn) % len(groups)
-            things = groups[group]
-            for index in range(first % max(len(things), 1), len(things), stride):
-                yield things[index if turn % len(groups) == 0 else -1 - index], group
+            for index in range(len(groups[group])):
+                yield groups[group][-1 - first - index], group
 
     def _works(self, draft: Draft) -> bool:
         """Return whether the plan finds its passages, and is needed.

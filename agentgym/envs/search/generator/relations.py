@@ -63,11 +63,7 @@ class Relation:
 
 _TABLE = (
     # -- person -------------------------------------------------------------------------------
-    Relation(
-        name="occupation",
-        subject="person",
-        object=WORD,
-    ),
+    Relation(name="occupation", subject="person", object=WORD),
     Relation(
         name="birthplace",
         subject="person",
@@ -142,11 +138,7 @@ _TABLE = (
         subject="town",
         object="region",
         words="town region",
-        phrases=(
-            "the region of {}",
-            "the region in which {} lies",
-            "the region around {}",
-        ),
+        phrases=("the region of {}", "the region in which {} lies", "the region around {}"),
         questions=("In which region does {} lie?", "Which region does {} belong to?"),
         predicate="lies in {}",
     ),
@@ -179,11 +171,7 @@ _TABLE = (
         subject="town",
         object="town",
         words="twinned twin town",
-        phrases=(
-            "the twin town of {}",
-            "the town twinned with {}",
-            "the partner town of {}",
-        ),
+        phrases=("the twin town of {}", "the town twinned with {}", "the partner town of {}"),
         questions=("Which town is twinned with {}?", "What is the twin town of {}?"),
     ),
     # -- region -------------------------------------------------------------------------------
@@ -210,11 +198,7 @@ _TABLE = (
         inverse_questions=("Which region does {} govern?", "Of which region is {} the governor?"),
     ),
     # -- company ------------------------------------------------------------------------------
-    Relation(
-        name="product",
-        subject="company",
-        object=WORD,
-    ),
+    Relation(name="product", subject="company", object=WORD),
     Relation(
         name="seat",
         subject="company",
@@ -246,14 +230,8 @@ _TABLE = (
         object=YEAR,
         words="established founded",
         questions=("In which year was {} established?", "When was {} established?"),
-        earlier=(
-            "Which company is older, {} or {}?",
-            "Which was established earlier, {} or {}?",
-        ),
-        later=(
-            "Which company is younger, {} or {}?",
-            "Which was established later, {} or {}?",
-        ),
+        earlier=("Which company is older, {} or {}?", "Which was established earlier, {} or {}?"),
+        later=("Which company is younger, {} or {}?", "Which was established later, {} or {}?"),
     ),
     # -- school -------------------------------------------------------------------------------
     Relation(
@@ -289,11 +267,7 @@ _TABLE = (
         later=("Which school is younger, {} or {}?", "Which opened later, {} or {}?"),
     ),
     # -- book ---------------------------------------------------------------------------------
-    Relation(
-        name="genre",
-        subject="book",
-        object=WORD,
-    ),
+    Relation(name="genre", subject="book", object=WORD),
     Relation(
         name="author",
         subject="book",
@@ -303,7 +277,7 @@ _TABLE = (
         questions=("Who wrote {}?", "Who is the author of {}?"),
         inverse_words="author first published written",
         inverse=("the book written by {}", "the only book by {}", "the book that {} wrote"),
-        inverse_questions=("Which book did {} write?", "Which book was written by {}?"),
+        inverse_questions=("Which book did {} write?", "Of which book is {} the author?"),
         count=("How many books did {} write?", "How many books are by {}?"),
         predicate="was written by {}",
     ),
@@ -395,7 +369,10 @@ _TABLE = (
         questions=("Who designed {}?", "Who was the architect of {}?"),
         inverse_words="building completed architect designed",
         inverse=("the building designed by {}", "the building whose architect was {}"),
-        inverse_questions=("Which building did {} design?", "Which building was designed by {}?"),
+        inverse_questions=(
+            "Which building did {} design?",
+            "Of which building was {} the architect?",
+        ),
         count=("How many buildings did {} design?", "How many buildings were designed by {}?"),
         predicate="was designed by {}",
     ),
