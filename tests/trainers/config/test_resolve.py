@@ -218,6 +218,8 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
     [
         ("alfworld", ["households_seed=1"], [10, 13, 16]),
         ("alfworld", ["difficulty=medium"], [10, 20, 30]),
+        ("search", [], [3, 4, 6]),
+        ("search", ["difficulty=medium", "size=300"], [3, 4, 6]),
         ("textworld", [], [5, 7, 9]),
         ("textworld", ["reward=dense"], [5, 7, 9]),
     ],
