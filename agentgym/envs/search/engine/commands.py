@@ -42,6 +42,7 @@ FORGED = "only the environment writes <information>: search for it"
 """Refusal of evidence that a policy wrote itself."""
 
 _TOOL_CALL = re.compile(r"<tool_call>", re.IGNORECASE)
+_CANONICAL = re.compile(r"<(search|answer)>([^<>]*)</\1>")
 _OPEN = re.compile(r"<(search|answer)>", re.IGNORECASE)
 
 
@@ -109,6 +110,9 @@ class SearchLanguage(Language):
 
 def find(text: str) -> tuple[Command, str] | None:
     """Find the first complete command of a text of bounded length, and the text after it."""
+    whole = _CANONICAL.fullmatch(text)
+    if whole is not None:  # nothing can come before it, so there is no need to look
+        return _command(whole[1], whole[2]), ""
     native = find_native(text, SPECS)
     tool = _TOOL_CALL.search(text)
     bare = text.lstrip().startswith("{")

@@ -27,6 +27,8 @@ NATIVE = SearchLanguage("native")
     ("text", "expected", "trailing"),
     [
         ("<search>old mill</search>", (SEARCH, "old mill"), ""),
+        ("<search>finish[ado] of</search>", (SEARCH, "finish[ado] of"), ""),
+        ("<search>a</search> <search>b</search>", (SEARCH, "a"), "<search>b</search>"),
         ("I look: <search> old\n mill </search> then", (SEARCH, "old mill"), "then"),
         ("<answer>1934</answer>", (ANSWER, "1934"), ""),
         ("search[old mill]", (SEARCH, "old mill"), ""),
