@@ -148,6 +148,13 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     def _act(self, action: str) -> Outcome:
         """Carry out one action in the native grammar; never raises on any text."""
 
+    def _misread(self, action: str, problem: str) -> Outcome:
+        """Answer a policy's text in which :class:`Language` found no action, for the reason given.
+
+        A family overrides it that counts such turns, or has something to add.
+        """
+        return Outcome(problem, valid=False)
+
     def _admissible(self) -> Sequence[str]:
         """Return the actions, in the native grammar, that do something in this state.
 
@@ -253,7 +260,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             raise ResetNeeded("expected a running episode: call env.reset() before env.step()")
         text, trailing, problem = self.language.read(action)
         self._running = False  # in case the engine fails
-        outcome = Outcome(problem, valid=False) if problem else self._act(text)
+        outcome = self._misread(action, problem) if problem else self._act(text)
         self.turn += 1
         self._last_action = text or action[:ACTION_LENGTH]
         if outcome.score is not None:

@@ -65,17 +65,21 @@ def choice(value: Any, name: str, choices: Collection[str]) -> str:
     return value
 
 
-def _text(value: Any, name: str) -> str:
-    """Validate a text."""
+def text(value: Any, name: str) -> str:
+    """Validate a text.
+
+    Raises:
+        ConfigurationError: It is no ``str``.
+    """
     if not isinstance(value, str):
         raise ConfigurationError(f"expected {name} to be a str, got {value!r:.80}")
     return value
 
 
 RESET_OPTIONS: Mapping[str, Callable[[Any, str], Any]] = {
-    "split": _text,
+    "split": text,
     "index": integer,
-    "task_id": _text,
+    "task_id": text,
     "horizon": partial(integer, low=1),
     "training_step": partial(integer, low=0),
 }

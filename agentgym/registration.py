@@ -53,6 +53,12 @@ FAMILIES: tuple[EnvFamily, ...] = (
         heavy={"engine": "alfworld"},
     ),
     EnvFamily(
+        name="search",
+        id="agentgym/Search-v0",
+        entry_point="agentgym.envs.search.env:SearchEnv",
+        summary="Answer a question by several searches in a corpus.",
+    ),
+    EnvFamily(
         name="textworld",
         id="agentgym/TextWorld-v0",
         entry_point="agentgym.envs.textworld.env:TextWorldEnv",

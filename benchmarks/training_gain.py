@@ -4,7 +4,7 @@ Every run is ``agentgym-train --env FAMILY --seed SEED`` with nothing else set. 
 where trained minus warm start, paired over the held-out tasks, is above zero at 95 % for the score
 and the success of every run, and no run took longer than ``--bar-minutes``.
 
-Usage: ``python benchmarks/training_gain.py [--env alfworld textworld webshop] [--seeds 0 1 2]
+Usage: ``python benchmarks/training_gain.py [--env alfworld search textworld webshop] [--seeds 0 1 2]
 [--jobs 2] [--out runs/training-gain]``. Prints JSON and writes it to ``--out``, with a picture;
 finished runs are not repeated and interrupted ones continue. Exits with 1 where the bar is not met.
 """
@@ -23,7 +23,7 @@ from typing import Any
 from figures import draw
 from provenance import to_json
 
-FAMILIES = ("alfworld", "textworld", "webshop")
+FAMILIES = ("alfworld", "search", "textworld", "webshop")
 BAR_MINUTES = 20.0
 
 

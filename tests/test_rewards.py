@@ -252,7 +252,7 @@ def test_hooks_by_name():
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        (["shaping"], "potential, invalid_action, turn_cost, repeat, success_bonus, progressive"),
+        (["shaping"], "potential, invalid_action, turn_cost, repeat, success_bonus, progressive, "),
         ([""], "name of a reward hook"),
         ([5], "name of a reward hook"),
         ("potential", "a list of reward hooks"),

@@ -9,6 +9,13 @@ Hooks are deterministic, picklable and deep-copyable; an environment copies them
 from __future__ import annotations
 
 from agentgym.hooks import TurnContext, TurnReward, TurnState
+from agentgym.rewards.searching import (
+    Format,
+    GoldEvidence,
+    NoSearchPenalty,
+    RetrievalHit,
+    SearchCost,
+)
 from agentgym.rewards.table import HOOKS, parse_hooks
 from agentgym.rewards.terms import (
     InvalidAction,
@@ -26,11 +33,16 @@ from agentgym.rewards.wrapper import ShapedReward
 
 __all__ = [
     "HOOKS",
+    "Format",
+    "GoldEvidence",
     "InvalidAction",
     "LinearAlpha",
+    "NoSearchPenalty",
     "Potential",
     "Progressive",
     "Repeat",
+    "RetrievalHit",
+    "SearchCost",
     "ShapedReward",
     "SuccessBonus",
     "SuppliedHook",

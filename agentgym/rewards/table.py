@@ -10,6 +10,13 @@ from typing import Any
 
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.hooks import TurnReward
+from agentgym.rewards.searching import (
+    Format,
+    GoldEvidence,
+    NoSearchPenalty,
+    RetrievalHit,
+    SearchCost,
+)
 from agentgym.rewards.terms import (
     InvalidAction,
     LinearAlpha,
@@ -30,6 +37,11 @@ HOOKS: Mapping[str, type[SuppliedHook]] = {
     "repeat": Repeat,
     "success_bonus": SuccessBonus,
     "progressive": Progressive,
+    "format": Format,
+    "retrieval_hit": RetrievalHit,
+    "gold_evidence": GoldEvidence,
+    "search_cost": SearchCost,
+    "no_search_penalty": NoSearchPenalty,
 }
 """The supplied hooks by the names that a command line gives them, which also name their terms."""
 _CLASSES: dict[str, Any] = {cls.__name__: cls for cls in HOOKS.values()}

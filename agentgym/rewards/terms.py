@@ -12,7 +12,8 @@ from agentgym.errors import ConfigurationError
 from agentgym.hooks import TurnContext, TurnState, finite
 from agentgym.outcome import total
 
-_FROM_0 = (0.0, math.inf)
+FROM_0 = (0.0, math.inf)
+"""Limits of a size that cannot be negative."""
 _SHARE = (0.0, 1.0)
 
 
@@ -35,8 +36,15 @@ class SuppliedHook(ABC):
     """The field that says how large the hook is, as in ``turn_cost=0.01``."""
     limits: ClassVar[Mapping[str, tuple[float, float]]] = {}
     """Least and greatest value of fields."""
+    reads: ClassVar[tuple[str, ...]] = ()
+    """Keys of ``info["details"]`` that it cannot do without."""
     name: str
     weight: float
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Keys of ``info["details"]`` that an environment has to report at every step."""
+        return self.reads
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -91,7 +99,7 @@ class InvalidAction(SuppliedHook):
     """A penalty for an action that was not parsed or not admissible."""
 
     size = "penalty"
-    limits: ClassVar = {"penalty": _FROM_0, "weight": _FROM_0}
+    limits: ClassVar = {"penalty": FROM_0, "weight": FROM_0}
     penalty: float = 0.1
     """Size of the penalty, at least 0: it is subtracted."""
     weight: float = 1.0
@@ -109,7 +117,7 @@ class SuccessBonus(SuppliedHook):
     """A bonus on the turn that solves the task, where the family pays for partial success, too."""
 
     size = "bonus"
-    limits: ClassVar = {"bonus": _FROM_0, "weight": _FROM_0}
+    limits: ClassVar = {"bonus": FROM_0, "weight": FROM_0}
     bonus: float = 0.5
     """Size of the bonus, at least 0."""
     weight: float = 1.0
@@ -127,7 +135,7 @@ class TurnCost(SuppliedHook):
     """A cost of every turn, so that shorter solutions pay more."""
 
     size = "cost"
-    limits: ClassVar = {"cost": _FROM_0, "weight": _FROM_0}
+    limits: ClassVar = {"cost": FROM_0, "weight": FROM_0}
     cost: float = 0.01
     """Cost of a turn, at least 0: it is subtracted."""
     weight: float = 1.0
@@ -145,7 +153,7 @@ class Repeat(SuppliedHook):
     """A penalty for an action already taken in the same state of the same episode."""
 
     size = "penalty"
-    limits: ClassVar = {"penalty": _FROM_0, "weight": _FROM_0}
+    limits: ClassVar = {"penalty": FROM_0, "weight": FROM_0}
     penalty: float = 0.05
     """Size of the penalty, at least 0: it is subtracted."""
     weight: float = 1.0
@@ -191,7 +199,7 @@ class Progressive(SuppliedHook):
     """
 
     size = "alpha"
-    limits: ClassVar = {"weight": _FROM_0}
+    limits: ClassVar = {"weight": FROM_0}
     alpha: float | Callable[[int], float] = 0.5
     """Share of the outcome in [0, 1], or a picklable function of the training step."""
     step: Callable[[TurnContext], float] = potential_gain
@@ -204,6 +212,11 @@ class Progressive(SuppliedHook):
     """Key in ``info["reward_terms"]``."""
     _turns: int = field(default=0, init=False, repr=False, compare=False)
     _mean: float = field(default=0.0, init=False, repr=False, compare=False)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What the step reward needs."""
+        return tuple(getattr(self.step, "needs", ()))
 
     def __post_init__(self) -> None:
         """Check the numbers; a schedule's alpha is checked when it is used."""

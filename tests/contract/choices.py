@@ -21,6 +21,10 @@ from agentgym.envs.alfworld import env as alfworld
 from agentgym.envs.alfworld import session as alfworld_session
 from agentgym.envs.alfworld.experts import EXPERTS
 from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
+from agentgym.envs.search import env as search
+from agentgym.envs.search.engine import session as search_session
+from agentgym.envs.search.experts import EXPERTS as ANSWERERS
+from agentgym.envs.search.generator.config import DIFFICULTIES as ENCYCLOPAEDIAS
 from agentgym.envs.textworld import session as textworld_session
 from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, NAMED
 from agentgym.envs.textworld.rewards import REWARDS
@@ -29,6 +33,7 @@ from agentgym.envs.webshop.engine import reward as webshop_reward
 from agentgym.envs.webshop.experts import EXPERTS as SHOPPERS
 from agentgym.envs.webshop.generator import DIFFICULTIES as SHOPS
 from agentgym.registration import family
+from agentgym.retrieval import building
 
 FEW = {"train": 12, "valid": 4, "test": 6}
 """Games of a generated TextWorld setting."""
@@ -82,6 +87,15 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "difficulty": tuple(HOUSEHOLDS),
         "show_admissible": SWITCH,
     },
+    "search": {
+        "engine": building.ENGINES,
+        "expert": tuple(ANSWERERS),
+        "reward": search.REWARDS,
+        "difficulty": tuple(ENCYCLOPAEDIAS),
+        "on_error": search_session.ON_ERROR,
+        "shared_corpus": SWITCH,
+        "first_search": SWITCH,
+    },
     "textworld": {
         "engine": textworld_session.ENGINES,
         "reward": REWARDS,
@@ -103,6 +117,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
 """Argument -> its values, by family. Every family accepts the reward ``sparse``."""
 TOGETHER = {
     "alfworld": ("expert", "difficulty"),
+    "search": ("expert", "difficulty"),
     "webshop": ("expert", "observation_mode"),
 }
 """Pairs of arguments of which every combination is tried; others are tried one at a time."""
@@ -148,6 +163,7 @@ def _configurations() -> Iterator[Configuration]:
                 key: value
                 for choice in kwargs.items()
                 for key, value in NEEDS.get(choice, {}).items()
+                if key in usual  # another family may have a choice of the same name
             }
             if any(kwargs.get(key, value) != value for key, value in needed.items()):
                 continue  # a combination that the family refuses

@@ -59,6 +59,18 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             env={"expert": "searching"}, horizon=(10, 20, 30), horizon_every=40, steps=150
         ),
     ),
+    "search": FamilyDefaults(
+        # Plain prose, one passage a page: what a model without any language can read. The stages
+        # fit questions of at most 2, 3 and 5 hops, each of which takes a search.
+        env={"difficulty": "easy", "topk": 1},
+        horizon=(3, 4, 6),
+        horizon_every=10,
+        steps=60,
+        task_args=("corpus", "questions", "retriever_url", "difficulty", "topk", "grammar"),
+        other_tasks=FamilyDefaults(
+            horizon=(3, 4, 6), horizon_every=40, steps=150, episode_tokens=1600
+        ),
+    ),
     "textworld": FamilyDefaults(
         # The bundled games: three or four commands, which the objective tells in other words.
         horizon=(5, 7, 9),

@@ -141,7 +141,7 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"env": "webshopp"}, r"an environment \(alfworld, textworld, webshop.*got 'webshopp'"),
+        ({"env": "webshopp"}, r"an environment \(alfworld, search, textworld, webshop.*got 'webshopp'"),
         ({"env": "agentgym/Nope-v0"}, r"name of an environment .*got 'agentgym/Nope-v0'"),
         ({"env": "CartPole-v1"}, "environment of text .*got CartPoleEnv"),
         ({"env": "agentgym-test/Foreign-v0"}, "environment of text .*got ForeignEnv"),
@@ -218,6 +218,8 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
     [
         ("alfworld", ["households_seed=1"], [10, 13, 16]),
         ("alfworld", ["difficulty=medium"], [10, 20, 30]),
+        ("search", [], [3, 4, 6]),
+        ("search", ["difficulty=medium", "size=300"], [3, 4, 6]),
         ("textworld", [], [5, 7, 9]),
         ("textworld", ["reward=dense"], [5, 7, 9]),
     ],

@@ -1,0 +1,328 @@
+"""The corpora of an environment, opened when they are first needed and shared by a process.
+
+Generated and one's own corpora are indexed once and kept in the cache folder; an index folder is
+opened where it lies; a search server or a retriever object is asked as it is.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import os
+import shutil
+import tempfile
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from agentgym.caching import check_folder, entry_path, save_folder
+from agentgym.envs.search.generator.config import GeneratorConfig
+from agentgym.envs.search.generator.facts import GENERATOR_VERSION
+from agentgym.envs.search.generator.questions import QuestionGenerator
+from agentgym.envs.search.generator.universe import MAX_SIZE, MIN_SIZE, Universe
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.options import choice, flag, integer
+from agentgym.retrieval import Passage, Retriever
+from agentgym.retrieval.building import ENGINES, open_index, write_index
+from agentgym.retrieval.corpus import Corpus
+from agentgym.retrieval.http import DIALECTS, HttpRetriever
+from agentgym.tasks import SPLITS
+
+GENERATED = "generated"
+"""The corpus that needs no data."""
+LARGEST_FILE = 1 << 28
+"""Bytes of a corpus of one's own up to which an index is built without being asked for."""
+INDEX_VERSION = 1
+"""Raise it when the content of a cached index changes otherwise than by what it is named by."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class CorpusConfig:
+    """Everything that decides what is searched."""
+
+    corpus: Any = GENERATED
+    """:data:`GENERATED`, the path of files or of an index folder, or a retriever."""
+    size: int = 20_000
+    """Passages of the generated encyclopaedia."""
+    difficulty: str | GeneratorConfig = "medium"
+    """How it is written."""
+    seed: int = 0
+    """Seed of its universe."""
+    shared_corpus: bool = False
+    """Whether all splits have one universe."""
+    engine: str = "bm25"
+    """What indexes it."""
+    retriever_url: str | None = None
+    """A search server, to be asked instead of an index."""
+    dialect: str = "search-r1"
+    """What the server speaks."""
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ConfigurationError: A field is of the wrong type or out of range, or contradicts
+                another.
+        """
+        checked = {
+            "size": integer(self.size, "size (in passages)", MIN_SIZE, MAX_SIZE),
+            "difficulty": GeneratorConfig.of(self.difficulty),
+            "seed": integer(self.seed, "universe_seed", 0, None),
+        }
+        if isinstance(self.corpus, str | os.PathLike) and self.corpus != GENERATED:
+            checked["corpus"] = os.path.expanduser(os.fspath(self.corpus))
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        flag(self.shared_corpus, "shared_corpus")
+        choice(self.engine, "engine", ENGINES)
+        choice(self.dialect, "dialect", DIALECTS)
+        if not (isinstance(self.corpus, str) and self.corpus) and not self.given:
+            raise ConfigurationError(
+                f"expected corpus to be {GENERATED!r}, the path of a corpus or an index folder, or "
+                f"an agentgym.retrieval.Retriever; got {self.corpus!r:.80}"
+            )
+        if self.retriever_url is not None:
+            self._check_remote()
+
+    @property
+    def generated(self) -> bool:
+        """Whether the corpus is the generated encyclopaedia."""
+        return isinstance(self.corpus, str) and self.corpus == GENERATED
+
+    @property
+    def given(self) -> bool:
+        """Whether the corpus is a retriever object."""
+        return not isinstance(self.corpus, str) and isinstance(self.corpus, Retriever)
+
+    def remote(self) -> HttpRetriever | None:
+        """Return the client of the search server, if there is one."""
+        if self.retriever_url is None:
+            return None
+        return HttpRetriever(self.retriever_url, dialect=self.dialect)
+
+    def _check_remote(self) -> None:
+        if not isinstance(self.retriever_url, str):
+            raise ConfigurationError(
+                "expected retriever_url to be the address of a search server such as "
+                f"http://127.0.0.1:8000, got {self.retriever_url!r:.80}"
+            )
+        if not self.generated:
+            raise ConfigurationError(
+                "expected corpus to be left out with retriever_url, which names a server that has "
+                f"its own; got corpus={self.corpus!r:.80}"
+            )
+        self.remote()
+
+
+class Library(ABC):
+    """The corpora of one configuration, by split."""
+
+    @abstractmethod
+    def retriever(self, split: str) -> Retriever:
+        """Return what searches the corpus of a split, opened on first use.
+
+        Raises:
+            DataError: The corpus or its index cannot be read.
+        """
+
+    @abstractmethod
+    def identity(self, split: str) -> str:
+        """Name the content of a split's corpus, the same on every machine."""
+
+
+class GeneratedLibrary(Library):
+    """The generated encyclopaedia: a universe for each split, or one for all.
+
+    Args:
+        config: A configuration whose corpus is generated.
+    """
+
+    def __init__(self, config: CorpusConfig) -> None:
+        assert isinstance(config.difficulty, GeneratorConfig)
+        self.shapes = config.difficulty.cycle
+        """Kind and hops of questions by number, over and over."""
+        self.size = config.size
+        """Passages of a universe."""
+        self.shared = config.shared_corpus
+        """Whether all splits have one universe."""
+        self._config = config
+        self._remote = config.remote()
+        self._lock = threading.RLock()
+        self._generators: dict[str, QuestionGenerator] = {}
+        self._indices: dict[str, Retriever] = {}
+        self.name = f"{config.difficulty.name}-{config.size}-{config.seed}"
+        """What the encyclopaedia is called in task ids."""
+        if self.shared:
+            self.name += "-shared"
+        if config.engine != ENGINES[0]:
+            self.name += f"-{config.engine}"
+
+    def retriever(self, split: str) -> Retriever:
+        """Return what searches a split's universe: the server, or the index of its passages."""
+        return self._remote if self._remote is not None else self.index(split)
+
+    def identity(self, split: str) -> str:
+        """Name a split's universe."""
+        return f"{self.name}/{self._home(split)}/{GENERATOR_VERSION}"
+
+    def universe(self, split: str) -> Universe:
+        """Return the universe of a split; computed anew, and cheap until passages are written."""
+        config = self._config
+        seed = config.seed * len(SPLITS) + SPLITS.index(self._home(split))
+        return Universe(config.difficulty, config.size, seed)
+
+    def generator(self, split: str) -> QuestionGenerator:
+        """Return the questions about a split's universe, which its index has to answer."""
+        home = self._home(split)
+        with self._lock:
+            found = self._generators.get(home)
+            if found is None:
+                found = QuestionGenerator(self.universe(home), self.index(home))
+                self._generators[home] = found
+            return found
+
+    def index(self, split: str) -> Retriever:
+        """Return the index of a split's universe, by which questions are verified."""
+        home = self._home(split)
+        with self._lock:
+            found = self._indices.get(home)
+            if found is None:
+                universe, config = self.universe(home), self._config
+                key = ["generated", GENERATOR_VERSION, repr(config.difficulty), config.size,
+                       universe.seed]  # fmt: skip
+                found = cached_index(key, universe.passages(), config.engine)
+                self._indices[home] = found
+            return found
+
+    def _home(self, split: str) -> str:
+        """Return the split whose universe is searched."""
+        return SPLITS[0] if self.shared else split
+
+
+class SingleLibrary(Library):
+    """One corpus for all splits.
+
+    Args:
+        retriever: What searches it.
+        identity: What its content is called.
+    """
+
+    def __init__(self, retriever: Retriever, identity: str) -> None:
+        self._retriever = retriever
+        self._identity = identity
+
+    def retriever(self, split: str) -> Retriever:
+        """Return what searches the corpus."""
+        return self._retriever
+
+    def identity(self, split: str) -> str:
+        """Name the corpus."""
+        return self._identity
+
+
+_lock = threading.RLock()
+_libraries: dict[CorpusConfig, Library] = {}
+
+
+def open_library(config: CorpusConfig) -> Library:
+    """Return this process's library of a configuration, made on first use.
+
+    Raises:
+        ConfigurationError: The configuration cannot be met.
+        DataError: A corpus or an index of one's own cannot be read.
+    """
+    if config.given:
+        kind = type(config.corpus)
+        return SingleLibrary(config.corpus, f"{kind.__module__}.{kind.__qualname__}")
+    with _lock:
+        library = _libraries.get(config)
+        if library is None:
+            library = _libraries[config] = _make(config)
+        return library
+
+
+def open_foreign(config: CorpusConfig) -> Library:
+    """Return the one corpus that questions of one's own are asked about.
+
+    Raises:
+        ConfigurationError: The configuration names none.
+        DataError: The corpus or its index cannot be read.
+    """
+    library = open_library(config)
+    if isinstance(library, GeneratedLibrary):
+        raise ConfigurationError(
+            "expected corpus or retriever_url together with questions: the questions of others are "
+            "not about the generated encyclopaedia"
+        )
+    return library
+
+
+def cached_index(key: Any, passages: Iterable[Passage], engine: str) -> Retriever:
+    """Open the index of some passages, which is built and kept on first use.
+
+    Args:
+        key: JSON value that decides what the passages are.
+        passages: The passages; only read to build the index.
+        engine: What indexes them.
+    """
+    name = json.dumps([INDEX_VERSION, engine, key])
+    folder = entry_path("search", "index", name)
+    for attempt in range(2):
+        if folder.is_dir():
+            try:
+                check_folder(folder)
+                return open_index(folder)
+            except DataError as error:
+                if attempt:
+                    raise
+                _log.warning("making an index again: %s", error)
+                shutil.rmtree(folder, ignore_errors=True)
+        if not save_folder(folder, partial(_write, passages, engine)):
+            break
+    # The cache cannot be written: the index lives as long as the process.
+    scratch = tempfile.mkdtemp(prefix="agentgym-search-")
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    _write(passages, engine, Path(scratch))
+    return open_index(scratch)
+
+
+def _write(passages: Iterable[Passage], engine: str, folder: Path) -> None:
+    write_index(passages, folder, engine=engine)
+
+
+def _make(config: CorpusConfig) -> Library:
+    if config.generated:
+        remote = None if config.shared_corpus else config.remote()
+        if remote is not None:
+            return SingleLibrary(remote, "server")
+        return GeneratedLibrary(config)
+    path = Path(config.corpus)
+    if (path / "index.json").is_file():
+        return SingleLibrary(open_index(path), _identity(path))
+    corpus = Corpus(path)
+    if corpus.size > LARGEST_FILE:
+        raise ConfigurationError(
+            f"expected a corpus of at most {LARGEST_FILE >> 20} MiB or an index folder, got "
+            f"{path} with {corpus.size >> 20} MiB: build an index once with agentgym index {path}, "
+            "and give its folder as corpus"
+        )
+    key = ["files", *([str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns]
+                      for file in corpus.files)]  # fmt: skip
+    retriever = cached_index(key, corpus, config.engine)
+    return SingleLibrary(retriever, f"{path.name}, {corpus.size} bytes")
+
+
+def _identity(folder: Path) -> str:
+    """Name the content of an index folder by what its passages measure."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        facts: Mapping[str, Any] = json.loads((folder / "passages.json").read_text())
+        return f"{facts['passages']} passages, {facts['bytes']} bytes"
+    return folder.name

@@ -1,0 +1,68 @@
+"""What is on offer in ``info["admissible_actions"]``: a sample, since any words can be searched.
+
+On offer are searches for the question and for the names that were shown last, and as answers the
+titles that were shown last, unless the question itself names them: two of three titles are what a
+comparison asks about. The right answer need not be there, so that drawing from it wins little
+(``benchmarks/blind_policies.py``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
+from agentgym.envs.search.engine.information import plain
+from agentgym.envs.search.engine.session import Session, question_query
+from agentgym.retrieval import Passage
+
+MOST_NAMES = 24
+LONGEST_NAME = 200
+LONGEST_TEXT = 2000
+UNKNOWN = "unknown"
+"""What can be answered where nothing was shown."""
+
+_NAME = re.compile(r"[A-Z][\w'-]*(?: (?:(?:of|the) )?[A-Z][\w'-]*){0,4}|\d{1,4}")
+
+
+def admissible(session: Session, turns_left: int) -> list[Command]:
+    """List what can be done.
+
+    Args:
+        session: The running episode.
+        turns_left: Turns left, this one included: in the last one nothing can be searched.
+
+    Returns:
+        Searches that were not made yet, and answers that were not given yet.
+    """
+    passages = () if session.last is None else session.last.passages
+    answers = [Command(ANSWER, title) for title in _titles(passages, session)]
+    if turns_left <= 1:
+        return answers or [Command(ANSWER, UNKNOWN)]
+    asked = {one.query.casefold() for one in session.state.searches}
+    queries = [plain(question_query(session.question)), *names(passages)]
+    searches = [Command(SEARCH, query) for query in queries if query.casefold() not in asked]
+    return [*searches, *answers] or [Command(ANSWER, UNKNOWN)]
+
+
+def names(passages: Sequence[Passage]) -> list[str]:
+    """Return titles, names and numbers of passages, each once, at most :data:`MOST_NAMES`."""
+    found: dict[str, None] = {}
+    for passage in passages:
+        found[_title(passage)] = None
+        # What the pattern finds stands on one line and holds no tags.
+        found.update(dict.fromkeys(_NAME.findall(passage.text, 0, LONGEST_TEXT)))
+    found.pop("", None)
+    return list(islice(found, MOST_NAMES))
+
+
+def _titles(passages: Sequence[Passage], session: Session) -> list[str]:
+    """Return titles that were not answered yet and do not stand in the question."""
+    known = session.state.answers
+    found = dict.fromkeys(map(_title, passages))
+    return [one for one in found if one and one not in known and one not in session.question.text]
+
+
+def _title(passage: Passage) -> str:
+    return plain(passage.title)[:LONGEST_NAME].rstrip()

@@ -1,0 +1,133 @@
+"""What an action means: the first complete search or answer in a policy's text.
+
+Three ways of writing are one command in the native grammar: ``<search>words</search>``,
+``search[words]`` and a tool call; ``finish[words]`` is an answer, too. Evidence that a policy has
+written itself is no action: a text with an information block before its first command is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from agentgym.actions import MAX_ACTION_CHARS, ActionSpec, Param, parse, strip_think
+from agentgym.actions.templates import find_native
+from agentgym.envs.search.engine.information import holds_information, plain
+from agentgym.language import Language, Reading
+from agentgym.outcome import well_formed
+
+SEARCH, ANSWER = "search", "answer"
+SPECS: tuple[ActionSpec, ...] = (
+    ActionSpec(
+        SEARCH,
+        "Search the corpus for passages; shows the best ones.",
+        # Verbatim, since models break lines inside of a tag.
+        (Param("query", description="What to look for, in a few words.", verbatim=True),),
+        examples=("<search>founder of the town of Marley</search>",),
+        native=("<search>{query}</search>", "search[{query}]"),
+    ),
+    ActionSpec(
+        ANSWER,
+        "Answer the question in as few words as possible.",
+        (Param("answer", description="The answer alone, without a sentence.", verbatim=True),),
+        terminal=True,
+        examples=("<answer>Ada Marley</answer>",),
+        native=("<answer>{answer}</answer>", "answer[{answer}]", "finish[{answer}]"),
+    ),
+)
+"""The actions of the environment."""
+LONGEST_ARGUMENT = 1000
+"""Most characters of a query or an answer."""
+FORGED = "only the environment writes <information>: search for it"
+"""Refusal of evidence that a policy wrote itself."""
+
+_TOOL_CALL = re.compile(r"<tool_call>", re.IGNORECASE)
+_OPEN = re.compile(r"<(search|answer)>", re.IGNORECASE)
+
+
+class Command(NamedTuple):
+    """What a policy wants to do."""
+
+    name: str
+    """``search`` or ``answer``."""
+    argument: str
+    """The query or the answer: one line of bounded length, without tags."""
+
+    def write(self) -> str:
+        """Write the command in its canonical form."""
+        return f"<{self.name}>{self.argument}</{self.name}>"
+
+
+class SearchLanguage(Language):
+    """The house's grammars, with the forgiving native one, and no self-written evidence.
+
+    Args:
+        grammar: One of the house's grammars.
+    """
+
+    def __init__(self, grammar: str) -> None:
+        super().__init__(SPECS, grammar)
+        self._last: tuple[str, Command] | None = None
+        self.forms = " or ".join(self.write(f"<{name}>words</{name}>") for name in (SEARCH, ANSWER))
+
+    def read(self, action: str) -> Reading:
+        """Understand model text; in the native grammar it becomes the canonical form."""
+        if self.native and isinstance(action, str):
+            text = _visible(action)
+            reading = self._read_native(text)
+        else:
+            reading = super().read(action)
+            text = _visible(action)
+        # What follows the action is dropped unread, as Search-R1 stops generating there.
+        if holds_information(text[: len(text) - len(reading.trailing)]):
+            return Reading("", reading.trailing, f"invalid: {FORGED}")
+        return reading
+
+    def command(self, native: str) -> Command:
+        """Return the command that :meth:`read` has understood."""
+        if self._last is not None and self._last[0] == native:
+            return self._last[1]
+        found = find(native)
+        assert found is not None, native
+        return found[0]
+
+    def _read_native(self, text: str) -> Reading:
+        """Read a text of bounded length in the native grammar."""
+        found = find(text)
+        if found is not None:
+            command, trailing = found
+            self._last = command.write(), command
+            return Reading(self._last[0], trailing)
+        unclosed = _OPEN.search(text)
+        why = "no action found"
+        if unclosed:
+            why = f"<{unclosed[1].lower()}> is not closed"
+        elif not text.strip():
+            why = "the text holds no action (thinking does not count)"
+        return Reading("", "", f"invalid: {why}: write {self.forms}")
+
+
+def find(text: str) -> tuple[Command, str] | None:
+    """Find the first complete command of a text of bounded length, and the text after it."""
+    native = find_native(text, SPECS)
+    tool = _TOOL_CALL.search(text)
+    bare = text.lstrip().startswith("{")
+    if bare or (tool is not None and (native is None or tool.start() < native.start)):
+        start = tool.start() if tool is not None and not bare else 0
+        parsed = parse(text[start:], SPECS, "tool_call")
+        if parsed.call is not None:
+            (argument,) = parsed.call.arguments.values()
+            return _command(parsed.call.name, argument), parsed.trailing
+    if native is None:
+        return None
+    (argument,) = native.values.values()
+    return _command(native.spec.name, argument), text[native.end :].strip()
+
+
+def _command(name: str, argument: str) -> Command:
+    return Command(name, plain(argument[: 8 * LONGEST_ARGUMENT])[:LONGEST_ARGUMENT].rstrip())
+
+
+def _visible(action: str) -> str:
+    """Return what counts of a text: no thinking, of bounded length."""
+    return strip_think(well_formed(action))[:MAX_ACTION_CHARS].rstrip()

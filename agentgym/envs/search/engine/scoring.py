@@ -1,0 +1,80 @@
+"""What an answer earns: exact match, sub-match and F1 under the normalisation of SQuAD.
+
+The order of the steps (lower case, punctuation, articles, white space) is that of SQuAD (Rajpurkar
+et al., 2016, arXiv:1606.05250), which Search-R1 (Jin et al., 2025, arXiv:2503.09516) took over to
+the letter: "U.S.A." is ``usa``, "the-cat" is ``thecat``, and "A" is nothing at all.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+MEASURES = ("em", "subem", "f1")
+"""Names of the measures, which are those of the fields of :class:`Scores`."""
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+class Scores(NamedTuple):
+    """What an answer is worth by each measure, the best over all gold answers."""
+
+    em: float
+    """1 if it equals a gold answer."""
+    subem: float
+    """1 if it contains a gold answer."""
+    f1: float
+    """Overlap of words with a gold answer."""
+
+
+NO_ANSWER = Scores(0.0, 0.0, 0.0)
+"""What an episode without an answer is worth."""
+
+
+def normalise(text: str) -> str:
+    """Reduce a text to what is compared: lower case, no ASCII punctuation, articles or gaps."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def score(answer: str, gold: Sequence[str]) -> Scores:
+    """Compare an answer with the gold answers.
+
+    Args:
+        answer: The answer as it was given.
+        gold: What is right, in any of its spellings.
+
+    Returns:
+        The measures. A gold answer that normalises to nothing, such as "A", is contained in every
+        text; so that it earns nobody a sub-match, it counts only where the answer equals it.
+    """
+    given = normalise(answer)
+    em = subem = f1 = 0.0
+    for one in map(normalise, gold):
+        equal = given == one
+        em = max(em, float(equal))
+        subem = max(subem, float(equal or (bool(one) and one in given)))
+        f1 = max(f1, _f1(given.split(), one.split()))
+    return Scores(em, subem, f1)
+
+
+def mentions(text: str, gold: Sequence[str]) -> bool:
+    """Return whether a text holds a gold answer as whole words, both normalised."""
+    wanted = [one for one in map(normalise, gold) if one]
+    # Most texts lack some word of each answer, which shows before the dear part of normalising.
+    plain = text.lower().translate(_PUNCTUATION)
+    if not any(all(word in plain for word in one.split()) for one in wanted):
+        return False
+    held = f" {normalise(text)} "
+    return any(f" {one} " in held for one in wanted)
+
+
+def _f1(given: Sequence[str], gold: Sequence[str]) -> float:
+    """Return the F1 of two bags of words; two empty ones are equal, as in SQuAD 2.0."""
+    if not given or not gold:
+        return float(given == gold)
+    shared = sum((Counter(given) & Counter(gold)).values())
+    return 2.0 * shared / (len(given) + len(gold))

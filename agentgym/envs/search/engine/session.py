@@ -1,0 +1,371 @@
+"""One episode of question answering: searches, answers, and what has been found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
+from agentgym.envs.search.engine.information import information
+from agentgym.envs.search.engine.scoring import NO_ANSWER, Scores, mentions, score
+from agentgym.envs.search.question import Question
+from agentgym.errors import EnvFailure
+from agentgym.retrieval import Hit, Passage, Retriever
+
+ON_ERROR = ("raise", "observe")
+"""What becomes of a retriever's failure: the episode fails, or the policy reads about it."""
+LAST_TURN = "Last turn: only an answer is accepted."
+
+GOLD_DETAILS = frozenset({"gold_hits", "gold_recall"})
+"""Details that are None where the evidence of a question is unknown."""
+DETAILS = GOLD_DETAILS | {
+    "valid", "format_ok", "answered", "searched", "new_docs", "answer_in_obs", "answer_new",
+    "repeated_query",
+    "self_information", "search_failed", "n_search", "n_invalid", "n_self_information",
+    "answer_seen", "em", "subem", "f1",
+}  # fmt: skip
+"""Keys of :meth:`Session.details`."""
+
+Found = Sequence[Hit] | EnvFailure
+"""What a retriever made of a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What holds for every episode of an environment."""
+
+    topk: int = 3
+    """Passages that a search shows."""
+    max_obs_chars: int = 2400
+    """Most characters of an information block."""
+    measure: str = "em"
+    """Measure by which an answer is right; a field of :class:`Scores`."""
+    answer_attempts: int = 1
+    """Answers that may be given; a right one ends the episode at once."""
+    first_search: bool = False
+    """Whether the episode begins with the results for the question itself."""
+    on_error: str = "raise"
+    """One of :data:`ON_ERROR`."""
+    forms: str = "<search>words</search> or <answer>words</answer>"
+    """How actions are written, for messages."""
+
+
+class Search(NamedTuple):
+    """A search that was made."""
+
+    query: str
+    """The query as it was sent."""
+    passages: tuple[Passage, ...]
+    """What it found, best first."""
+
+
+class State(NamedTuple):
+    """Everything about a session that can change; cheap to keep, compare and restore."""
+
+    searches: tuple[Search, ...] = ()
+    """Searches with different queries, in order; that for the question itself included."""
+    answers: tuple[str, ...] = ()
+    """Answers given."""
+    n_search: int = 0
+    """Searches that the policy made, repeated ones included."""
+    n_invalid: int = 0
+    """Turns in which nothing could be done."""
+    n_self_information: int = 0
+    """Turns in which the policy wrote an information block."""
+    answer_seen: bool = False
+    """Whether a gold answer stood in any information block."""
+    over: bool = False
+    """Whether the last answer has been given."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """What one turn did."""
+
+    observation: str
+    """What the policy reads next."""
+    valid: bool = True
+    """Whether the action was carried out."""
+    format_ok: bool = True
+    """Whether the action was understood."""
+    answered: bool = False
+    """Whether it was an answer."""
+    searched: bool = False
+    """Whether it was a search."""
+    new_docs: int = 0
+    """Passages shown for the first time."""
+    gold_hits: int = 0
+    """Gold passages among them."""
+    answer_in_obs: bool = False
+    """Whether a gold answer stands in this information block."""
+    answer_new: bool = False
+    """Whether it stood in none before."""
+    repeated_query: bool = False
+    """Whether the same query was sent before."""
+    self_information: bool = False
+    """Whether the policy wrote an information block."""
+    search_failed: bool = False
+    """Whether the retriever failed."""
+
+
+class Session:
+    """A question that is being answered.
+
+    Args:
+        question: The question.
+        retriever: Where to search.
+        rules: What holds for the episode.
+    """
+
+    __slots__ = ("_gold", "_prepared", "_rules", "_shown", "question", "retriever", "state")
+
+    def __init__(self, question: Question, retriever: Retriever, rules: Rules) -> None:
+        self.question = question
+        self.state = State()
+        self.retriever = retriever
+        self._rules = rules
+        self._gold = frozenset(question.gold)
+        self._shown: set[str] = set()
+        self._prepared: tuple[str, Found] | None = None
+
+    @property
+    def last(self) -> Search | None:
+        """The last search with a new query; None before the first."""
+        return self.state.searches[-1] if self.state.searches else None
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """Ids of the gold passages that have not been shown."""
+        return self._gold - self._shown
+
+    @property
+    def gold_recall(self) -> float | None:
+        """Share of the gold passages that have been shown; None where nobody knows them."""
+        if not self._gold:
+            return None
+        return 1.0 - len(self.missing) / len(self._gold)
+
+    def start(self, turns: int) -> str:
+        """Begin the episode.
+
+        Args:
+            turns: Turns that the episode has.
+
+        Returns:
+            The first observation.
+
+        Raises:
+            EnvFailure: The retriever failed at the first search.
+        """
+        lines = [f"Question: {self.question.text}"]
+        if self._rules.first_search:
+            lines.append(self._search(question_query(self.question)).observation)
+        return self._with_notice("\n".join(lines), turns)
+
+    def block(self, search: Search) -> str:
+        """Write the information block of a search, as the policy reads it."""
+        return information(search.passages, self._rules.topk, self._rules.max_obs_chars)
+
+    def wanted(self, command: Command, turns_left: int) -> str | None:
+        """Return the query that a command would send to the retriever, or None if it sends none.
+
+        Args:
+            command: The command.
+            turns_left: Turns after this one.
+        """
+        if command.name != SEARCH or not command.argument or not turns_left:
+            return None
+        return command.argument if self._known(command.argument) is None else None
+
+    def prepare(self, query: str, found: Found) -> None:
+        """Supply what the retriever makes of the query of the next turn, asked for beforehand."""
+        self._prepared = query, found
+
+    def act(self, command: Command, turns_left: int) -> Turn:
+        """Carry out a command.
+
+        Args:
+            command: The command.
+            turns_left: Turns after this one.
+
+        Raises:
+            EnvFailure: The retriever failed, and the rules do not let the policy read about it.
+        """
+        if command.name == ANSWER:
+            return self._answer(command.argument, turns_left)
+        if not turns_left:
+            return self._refused("only an answer is accepted in the last turn", turns_left)
+        if not command.argument:
+            return self._refused("the query is empty", turns_left)
+        self._count(n_search=self.state.n_search + 1)
+        turn = self._search(command.argument)
+        turn.searched = True
+        turn.observation = self._with_notice(turn.observation, turns_left)
+        return turn
+
+    def refuse(self, reason: str, turns_left: int, *, self_information: bool = False) -> Turn:
+        """Answer a text in which there is no command; the turn is consumed.
+
+        Args:
+            reason: Why there is none, in full.
+            turns_left: Turns after this one.
+            self_information: Whether the policy wrote an information block.
+        """
+        self._count(
+            n_invalid=self.state.n_invalid + 1,
+            n_self_information=self.state.n_self_information + self_information,
+        )
+        observation = self._with_notice(reason, turns_left)
+        return Turn(observation, False, False, self_information=self_information)
+
+    def scores(self) -> Scores:
+        """Return what the last answer is worth; nothing where there is none."""
+        if not self.state.answers:
+            return NO_ANSWER
+        return score(self.state.answers[-1], self.question.answers)
+
+    def details(self, turn: Turn, scores: Scores | None) -> Mapping[str, Any]:
+        """Describe a turn for ``info["details"]``; the same keys in every turn.
+
+        Args:
+            turn: The turn.
+            scores: What the answer is worth, at the end of the episode.
+        """
+        known = bool(self._gold)
+        return {
+            "valid": turn.valid,
+            "format_ok": turn.format_ok,
+            "answered": turn.answered,
+            "searched": turn.searched,
+            "new_docs": turn.new_docs,
+            "gold_hits": turn.gold_hits if known else None,
+            "answer_in_obs": turn.answer_in_obs,
+            "answer_new": turn.answer_new,
+            "repeated_query": turn.repeated_query,
+            "self_information": turn.self_information,
+            "search_failed": turn.search_failed,
+            "n_search": self.state.n_search,
+            "n_invalid": self.state.n_invalid,
+            "n_self_information": self.state.n_self_information,
+            "gold_recall": self.gold_recall,
+            "answer_seen": self.state.answer_seen,
+            "em": None if scores is None else scores.em,
+            "subem": None if scores is None else scores.subem,
+            "f1": None if scores is None else scores.f1,
+        }
+
+    def snapshot(self) -> State:
+        """Return the state, which is immutable."""
+        return self.state
+
+    def restore(self, snapshot: State) -> None:
+        """Return to a state of :meth:`snapshot`; no search is made again."""
+        self.state = State(*snapshot)
+        self._shown = {passage.id for one in self.state.searches for passage in one.passages}
+        self._prepared = None
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _count(self, **changes: Any) -> None:
+        self.state = self.state._replace(**changes)
+
+    def _known(self, query: str) -> Search | None:
+        """Return the search that has this query, without regard to case."""
+        key = query.casefold()
+        return next((one for one in self.state.searches if one.query.casefold() == key), None)
+
+    def _search(self, query: str) -> Turn:
+        """Search, or show again what the same query found before."""
+        known = self._known(query)
+        if known is not None:
+            return self._shown_again(known)
+        try:
+            passages = self._find(query)
+        except EnvFailure as failure:
+            if self._rules.on_error == "raise":
+                raise
+            return Turn(f"the search failed: {failure}"[:500], search_failed=True)
+        search = Search(query, passages)
+        new = {passage.id for passage in passages} - self._shown
+        self._shown |= new
+        block = self.block(search)
+        seen, before = mentions(block, self.question.answers), self.state.answer_seen
+        self._count(searches=(*self.state.searches, search), answer_seen=before or seen)
+        return Turn(
+            block,
+            new_docs=len(new),
+            gold_hits=len(new & self._gold),
+            answer_in_obs=seen,
+            answer_new=seen and not before,
+        )
+
+    def _shown_again(self, search: Search) -> Turn:
+        block = self.block(search)
+        seen = mentions(block, self.question.answers)
+        return Turn(block, answer_in_obs=seen, repeated_query=True)
+
+    def _find(self, query: str) -> tuple[Passage, ...]:
+        """Take what was prepared for the query, or ask the retriever."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and prepared[0] == query:
+            found = prepared[1]
+        else:
+            (found,) = find_all(self.retriever, [query], self._rules.topk)
+        if isinstance(found, EnvFailure):
+            raise found
+        return tuple(hit.passage for hit in found)
+
+    def _answer(self, answer: str, turns_left: int) -> Turn:
+        if not answer:
+            return self._refused("the answer is empty", turns_left)
+        self._count(answers=(*self.state.answers, answer))
+        right = getattr(self.scores(), self._rules.measure) == 1.0
+        left = self._rules.answer_attempts - len(self.state.answers)
+        if right or not left or not turns_left:
+            self._count(over=True)
+            return Turn("right" if right else "wrong", answered=True)
+        text = f"wrong: {left} more {'answer is' if left == 1 else 'answers are'} accepted"
+        return Turn(self._with_notice(text, turns_left), answered=True)
+
+    def _refused(self, reason: str, turns_left: int) -> Turn:
+        """Refuse a command that was understood; the turn is consumed."""
+        turn = self.refuse(f"invalid: {reason}: write {self._rules.forms}", turns_left)
+        turn.format_ok = True
+        return turn
+
+    def _with_notice(self, observation: str, turns_left: int) -> str:
+        """Announce the last turn, in which a search would not be carried out."""
+        return f"{observation}\n{LAST_TURN}" if turns_left == 1 else observation
+
+
+def question_query(question: Question) -> str:
+    """Return the query that a first search for the question itself sends."""
+    return " ".join(question.text.split())[:1000]
+
+
+def find_all(retriever: Retriever, queries: Sequence[str], topk: int) -> list[Found]:
+    """Send queries in one call; whatever goes wrong becomes the failure of each of them.
+
+    Retrievers may be other people's code, so what they raise and return is not taken on trust.
+    """
+    try:
+        results = retriever.search(list(queries), topk)
+        found = [[Hit(*hit) for hit in result][:topk] for result in results]
+        if len(found) == len(queries) and all(
+            isinstance(hit.passage, Passage) for hits in found for hit in hits
+        ):
+            return list(found)
+        problem = EnvFailure(
+            f"expected a list of hits for each of {len(queries)} queries, got {len(found)} lists, "
+            "or hits that hold no Passage: see agentgym.retrieval.Retriever"
+        )
+    except EnvFailure as failure:
+        problem = failure
+    except Exception as error:
+        problem = EnvFailure(
+            f"expected hits from {type(retriever).__name__}.search, which raised "
+            f"{type(error).__name__}: {error}"[:500]
+        )
+        problem.__cause__ = error
+    return [problem] * len(queries)

@@ -1,0 +1,245 @@
+"""Search as a Gymnasium environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from agentgym.core import OBSERVATION_LENGTH, TextEnv
+from agentgym.envs.search.corpus import CorpusConfig
+from agentgym.envs.search.engine.admissible import admissible
+from agentgym.envs.search.engine.commands import SPECS, SearchLanguage
+from agentgym.envs.search.engine.information import check_length, holds_information
+from agentgym.envs.search.engine.scoring import MEASURES
+from agentgym.envs.search.engine.session import (
+    DETAILS,
+    GOLD_DETAILS,
+    ON_ERROR,
+    Rules,
+    Session,
+    Turn,
+    find_all,
+)
+from agentgym.envs.search.generator.config import GeneratorConfig
+from agentgym.envs.search.shared_search import SearchConfig, open_search
+from agentgym.envs.search.tasks import hop_counts
+from agentgym.options import choice, flag, integer, text
+from agentgym.outcome import Outcome, StopReason
+from agentgym.retrieval import Retriever
+from agentgym.tasks import Task
+
+REWARDS = (*MEASURES, "sparse")
+"""What a final answer earns: a measure, or 1 for an exact match, which is what ``em`` pays."""
+MOST_SHOWN = 50
+LARGEST_BLOCK = OBSERVATION_LENGTH - 4096
+"""Most characters of an information block; the rest is for question and notices."""
+
+
+class SearchEnv(TextEnv[Session]):
+    """Answer a question by several searches in a corpus.
+
+    Args:
+        corpus: ``"generated"``, the path of files or of an index folder, or a
+            :class:`~agentgym.retrieval.Retriever`.
+        questions: File or folder of questions, needed with a corpus of one's own.
+        size: Passages of the generated encyclopaedia.
+        difficulty: How it is written: ``easy``, ``medium``, ``hard``, or a
+            :class:`~agentgym.envs.search.generator.config.GeneratorConfig`.
+        universe_seed: Seed of the encyclopaedia.
+        shared_corpus: Whether all splits are about one universe, instead of one each.
+        hops: Number of hops that questions have, or several of which any will do; None: all.
+        topk: Passages that a search shows.
+        max_turns: Turn budget. In the last turn only an answer is accepted.
+        max_obs_chars: Most characters of an information block.
+        engine: What indexes a corpus: ``bm25`` or ``tantivy``.
+        retriever_url: Address of a search server, to be asked instead of an index.
+        dialect: What the server speaks: ``search-r1`` or ``ragen``.
+        reward: What the answer earns: ``em``, ``subem`` or ``f1``; ``sparse`` is ``em``. The score
+            is the same measure, and success is a measure of 1.
+        answer_attempts: Answers that may be given until one is right.
+        first_search: Whether the first observation holds the results for the question.
+        expert: Whose plans :meth:`oracle` follows: ``reader`` reads what is shown and can be
+            imitated, ``oracle`` knows plan and answer.
+        on_error: What becomes of a failing retriever: ``raise`` ends the episode as failed,
+            ``observe`` tells the policy.
+        **kwargs: See :class:`~agentgym.core.TextEnv`.
+
+    Raises:
+        ConfigurationError: A value is of the wrong type, out of range, or contradicts another.
+        DataError: A corpus, an index or a question file is missing or damaged.
+
+    Reset options besides those of every environment: ``hops`` draws among tasks of such hops, and
+    ``question_id`` means ``task_id``.
+    """
+
+    action_specs = SPECS
+    language: SearchLanguage
+    reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = {
+        "hops": hop_counts,
+        "question_id": text,
+    }
+
+    def __init__(
+        self,
+        *,
+        corpus: str | os.PathLike[str] | Retriever = "generated",
+        questions: str | os.PathLike[str] | None = None,
+        size: int = 20_000,
+        difficulty: str | GeneratorConfig = "medium",
+        universe_seed: int = 0,
+        shared_corpus: bool = False,
+        hops: int | Sequence[int] | None = None,
+        topk: int = 3,
+        max_turns: int = 8,
+        max_obs_chars: int = 2400,
+        engine: str = "bm25",
+        retriever_url: str | None = None,
+        dialect: str = "search-r1",
+        reward: str = "em",
+        answer_attempts: int = 1,
+        first_search: bool = False,
+        expert: str = "reader",
+        on_error: str = "raise",
+        **kwargs: Any,
+    ) -> None:
+        paid = choice(reward, "reward", REWARDS)
+        rules = Rules(
+            integer(topk, "topk", 1, MOST_SHOWN),
+            integer(max_obs_chars, "max_obs_chars", 1, LARGEST_BLOCK),
+            "em" if paid == "sparse" else paid,
+            integer(answer_attempts, "answer_attempts", 1),
+            flag(first_search, "first_search"),
+            choice(on_error, "on_error", ON_ERROR),
+        )
+        check_length(rules.topk, rules.max_obs_chars)
+        source = CorpusConfig(
+            corpus, size, difficulty, universe_seed, shared_corpus, engine, retriever_url, dialect
+        )
+        some = None if hops is None else hop_counts(hops, "hops")
+        self._shared = open_search(SearchConfig(source, questions, some, expert, rules))
+        super().__init__(self._shared.tasks, max_turns=max_turns, **kwargs)
+        self.language = SearchLanguage(self.language.grammar)
+        self.rules = replace(rules, forms=self.language.forms)
+        # What cannot be opened is refused here, and not at some later reset.
+        self._shared.library.retriever(self.split)
+
+    # -- the contract of a family ---------------------------------------------------------------
+
+    def reported_details(self) -> Collection[str]:
+        """Return the keys of the details; those about evidence only where it is known."""
+        return DETAILS if self._shared.gold_known else DETAILS - GOLD_DETAILS
+
+    @classmethod
+    def prepare(cls, members: Sequence[tuple[SearchEnv, str]]) -> None:
+        """Search once for all members of a retriever; a failure becomes that of each of them."""
+        groups: dict[tuple[int, int], list[tuple[Session, str]]] = {}
+        retrievers: dict[int, Retriever] = {}
+        for env, action in members:
+            query = env._next_query(action)
+            if query is not None:
+                retriever = env.session.retriever
+                retrievers[id(retriever)] = retriever
+                key = (id(retriever), env.rules.topk)
+                groups.setdefault(key, []).append((env.session, query))
+        for (place, topk), group in groups.items():
+            queries = list(dict.fromkeys(query for _, query in group))
+            found = dict(zip(queries, find_all(retrievers[place], queries, topk), strict=True))
+            for session, query in group:
+                session.prepare(query, found[query])
+
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        self._session = self._shared.session(task, self.rules)
+        return self._session.start(self.horizon)
+
+    def _act(self, action: str) -> Outcome:
+        return self._outcome(
+            self.session.act(self.language.command(action), self._turns_left() - 1)
+        )
+
+    def _misread(self, action: str, problem: str) -> Outcome:
+        forged = holds_information(action)
+        turn = self.session.refuse(problem, self._turns_left() - 1, self_information=forged)
+        return self._outcome(turn)
+
+    def _admissible(self) -> Sequence[str]:
+        return [one.write() for one in admissible(self.session, self._turns_left())]
+
+    def _state(self) -> str:
+        # What the policy did, and nothing hidden: a hash of what was found could be compared with
+        # the hashes of guesses.
+        now = self.session.state
+        return f"{self.task.id} {[one.query for one in now.searches]!r} {now.answers!r}"
+
+    def _oracle_turns(self) -> int | None:
+        if self.session.state.over:
+            return 0
+        return self._shared.turns(self.task, self.session)
+
+    def _oracle_action(self) -> str | None:
+        if self.session.state.over:
+            return None
+        return self._shared.expert.step(self.session, self._turns_left() - 1).write()
+
+    def _potential(self) -> float:
+        return self.session.gold_recall or 0.0
+
+    def _snapshot(self) -> Any:
+        return self.session.snapshot()
+
+    def _restore(self, state: Any) -> None:
+        self._session = self._shared.session(self.task, self.rules)
+        self._session.restore(state)
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _turns_left(self) -> int:
+        """Return the turns left, the one that is being taken included."""
+        return self.horizon - self.turn
+
+    def _next_query(self, action: str) -> str | None:
+        """Return what an action would ask the retriever, if it is an action that asks."""
+        if not self._running or not isinstance(action, str):
+            return None
+        reading = self.language.read(action)
+        if reading.problem:
+            return None
+        return self.session.wanted(self.language.command(reading.native), self._turns_left() - 1)
+
+    def _outcome(self, turn: Turn) -> Outcome:
+        """Report a turn, with what the last answer earns if the episode ends with it."""
+        session = self.session
+        over = session.state.over
+        scores = session.scores() if over or self._turns_left() == 1 else None
+        value = 0.0 if scores is None else float(getattr(scores, self.rules.measure))
+        success = over and value == 1.0
+        return Outcome(
+            turn.observation,
+            reward=value,
+            terminated=over,
+            valid=turn.valid,
+            success=success,
+            score=None if scores is None else value,
+            stop_reason=StopReason.SUCCESS if success else StopReason.ANSWER,
+            details=session.details(turn, scores),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what every process shares; it is found again by its configuration."""
+        state = dict(self.__dict__)
+        session = state.pop("_session")
+        state["session_state"] = None if session is None else session.snapshot()
+        del state["tasks"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Continue the session."""
+        session_state = state.pop("session_state")
+        self.__dict__.update(state)
+        self.tasks = self._shared.tasks
+        self._session = None
+        if session_state is not None:
+            self._restore(session_state)

@@ -1,0 +1,21 @@
+"""What experts have in common: they look at a session and say what to do next."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from agentgym.envs.search.engine.commands import Command
+from agentgym.envs.search.engine.session import Session
+
+
+class Expert(ABC):
+    """Knows what to do in every state of an episode that is not over."""
+
+    @abstractmethod
+    def step(self, session: Session, turns_left: int) -> Command:
+        """Return what to do next.
+
+        Args:
+            session: The running episode.
+            turns_left: Turns after this one; in the last turn only an answer is accepted.
+        """

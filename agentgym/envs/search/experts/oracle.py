@@ -1,0 +1,32 @@
+"""The oracle: it follows the plan that comes with a question, and knows the answer."""
+
+from __future__ import annotations
+
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
+from agentgym.envs.search.engine.session import Session, question_query
+from agentgym.envs.search.experts.base import Expert
+
+
+class OracleExpert(Expert):
+    """Search what the plan says, then answer; without a plan, search for the question itself.
+
+    It leaves out what has been searched for already, and the rest of the plan once all evidence has
+    been shown. It shows the ceiling; what it knows cannot be learned from what is shown.
+    """
+
+    def step(self, session: Session, turns_left: int) -> Command:
+        """Return the next search of the plan, or the answer."""
+        left = _left(session)
+        if left and turns_left:
+            return Command(SEARCH, left[0])
+        return Command(ANSWER, session.question.answers[0])
+
+
+def _left(session: Session) -> list[str]:
+    """Return the queries that are left."""
+    question = session.question
+    if question.gold and not session.missing:
+        return []
+    made = {found.query.casefold() for found in session.state.searches}
+    plan = question.plan or (question_query(question),)
+    return [query for query in plan if query.casefold() not in made]

@@ -1,0 +1,203 @@
+"""The reader: it knows nothing but what it has read, so that it can be imitated.
+
+From the question it knows which relations lead from the names in it to the answer. It searches for
+a name with words of the relation, reads in the passages what the relation leads to, and goes on
+from there. Where a search does not show the fact it is worded in another way. It remembers nothing:
+each step follows from the question and the texts shown so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
+from agentgym.envs.search.engine.session import Session
+from agentgym.envs.search.experts.base import Expert
+from agentgym.envs.search.experts.passages import Article, Fact, read_block
+from agentgym.envs.search.experts.wordings import (
+    Comparison,
+    Count,
+    Intersection,
+    Meaning,
+    Name,
+    Phrase,
+    Value,
+    read_question,
+)
+from agentgym.envs.search.generator.relations import YEAR, Relation
+
+UNKNOWN = "unknown"
+"""The answer where nothing was read that could be one."""
+LONGEST_QUERY = 400
+
+
+class Shown(NamedTuple):
+    """A search as the reader knows it."""
+
+    query: str
+    """What was searched for."""
+    block: str
+    """The text that came back."""
+
+
+class ReaderExpert(Expert):
+    """Answer by reading: of the session it looks at nothing but what has been shown."""
+
+    def step(self, session: Session, turns_left: int) -> Command:
+        """Return the next search, or the answer."""
+        shown = [Shown(one.query, session.block(one)) for one in session.state.searches]
+        return read(session.question.text, shown, turns_left)
+
+
+def read(question: str, shown: Sequence[Shown], turns_left: int) -> Command:
+    """Return what to do next, from texts alone.
+
+    Args:
+        question: The question as it is shown.
+        shown: The searches so far, first to last.
+        turns_left: Turns after this one; without any left it has to answer.
+    """
+    meaning = read_question(question)
+    reading = _Reading(shown)
+    if meaning is None:
+        wanted: Sequence[str] = [question]
+    else:
+        found = reading.answer(meaning)
+        if found is not None:
+            return Command(ANSWER, found)
+        wanted = reading.wanted
+    query = reading.unasked(wanted)
+    if query is not None and turns_left:
+        return Command(SEARCH, query)
+    return Command(ANSWER, reading.guess(meaning))
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+class _Reading:
+    """What follows from the texts of an episode.
+
+    Attributes:
+        wanted: Queries for the first thing that is not known yet, best first.
+    """
+
+    def __init__(self, shown: Sequence[Shown]) -> None:
+        self._asked = {one.query.casefold() for one in shown}
+        self._pages: list[list[Article]] = [read_block(one.block) for one in shown]
+        self._facts: dict[tuple[str, str], Fact] = {}
+        self._holders: dict[tuple[str, str], list[Fact]] = {}
+        for fact in (fact for page in self._pages for article in page for fact in article.facts):
+            if (fact.subject, fact.relation) not in self._facts:
+                self._facts[fact.subject, fact.relation] = fact
+                self._holders.setdefault((fact.value, fact.relation), []).append(fact)
+        self.wanted: Sequence[str] = ()
+
+    def answer(self, meaning: Meaning) -> str | None:
+        """Return what a question asks for, or None, and then ``wanted`` says what is missing."""
+        if isinstance(meaning, Count):
+            return self._count(meaning)
+        if isinstance(meaning, Comparison):
+            return self._compare(meaning)
+        if isinstance(meaning, Intersection):
+            return self._meet(meaning)
+        return self._follow(meaning)
+
+    def unasked(self, queries: Iterable[str]) -> str | None:
+        """Return the first query that was not sent before."""
+        cut = (query[:LONGEST_QUERY].strip() for query in queries)
+        return next((query for query in cut if query.casefold() not in self._asked), None)
+
+    def guess(self, meaning: Meaning | None) -> str:
+        """Return what could be the answer: a value of the right sort that was read last."""
+        articles = [article for page in reversed(self._pages) for article in page]
+        if isinstance(meaning, Count):
+            return "0"
+        if isinstance(meaning, Value):
+            facts = (fact for article in articles for fact in article.facts)
+            name = meaning.relation.name
+            return next((fact.value for fact in facts if fact.relation == name), UNKNOWN)
+        return next((article.title for article in articles), UNKNOWN)
+
+    def _follow(self, phrase: Phrase) -> str | None:
+        """Return the name, or the year, that a phrase stands for."""
+        if isinstance(phrase, Name):
+            return phrase.title
+        forward = isinstance(phrase, Value)
+        known = self._follow(phrase.of if isinstance(phrase, Value) else phrase.value)
+        if known is None:
+            return None
+        relation = phrase.relation
+        fact = self._facts.get((known, relation.name)) if forward else self._holder(relation, known)
+        if fact is None:
+            self.wanted = list(_queries(phrase, known))
+            return None
+        return fact.value if forward else fact.subject
+
+    def _holder(self, relation: Relation, value: str) -> Fact | None:
+        """Return the first fact that gives a thing a value."""
+        return next(iter(self._holders.get((value, relation.name), ())), None)
+
+    def _meet(self, both: Intersection) -> str | None:
+        """Return the thing that has two values."""
+        first, second = both.first.relation, both.second.relation
+        one = self._follow(both.first.value)
+        other = None if one is None else self._follow(both.second.value)
+        if one is None or other is None:
+            return None
+        for fact in self._holders.get((one, first.name), ()):
+            also = self._facts.get((fact.subject, second.name))
+            if also is not None and also.value == other:
+                return fact.subject
+        self.wanted = [
+            f"{one} {other} {first.words} {second.words}",
+            f"{one} {other}",
+            f"{first.predicate.format(one)} {second.predicate.format(other)}",
+        ]
+        return None
+
+    def _count(self, count: Count) -> str | None:
+        """Count what the searches have shown."""
+        known = self._follow(count.value)
+        if known is None:
+            return None
+        relation = count.relation
+        found = self._holders.get((known, relation.name), [])
+        self.wanted = [
+            f"{known} {relation.inverse_words}",
+            *(text.format(known) for text in relation.count),
+        ]
+        # One that an earlier search has shown need not be all.
+        searched = self.wanted[0].casefold() in self._asked
+        return str(len(found)) if found and searched else None
+
+    def _compare(self, comparison: Comparison) -> str | None:
+        """Read both values, then compare them."""
+        relation = comparison.relation
+        values: list[tuple[int, str]] = []
+        for phrase in (comparison.first, comparison.second):
+            name = self._follow(phrase)
+            year = None if name is None else self._follow(Value(relation, Name(name)))
+            if name is None or year is None:
+                return None
+            values.append((int(year), name))
+        first, second = values
+        return (max if comparison.greater else min)(first, second)[1]
+
+
+def _queries(phrase: Phrase, known: str) -> Iterator[str]:
+    """Yield what to search for, best first, when a relation is wanted from one known thing."""
+    if isinstance(phrase, Name):
+        return
+    relation = phrase.relation
+    if isinstance(phrase, Value) and phrase.plain:
+        yield relation.phrases[0].format(known).removeprefix("the ")
+    if isinstance(phrase, Value):
+        yield f"{known} {relation.words}"
+        yield known
+        wordings = relation.questions if relation.object == YEAR else relation.phrases
+    else:
+        yield f"{known} {relation.inverse_words}"
+        wordings = relation.inverse
+    yield from (text.format(known) for text in wordings)

@@ -1,0 +1,277 @@
+"""What there is and what is true: the things of a universe, their names and their relations.
+
+Time is kept: teachers are older than their pupils, nobody founds a company as a child, a book is
+published by a company that exists, and whoever holds an office today is alive. To that end the
+things of a kind are numbered by age, so that those of a span of years are a range of numbers.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from functools import cached_property
+
+from agentgym.envs.search.generator.config import GeneratorConfig
+from agentgym.envs.search.generator.kinds import KINDS
+from agentgym.envs.search.generator.names import SPACES, Names
+from agentgym.envs.search.generator.relations import MOST, RELATIONS, WORD, YEAR, Relation
+from agentgym.envs.search.generator.vocabulary import WORDS
+from agentgym.stream import Stream
+
+GENERATOR_VERSION = 1
+"""Raised when a seed would give another universe or other questions."""
+TODAY = 1990
+"""The year in which the encyclopaedia is written."""
+_BEGINNINGS = {
+    "person": (1790, 1965),
+    "town": (1080, 1780),
+    "company": (1815, 1985),
+    "school": (1420, 1800),
+    "book": (1830, 1988),
+    "ensemble": (1850, 1985),
+    "building": (1830, 1985),
+    "festival": (1830, 1985),
+    "ship": (1840, 1985),
+    "event": (1850, 1985),
+}
+"""First and last year in which things of a kind begin."""
+_OFFICE = (30, 75)
+_AGES = {
+    "mentor": (18, 60),
+    "employer": (-45, 150),
+    "founder": (22, 60),
+    "author": (20, 65),
+    "architect": (26, 65),
+    "captain": (28, 60),
+    "publisher": (1, 150),
+    "builder": (1, 150),
+    "mayor": _OFFICE,
+    "governor": _OFFICE,
+    "rector": _OFFICE,
+    "leader": _OFFICE,
+    "editor": _OFFICE,
+}
+"""Least and greatest age of the value when the thing begins, or today if it is an office."""
+_GROWN_UP = (16, 75)
+"""Least and greatest age of people that others meet."""
+_AGAIN = 60
+"""Share of values that are taken once more, in percent, of relations that can be counted."""
+_TRIES = 8
+
+
+class Facts:
+    """The things of one universe, numbered from 0; those of a kind have numbers in a row.
+
+    Args:
+        config: What there is, and how it is named.
+        size: Number of things.
+        seed: Any non-negative integer. Seeds that differ modulo
+            :data:`~agentgym.envs.search.generator.names.SPACES` share no name.
+    """
+
+    def __init__(self, config: GeneratorConfig, size: int, seed: int) -> None:
+        self._key = (GENERATOR_VERSION, config.name, size, seed)
+        self.things: dict[str, range] = _ranges(config, size)
+        """The numbers of each kind's things."""
+        self.names: list[str] = self._named(config, seed)
+        """Name of each thing, which is the title of its article."""
+        self.years: list[int] = self._begun()
+        """Year in which each thing began, smaller numbers of a kind first; 0 if it has none."""
+        draw = self.stream("women")
+        self.women: list[bool] = [draw.below(2) == 1 for _ in self.things.get("person", ())]
+        """Whether each person is a woman."""
+        self.values: dict[str, list[int]] = {}
+        """By relation, the value of each thing that has it, in order: the number of a thing, a
+        year, or a place in :data:`~agentgym.envs.search.generator.vocabulary.WORDS`."""
+        for name in config.relations:
+            if RELATIONS[name].subject in self.things:
+                self.values[name] = self._column(RELATIONS[name])
+        self._agree()
+
+    def stream(self, *key: str | int) -> Stream:
+        """Return the stream of a part of the universe."""
+        return Stream(*self._key, *key)
+
+    def kind(self, thing: int) -> str:
+        """Return the kind of a thing."""
+        return self._kinds[bisect_right(self._starts, thing) - 1]
+
+    def value(self, relation: str, thing: int) -> int:
+        """Return what a thing has by a relation; see :attr:`values`."""
+        return self.values[relation][thing - self.things[RELATIONS[relation].subject].start]
+
+    def text(self, relation: str, value: int) -> str:
+        """Return a value of a relation as it stands in texts."""
+        kind = RELATIONS[relation].object
+        if kind == YEAR:
+            return str(value)
+        return WORDS[relation][value] if kind == WORD else self.names[value]
+
+    def mention(self, thing: int) -> str:
+        """Return the name of a thing as it stands within a sentence."""
+        name = self.names[thing]
+        return f"the {name}" if KINDS[self.kind(thing)].definite else name
+
+    def having(self, relation: str, value: int) -> list[int]:
+        """Return the things that have a value by a relation, in order."""
+        return self.inverse(relation).get(value, [])
+
+    def alive(self, year: int) -> range:
+        """Return the people who were grown up in a year, or everybody if nobody was."""
+        found = self._alive.get(year)
+        if found is None:
+            people = self.things["person"]
+            youngest, oldest = _GROWN_UP
+            first = bisect_left(self.years, year - oldest, people.start, people.stop)
+            stop = bisect_right(self.years, year - youngest, people.start, people.stop)
+            found = self._alive[year] = range(first, stop) if stop - first > 1 else people
+        return found
+
+    @cached_property
+    def _alive(self) -> dict[int, range]:
+        return {}
+
+    def inverse(self, relation: str) -> dict[int, list[int]]:
+        """Return the things that have a value by a relation, by the value."""
+        found = self._inverses.get(relation)
+        if found is None:
+            found = {}
+            start = self.things[RELATIONS[relation].subject].start
+            for number, value in enumerate(self.values[relation], start):
+                found.setdefault(value, []).append(number)
+            self._inverses[relation] = found
+        return found
+
+    @cached_property
+    def _inverses(self) -> dict[str, dict[int, list[int]]]:
+        return {}
+
+    @cached_property
+    def _kinds(self) -> list[str]:
+        return list(self.things)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [things.start for things in self.things.values()]
+
+    # -- making them -----------------------------------------------------------------------------
+
+    def _named(self, config: GeneratorConfig, seed: int) -> list[str]:
+        """Name all things: towns first, since others are called after them."""
+        counts = {kind: len(things) for kind, things in self.things.items()}
+        names = Names(
+            space=seed % SPACES,
+            plain=config.plain,
+            counts=counts,
+            namesakes=config.namesakes,
+            stream=self.stream("names"),
+        )
+        given = {
+            kind: [names.next(kind) for _ in self.things[kind]]
+            for kind in sorted(self.things, key=lambda kind: kind != "town")
+        }
+        return [name for kind in self.things for name in given[kind]]
+
+    def _begun(self) -> list[int]:
+        """Draw the year of each thing."""
+        years: list[int] = []
+        for kind, things in self.things.items():
+            if kind not in _BEGINNINGS:
+                years += [0] * len(things)
+                continue
+            first, last = _BEGINNINGS[kind]
+            stream = self.stream("years", kind)
+            years += sorted(stream.between(first, last) for _ in things)
+        return years
+
+    def _column(self, relation: Relation) -> list[int]:
+        """Draw the values of a relation."""
+        things = self.things[relation.subject]
+        if relation.object == YEAR:
+            return self.years[things.start : things.stop]
+        stream = self.stream("values", relation.name)
+        if relation.object == WORD:
+            number = len(WORDS[relation.name])
+            return [stream.below(number) for _ in things]
+        values: list[int] = []
+        taken: dict[int, int] = {}
+        for thing in things:
+            choices = self._choices(relation, thing)
+            value = choices[stream.below(len(choices))]
+            if relation.count:
+                if values and values[-1] in choices and stream.percent(_AGAIN):
+                    value = values[-1]
+                for _ in range(_TRIES):
+                    if value != thing and taken.get(value, 0) < MOST:
+                        break
+                    value = choices[stream.below(len(choices))]
+                while value == thing or taken.get(value, 0) >= MOST:
+                    value = _next(value, self.things[relation.object])
+                taken[value] = taken.get(value, 0) + 1
+            values.append(value)
+        return values
+
+    def _choices(self, relation: Relation, thing: int) -> range:
+        """Return the things that are of the right age to be a value."""
+        things = self.things[relation.object]
+        ages = _AGES.get(relation.name)
+        if ages is None:
+            return things
+        year = TODAY if ages is _OFFICE else self.years[thing]
+        first = bisect_left(self.years, year - ages[1], things.start, things.stop)
+        stop = bisect_right(self.years, year - ages[0], things.start, things.stop)
+        if first < stop:
+            return range(first, stop)
+        # Nobody is: whoever is older will do, or for the very oldest whoever there is.
+        older = range(things.start, min(thing, things.stop))
+        return older if relation.object == relation.subject and older else things
+
+    def _agree(self) -> None:
+        """Make relations agree: twins of each other, capitals in their regions, rivers likewise."""
+        if "twin" in self.values:
+            self.values["twin"] = self._paired("town")
+        regions = self.values.get("town_region")
+        if regions is None:
+            return
+        towns = self.things["town"]
+        if "capital" in self.values:
+            capitals = self.stream("capitals").sample(towns, len(self.things["region"]))
+            self.values["capital"] = capitals
+            for region, capital in zip(self.things["region"], capitals, strict=True):
+                regions[capital - towns.start] = region
+        if "river_region" in self.values and "mouth" in self.values:
+            mouths = self.values["mouth"]
+            self.values["river_region"] = [regions[mouth - towns.start] for mouth in mouths]
+
+    def _paired(self, kind: str) -> list[int]:
+        """Pair the things of a kind, of which there is an even number."""
+        things = self.things[kind]
+        order = self.stream("pairs", kind).shuffled(things)
+        partners = [0] * len(things)
+        for one, other in zip(order[::2], order[1::2], strict=True):
+            partners[one - things.start] = other
+            partners[other - things.start] = one
+        return partners
+
+
+def _next(value: int, things: range) -> int:
+    """Return the thing after another one; after the last comes the first."""
+    return value + 1 if value + 1 < things.stop else things.start
+
+
+def _ranges(config: GeneratorConfig, size: int) -> dict[str, range]:
+    """Divide ``size`` numbers among the kinds."""
+    others = [kind for kind in config.kinds if kind not in ("person", "event")]
+    events = size * config.noise // 100
+    total = sum(KINDS[kind].share for kind in (*others, "person"))
+    counts = {kind: max((size - events) * KINDS[kind].share // total, 4) for kind in others}
+    if "town" in counts:
+        counts["town"] += counts["town"] % 2  # so that each has a twin
+    if "event" in config.kinds:
+        counts["event"] = events
+    counts["person"] = size - sum(counts.values())
+    ranges: dict[str, range] = {}
+    start = 0
+    for kind in config.kinds:
+        ranges[kind] = range(start, start + counts[kind])
+        start += counts[kind]
+    return ranges

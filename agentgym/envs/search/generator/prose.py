@@ -1,0 +1,223 @@
+"""Articles of the encyclopaedia: written from facts, and read again.
+
+Reading needs no universe: title, text and the tables of kinds and relations are enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from agentgym.envs.search.generator.config import GeneratorConfig
+from agentgym.envs.search.generator.facts import TODAY, Facts
+from agentgym.envs.search.generator.kinds import KINDS
+from agentgym.envs.search.generator.relations import RELATIONS
+from agentgym.envs.search.generator.templates import PRONOUNS, SUBJECT, Template, article
+from agentgym.envs.search.generator.vocabulary import WORDS
+from agentgym.stream import Stream
+
+MAN, WOMAN, THING = range(3)
+"""Places in the forms of a pronoun."""
+_PRONOUNS = tuple(
+    {slot: forms[place] for slot, forms in PRONOUNS.items()} for place in (MAN, WOMAN, THING)
+)
+_SPANS = {"few": (3, 40), "number": (60, 9_900)}
+"""Least and greatest number in slots for numbers."""
+_LATER = (16, 66)
+"""How many years after the beginning of a thing that happened which is told in passing."""
+_OLD, _RECENT = 1790, 1900
+"""Of what began before the first year, only what happened after the second is told in passing."""
+_SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z])")
+
+_Filler = Callable[[Stream, int], str]
+
+
+class Writer:
+    """Writes the articles of one universe.
+
+    Args:
+        config: How it writes.
+        facts: What it writes about.
+    """
+
+    def __init__(self, config: GeneratorConfig, facts: Facts) -> None:
+        self._config = config
+        self._facts = facts
+        self._fillers: dict[str, _Filler] = {}
+        self._stated = {
+            kind: [name for name in facts.values if RELATIONS[name].subject == kind]
+            for kind in facts.things
+        }
+        self._groups = {kind: self._stating(kind) for kind in facts.things}
+        self._mentions = {kind: self._wordings(KINDS[kind].mentions) for kind in facts.things}
+        self._former = {kind: self._wordings((self._outdated(kind),))[0] for kind in facts.things}
+
+    def text(self, thing: int) -> str:
+        """Write the article about a thing."""
+        facts, config = self._facts, self._config
+        kind = facts.kind(thing)
+        values = self._values(kind, thing)
+        groups = self._groups[kind]
+        stream = facts.stream("article", thing)
+        if not config.plain:
+            if len(groups) > 2 and stream.below(2):
+                groups = [groups[0], *groups[:0:-1]]
+            extra = [group for group in self._mentions[kind] if stream.percent(config.mentions)]
+            if self._former[kind] and stream.percent(config.former):
+                extra.insert(stream.below(len(extra) + 1), self._former[kind])
+            groups = groups + extra
+        return " ".join([self._sentence(stream, thing, group, values) for group in groups])
+
+    def _sentence(
+        self, stream: Stream, thing: int, group: tuple[Template, ...], values: dict[str, str]
+    ) -> str:
+        """Write one of the sentences of a group."""
+        template = group[stream.below(len(group))] if len(group) > 1 else group[0]
+        words = [
+            values[slot] if slot in values else self._filler(slot)(stream, thing)
+            for slot in template.slots
+        ]
+        sentence = template.layout % tuple(words)
+        return sentence if sentence[0].isupper() else sentence[0].upper() + sentence[1:]
+
+    def _values(self, kind: str, thing: int) -> dict[str, str]:
+        """Return what the slots about a thing hold."""
+        facts = self._facts
+        sex = (WOMAN if facts.women[thing] else MAN) if kind == "person" else THING
+        values = {**_PRONOUNS[sex], SUBJECT: facts.mention(thing)}
+        for name in self._stated[kind]:
+            text = values[name] = facts.text(name, facts.value(name, thing))
+            if name in WORDS:
+                values[f"a {name}"] = article(text)
+        return values
+
+    def _filler(self, slot: str) -> _Filler:
+        """Return what draws the filling of a slot that states nothing."""
+        found = self._fillers.get(slot)
+        if found is None:
+            found = self._fillers[slot] = self._new_filler(slot)
+        return found
+
+    def _new_filler(self, slot: str) -> _Filler:
+        facts = self._facts
+        what = slot.rpartition(" ")[2]
+        if slot.startswith("a "):
+            inner = self._filler(slot.removeprefix("a "))
+            return lambda stream, thing: article(inner(stream, thing))
+        if slot.startswith("former "):
+            kind = RELATIONS[what].object
+            return lambda stream, thing: self._other(stream, kind, thing, facts.value(what, thing))
+        if what in WORDS:
+            return lambda stream, _: stream.choice(WORDS[what])
+        if what == "year":
+            return self._year
+        if what in _SPANS:
+            return lambda stream, _: str(stream.between(*_SPANS[what]))
+        kind = what if what in facts.things else "person"
+        return lambda stream, thing: self._other(stream, kind, thing, thing)
+
+    def _other(self, stream: Stream, kind: str, thing: int, but: int) -> str:
+        """Return the name of something in the life of a thing, but not of a certain other one."""
+        facts = self._facts
+        things = facts.things[kind]
+        if kind == "person":
+            things = facts.alive(min(self._past(thing) + _LATER[0], TODAY))
+        drawn = things[stream.below(len(things))]
+        if drawn == but:
+            drawn = things[(drawn + 1 - things.start) % len(things)]
+        return facts.names[drawn]
+
+    def _year(self, stream: Stream, thing: int) -> str:
+        """Draw a year in which something may have happened to a thing."""
+        return str(min(self._past(thing) + stream.between(*_LATER), TODAY - 1))
+
+    def _past(self, thing: int) -> int:
+        """Return the year in which the past of a thing begins, so far as it is told."""
+        year = self._facts.years[thing]
+        return year if year >= _OLD else _RECENT
+
+    def _stating(self, kind: str) -> list[tuple[Template, ...]]:
+        """Return the groups of sentences that state the facts of a kind."""
+        stated = self._stated[kind]
+        if self._config.plain:
+            return [(_template(RELATIONS[name].plain),) for name in stated]
+        return self._wordings(
+            group
+            for group in KINDS[kind].sentences
+            if all(name in stated for name in _template(group[0]).relations)
+        )
+
+    def _outdated(self, kind: str) -> tuple[str, ...]:
+        """Return the sentences that contradict facts of a kind which are stated."""
+        return tuple(
+            text
+            for text in KINDS[kind].former
+            if all(
+                slot.removeprefix("former ") in self._stated[kind]
+                for slot in _template(text).slots
+                if slot.startswith("former ")
+            )
+        )
+
+    def _wordings(self, groups: Iterable[tuple[str, ...]]) -> list[tuple[Template, ...]]:
+        """Return groups of sentences with as many wordings as wanted."""
+        most = self._config.paraphrases
+        return [tuple(_template(text) for text in group[:most]) for group in groups]
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of an article."""
+    return _SENTENCE_END.split(text)
+
+
+def read_facts(title: str, text: str) -> dict[str, str]:
+    """Read what an article states.
+
+    Args:
+        title: Title of the article.
+        text: Its text; sentences that are cut off or not of this encyclopaedia say nothing.
+
+    Returns:
+        The value of each relation that is stated, by the relation's name.
+    """
+    kinds = [*KINDS]
+    found: dict[str, str] = {}
+    for sentence in sentences(text):
+        for kind in kinds:
+            facts = _read(kind, title, sentence)
+            if facts:
+                found.update(facts)
+                kinds = [kind]
+                break
+    return found
+
+
+def _read(kind: str, title: str, sentence: str) -> dict[str, str]:
+    """Read a sentence in an article about a thing of a kind."""
+    for template in _readable(kind):
+        found = template.read(sentence)
+        if found is None:
+            continue
+        subject = found.pop(SUBJECT, title)
+        if subject == title or (subject[:4].lower() == "the " and subject[4:] == title):
+            return found
+    return {}
+
+
+@cache
+def _readable(kind: str) -> tuple[Template, ...]:
+    """Return all sentences that state facts about a kind."""
+    full = [_template(text) for group in KINDS[kind].sentences for text in group]
+    plain = [
+        _template(relation.plain)
+        for relation in RELATIONS.values()
+        if relation.subject == kind and relation.phrases
+    ]
+    return (*full, *plain)
+
+
+@cache
+def _template(text: str) -> Template:
+    """Return the template of a text, the same each time."""
+    return Template(text)

@@ -1,0 +1,143 @@
+"""Question sets in files: one file, or a folder with a file for each split."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from agentgym.envs.search.official.records import (
+    FIELDS,
+    SPLIT_NAMES,
+    Unusable,
+    dealt_split,
+    read_record,
+)
+from agentgym.envs.search.question import Question
+from agentgym.errors import ConfigurationError, DataError, require
+from agentgym.tasks import SPLITS
+
+JSON_LINES = (".jsonl", ".jsonl.gz")
+PARQUET = ".parquet"
+ENDINGS = (*JSON_LINES, PARQUET)
+
+QuestionSet = Mapping[str, tuple[Question, ...]]
+"""The questions of each split; none is empty."""
+
+
+def question_name(path: str | os.PathLike[str]) -> str:
+    """Return what a question set is called in task ids: the name of its file or folder."""
+    name = Path(os.path.abspath(path)).name
+    return next((name[: -len(end)] for end in ENDINGS if name.endswith(end)), name) or "questions"
+
+
+def question_files(path: str | os.PathLike[str]) -> dict[Path, str | None]:
+    """Find the files of a question set.
+
+    Args:
+        path: A file, or a folder that holds ``train``, ``valid`` (``dev``, ``val``) or ``test``
+            with one of :data:`ENDINGS`.
+
+    Returns:
+        Each file with its split; None where the file itself tells, or nobody.
+
+    Raises:
+        ConfigurationError: It is no path.
+        DataError: There is no such file.
+    """
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise ConfigurationError(
+            f"expected questions to be the path of a file or folder, got {path!r:.80}"
+        )
+    root = Path(os.path.expanduser(path))
+    if root.is_file():
+        if not root.name.endswith(ENDINGS):
+            raise DataError(
+                f"expected a question file that ends with {' or '.join(ENDINGS)}, got {root}"
+            )
+        return {root: None}
+    found: dict[Path, str | None] = {}
+    for name, split in SPLIT_NAMES.items():
+        files = [root / f"{name}{end}" for end in ENDINGS]
+        found.update((file, split) for file in files if file.is_file())
+    if len(set(found.values())) < len(found):
+        names = ", ".join(file.name for file in found)
+        raise DataError(f"expected one file for each split in {root}, got {names}: move one away")
+    if not found:
+        what = "which does not exist" if not root.exists() else "which holds none of them"
+        raise DataError(
+            "expected a question file, or a folder with train.jsonl, dev.jsonl or test.jsonl "
+            f"(.jsonl.gz, .parquet), got {root}, {what}"
+        )
+    return found
+
+
+def read_questions(path: str | os.PathLike[str]) -> QuestionSet:
+    """Read a question set.
+
+    The split of a question is that of its file, or that which its record names; where neither
+    tells, a hash of its words deals it: eight of ten to ``train``, and one each to ``valid`` and
+    ``test``.
+
+    Raises:
+        ConfigurationError: ``path`` is no path.
+        DataError: A file cannot be read, or a record holds no question or no answers: the message
+            has its number.
+        DependencyNotInstalled: A parquet file needs the package ``pyarrow``.
+    """
+    splits: dict[str, list[Question]] = {split: [] for split in SPLITS}
+    for file, split in question_files(path).items():
+        read = _parquet if file.name.endswith(PARQUET) else _json_lines
+        for place, record in read(file):
+            try:
+                question, told = read_record(record)
+            except Unusable as problem:
+                raise DataError(
+                    f"{problem} in {file}, {place}; correct it or leave it out"
+                ) from None
+            splits[split or told or dealt_split(question)].append(question)
+    if not any(splits.values()):
+        raise DataError(f"expected questions in {path}, but there is none")
+    return {split: tuple(questions) for split, questions in splits.items() if questions}
+
+
+def _json_lines(file: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the records of a file, each with where it stands."""
+    opened = gzip.open if file.name.endswith(".gz") else open
+    try:
+        with opened(file, "rt", encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield f"line {number}", _json(line, f"{file}, line {number}")
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise DataError(
+            f"expected JSON lines in {file}, but it cannot be read ({error})"
+        ) from error
+
+
+def _json(line: str, place: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"expected a JSON object in {place}, got {line!r:.60} ({error})") from None
+
+
+def _parquet(file: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the records of a parquet file, each with its number."""
+    parquet = require("pyarrow.parquet", "search")
+    try:
+        source = parquet.ParquetFile(file)
+        columns = [name for name in source.schema_arrow.names if name in FIELDS]
+        number = 0
+        for batch in source.iter_batches(columns=columns):
+            for record in batch.to_pylist():
+                yield f"record {number}", record
+                number += 1
+    except (OSError, ValueError, RuntimeError) as error:  # of these kinds are pyarrow's own
+        raise DataError(
+            f"expected a parquet file at {file}, but it cannot be read ({error})"
+        ) from error

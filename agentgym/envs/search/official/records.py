@@ -1,0 +1,135 @@
+"""From a record of a question set to a question.
+
+Two published forms are read, and whatever has their fields:
+
+* FlashRAG (Jin et al., 2024, arXiv:2405.13576): ``{"id", "question", "golden_answers": [...],
+  "metadata"}``.
+* Search-R1 (Jin et al., 2025, arXiv:2503.09516): the answers are ``reward_model.ground_truth
+  .target``, the question is ``question`` or, where that is missing, what follows the last
+  ``Question:`` of the prompt; ``data_source`` names the set, ``extra_info.split`` the split.
+
+One's own records may also hold ``gold``, the ids of the passages with the evidence, and ``hops``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from agentgym.envs.search.engine.scoring import normalise
+from agentgym.envs.search.question import Question
+from agentgym.outcome import well_formed
+from agentgym.tasks import SPLITS
+
+FIELDS = (
+    "question", "golden_answers", "answers", "reward_model", "prompt", "data_source", "extra_info",
+    "split", "gold", "hops",
+)  # fmt: skip
+"""Fields of records that mean something."""
+SPLIT_NAMES: Mapping[str, str] = {
+    **{split: split for split in SPLITS}, "dev": "valid", "val": "valid", "validation": "valid",
+}  # fmt: skip
+"""What splits are called in files -> what they are called here."""
+TENTHS = ("test", "valid")
+"""Splits that get a tenth of the questions each where records tell none; train gets the rest."""
+
+
+class Unusable(Exception):
+    """A record cannot be used; says what was expected and what it holds."""
+
+
+class Entry(NamedTuple):
+    """A question and where it belongs."""
+
+    question: Question
+    """The question."""
+    split: str | None
+    """Its split, if the record tells."""
+
+
+def read_record(record: Any) -> Entry:
+    """Read one record.
+
+    Raises:
+        Unusable: It holds no question or no answers.
+    """
+    if not isinstance(record, Mapping):
+        raise Unusable(f"expected an object, got {record!r:.80}")
+    text = " ".join(well_formed(_question(record)).split())
+    if not text:
+        raise Unusable(f"expected a question, got the fields {', '.join(map(str, record))!r:.200}")
+    if not text.endswith("?"):
+        text += "?"  # as Search-R1 does
+    source = record.get("data_source")
+    question = Question(
+        text,
+        _answers(record),
+        kind=source if isinstance(source, str) else "",
+        hops=_hops(record),
+        gold=_texts(record.get("gold"), "gold") if record.get("gold") is not None else (),
+    )
+    return Entry(question, _split(record))
+
+
+def dealt_split(question: Question) -> str:
+    """Deal a question to a split by its words, so that equal questions stay together."""
+    key = normalise(question.text).encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(key, key=b"agentgym/search/split", digest_size=8).digest()
+    tenth = int.from_bytes(digest, "little") % 10
+    return TENTHS[tenth] if tenth < len(TENTHS) else "train"
+
+
+def _question(record: Mapping[str, Any]) -> str:
+    found = record.get("question")
+    if isinstance(found, str) and found.strip():
+        return found
+    prompt = record.get("prompt")
+    if isinstance(prompt, Sequence) and prompt and isinstance(prompt[0], Mapping):
+        content = prompt[0].get("content")
+        if isinstance(content, str) and "Question:" in content:
+            return content.rpartition("Question:")[2]
+    return ""
+
+
+def _answers(record: Mapping[str, Any]) -> tuple[str, ...]:
+    rule = record.get("reward_model")
+    truth = rule.get("ground_truth") if isinstance(rule, Mapping) else None
+    found = truth.get("target") if isinstance(truth, Mapping) else None
+    for name in ("golden_answers", "answers"):
+        found = record.get(name) if found is None else found
+    answers = tuple(dict.fromkeys(one for one in _texts(found, "golden_answers") if one.strip()))
+    if not answers:
+        raise Unusable(f"expected answers in golden_answers, got {found!r:.80}")
+    return answers
+
+
+def _texts(found: Any, name: str) -> tuple[str, ...]:
+    """Read a text or a list of texts; numbers are texts, too."""
+    values = [found] if isinstance(found, str | int) else [] if found is None else found
+    if not isinstance(values, Iterable) or isinstance(values, Mapping):
+        raise Unusable(f"expected {name} to be a list of texts, got {found!r:.80}")
+    texts = [str(one) if isinstance(one, int | float) else one for one in values]
+    if not all(isinstance(one, str) for one in texts):
+        raise Unusable(f"expected {name} to be a list of texts, got {found!r:.80}")
+    return tuple(map(well_formed, texts))
+
+
+def _hops(record: Mapping[str, Any]) -> int:
+    hops = record.get("hops")
+    if hops is None:
+        return 0
+    if not isinstance(hops, int) or isinstance(hops, bool) or not 0 <= hops <= 100:
+        raise Unusable(f"expected hops to be a small number, got {hops!r:.80}")
+    return hops
+
+
+def _split(record: Mapping[str, Any]) -> str | None:
+    extra = record.get("extra_info")
+    name = extra.get("split") if isinstance(extra, Mapping) else None
+    name = record.get("split") if name is None else name
+    if name is None:
+        return None
+    if not isinstance(name, str) or name.lower() not in SPLIT_NAMES:
+        raise Unusable(f"expected a split among {', '.join(SPLIT_NAMES)}, got {name!r:.80}")
+    return SPLIT_NAMES[name.lower()]

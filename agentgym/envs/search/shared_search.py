@@ -1,0 +1,209 @@
+"""What one process shares among environments of one kind: corpora, questions and the expert."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentgym.caching import BoundedCache
+from agentgym.envs.search.corpus import CorpusConfig, GeneratedLibrary, Library, open_library
+from agentgym.envs.search.engine.commands import ANSWER, Command
+from agentgym.envs.search.engine.session import Rules, Session, question_query
+from agentgym.envs.search.experts import EXPERTS, Expert
+from agentgym.envs.search.official.files import (
+    QuestionSet,
+    question_files,
+    question_name,
+    read_questions,
+)
+from agentgym.envs.search.question import Question
+from agentgym.envs.search.tasks import (
+    GeneratedQuestions,
+    ListedQuestions,
+    QuestionTasks,
+    hop_counts,
+)
+from agentgym.errors import ConfigurationError
+from agentgym.options import choice
+from agentgym.tasks import KEPT_TASKS, Task
+
+LONG = 1 << 20
+"""Turns that are enough for any plan."""
+LONGEST_PLAN = 50
+"""Most searches of a plan."""
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """Everything that environments share: what is searched, what is asked, and who shows how."""
+
+    corpus: CorpusConfig
+    """What is searched."""
+    questions: str | os.PathLike[str] | None
+    """File or folder of questions; None asks about the generated encyclopaedia."""
+    hops: tuple[int, ...] | None
+    """Numbers of hops that questions may have; None: any."""
+    expert: str
+    """Whose plans are followed."""
+    rules: Rules
+    """What holds for every episode."""
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ConfigurationError: A field is of the wrong type, or they contradict each other.
+            DataError: There are no question files.
+        """
+        choice(self.expert, "expert", EXPERTS)
+        if self.hops is not None:
+            object.__setattr__(self, "hops", hop_counts(self.hops, "hops"))
+        own = not self.corpus.generated or (
+            self.corpus.retriever_url is not None and not self.corpus.shared_corpus
+        )
+        if self.questions is None and own:
+            raise ConfigurationError(
+                "expected questions, the path of a question file, with a corpus or a server of "
+                "one's own; or, with a server of the generated encyclopaedia, shared_corpus=True"
+            )
+        if self.questions is not None:
+            question_files(self.questions)
+            if not own and self.corpus.retriever_url is None:
+                raise ConfigurationError(
+                    "expected corpus or retriever_url together with questions: the generated "
+                    "encyclopaedia knows nothing of them"
+                )
+            object.__setattr__(self, "questions", os.path.expanduser(os.fspath(self.questions)))
+
+
+class SharedSearch:
+    """Corpora, tasks and expert of a configuration.
+
+    Args:
+        config: The configuration.
+
+    Raises:
+        ConfigurationError: It cannot be met.
+        DataError: A file or an index cannot be read.
+    """
+
+    def __init__(self, config: SearchConfig) -> None:
+        self.config = config
+        self.library = _library(config)
+        self.expert: Expert = EXPERTS[config.expert]()
+        self._plans: BoundedCache[tuple[str, str], tuple[str, ...]] = BoundedCache(KEPT_TASKS)
+        self.gold_known = True
+        """Whether the evidence of every question is known."""
+        self.tasks = self._make_tasks()
+
+    def session(self, task: Task, rules: Rules) -> Session:
+        """Return a new session of a task."""
+        return self._session(self.tasks.problem(task), task.split, rules)
+
+    def turns(self, task: Task, session: Session) -> int | None:
+        """Return how many turns the expert has left in a running session, or None if unknown.
+
+        These are the searches of its plan that were not made yet, and the answer.
+        """
+        plan = self._plan(session.question, task.split)
+        if plan is None:
+            return None
+        made = {one.query.casefold() for one in session.state.searches}
+        made.discard(question_query(session.question).casefold())
+        elsewhere = not made.issubset(query.casefold() for query in plan)
+        if elsewhere and self.gold_known and not session.missing:
+            return 1
+        return 1 + sum(query.casefold() not in made for query in plan)
+
+    def _session(self, question: Question, split: str, rules: Rules) -> Session:
+        return Session(question, self.library.retriever(split), rules)
+
+    def _plan_length(self, question: Question, split: str) -> int | None:
+        """Return how many turns the expert takes from the start."""
+        plan = self._plan(question, split)
+        return None if plan is None else 1 + len(plan)
+
+    def _plan(self, question: Question, split: str) -> tuple[str, ...] | None:
+        """Return the queries that the expert sends from the start, if that can be known.
+
+        About the generated encyclopaedia the expert is asked, since it goes on from what it is
+        shown; others may be behind servers that should not be asked twice.
+        """
+        if not isinstance(self.library, GeneratedLibrary):
+            return question.plan or None
+        plan = self._plans.get((split, question.text))
+        if plan is None:
+            session = Session(question, self.library.index(split), self.config.rules)
+            session.start(LONG)
+            plan = self._plans.put((split, question.text), tuple(self._queries(session)))
+        return plan
+
+    def _queries(self, session: Session) -> Iterator[str]:
+        """Yield what the expert searches for in a session until it answers."""
+        for _ in range(LONGEST_PLAN):
+            step = self.expert.step(session, LONG)
+            if step.name == ANSWER:
+                return
+            yield step.argument
+            session.act(Command(step.name, step.argument), LONG)
+
+    def _make_tasks(self) -> QuestionTasks:
+        config = self.config
+        if config.questions is None:
+            assert isinstance(self.library, GeneratedLibrary)
+            return GeneratedQuestions(self.library, hops=config.hops, plan_length=self._plan_length)
+        questions = _questions(config.questions)
+        self.gold_known = all(one.gold for some in questions.values() for one in some)
+        return ListedQuestions(
+            question_name(config.questions), questions, self.library,
+            hops=config.hops, plan_length=self._plan_length,
+        )  # fmt: skip
+
+    def __reduce__(self) -> Any:
+        """Travel as the configuration."""
+        return open_search, (self.config,)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SharedSearch:
+        """Share corpora and tasks between copies of an environment."""
+        return self
+
+
+_lock = threading.RLock()
+_searches: dict[SearchConfig, SharedSearch] = {}
+_question_sets: dict[tuple[Any, ...], QuestionSet] = {}
+
+
+def open_search(config: SearchConfig) -> SharedSearch:
+    """Return what this process shares for a configuration, made on first use.
+
+    Raises:
+        ConfigurationError: The configuration cannot be met.
+        DataError: A file or an index cannot be read.
+    """
+    if config.corpus.given:  # an object, which need not be hashable
+        return SharedSearch(config)
+    with _lock:
+        shared = _searches.get(config)
+        if shared is None:
+            shared = _searches[config] = SharedSearch(config)
+        return shared
+
+
+def _library(config: SearchConfig) -> Library:
+    """Open the corpora; questions of one's own make a server an unknown corpus."""
+    corpus = config.corpus
+    return open_library(replace(corpus, shared_corpus=False) if config.questions else corpus)
+
+
+def _questions(path: str | os.PathLike[str]) -> QuestionSet:
+    """Read a question set, once for a process as long as its files do not change."""
+    stats = [(file, file.stat()) for file in question_files(path)]
+    key = tuple((str(file), stat.st_size, stat.st_mtime_ns) for file, stat in stats)
+    with _lock:
+        found = _question_sets.get(key)
+        if found is None:
+            found = _question_sets[key] = read_questions(path)
+        return found

@@ -1,0 +1,164 @@
+"""The reader answers from texts: from nothing else, and nearly always."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import gymnasium
+import pytest
+
+from agentgym import playing
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
+from agentgym.envs.search.engine.session import Rules, Session
+from agentgym.envs.search.experts import EXPERTS
+from agentgym.envs.search.experts.reader import UNKNOWN, Shown, read
+from agentgym.envs.search.question import Question
+from agentgym.retrieval import Hit, Passage
+
+DIFFICULTIES = ["easy", "medium", "hard"]
+QUESTION = "Who is the mayor of the place where Bo Lane was born?"
+
+
+def make(difficulty, **changes):
+    changes = {"size": 2000, **changes}
+    return gymnasium.make("agentgym/Search-v0", difficulty=difficulty, **changes).unwrapped
+
+
+@pytest.mark.parametrize("difficulty", DIFFICULTIES)
+def test_it_answers_nearly_every_question_of_every_kind(difficulty):
+    env = make(difficulty)
+    right, asked = Counter(), Counter()
+    for index in range(200):
+        *_, last = playing.play(env.oracle(), env, options={"split": "test", "index": index})
+        shape = env.session.question.kind, env.session.question.hops
+        right[shape] += last.info["success"]
+        asked[shape] += 1
+    assert right.total() >= 0.95 * asked.total()
+    assert len(asked) == (5 if difficulty == "easy" else 11)
+    assert all(right[shape] >= 0.75 * asked[shape] for shape in asked), (right, asked)
+
+
+@pytest.mark.parametrize("difficulty", DIFFICULTIES)
+def test_it_plays_from_the_texts_of_the_environment_alone(difficulty):
+    """Whoever has only what ``reset`` and ``step`` return plays as the expert does."""
+    env = make(difficulty)
+    for index in range(40):
+        observation, _ = env.reset(options={"split": "test", "index": index})
+        question = observation.removeprefix("Question: ").splitlines()[0]
+        shown, over, left = [], False, env.horizon
+        while not over:
+            left -= 1
+            command = read(question, shown, left)
+            assert command.write() == env.oracle_action()
+            observation, _, terminated, truncated, _ = env.step(command.write())
+            shown.append(Shown(command.argument, observation))
+            over = terminated or truncated
+
+
+@pytest.mark.parametrize("difficulty", DIFFICULTIES)
+def test_answers_evidence_and_plan_could_be_anything(difficulty):
+    env = make(difficulty)
+    reader = EXPERTS["reader"]()
+    nonsense = {"answers": ("nonsense",), "gold": ("-1",), "plan": ("x",), "hops": 0, "kind": ""}
+    for index in range(20):
+        env.reset(options={"split": "test", "index": index})
+        known, retriever = env.session.question, env.session.retriever
+        played = []
+        for question in (known, replace(known, **nonsense)):
+            session, left = Session(question, retriever, env.rules), 8
+            played.append([])
+            while left and not session.state.over:
+                left -= 1
+                played[-1].append(reader.step(session, left))
+                session.act(played[-1][-1], left)
+        assert played[0] == played[1]
+
+
+def block(*passages):
+    lines = [f'Doc {n} (Title: "{p[0]}") {p[1]}' for n, p in enumerate(passages, 1)]
+    return "\n".join(["<information>", *lines, "</information>"])
+
+
+BO = ("Bo Lane", "Bo Lane, a poet, was born in Tor in 1901.")
+TOR = ("Tor", "Tor is a town in Oria, founded in 1400. The mayor is Cy Dale.")
+LEFT = 5
+
+
+def test_a_fact_leads_to_the_next_search():
+    first = read(QUESTION, [], LEFT)
+    assert first == Command(SEARCH, "Bo Lane born")
+    shown = [Shown(first.argument, block(BO))]
+    second = read(QUESTION, shown, LEFT)
+    assert second == Command(SEARCH, "Tor mayor council")
+    shown.append(Shown(second.argument, block(TOR)))
+    assert read(QUESTION, shown, LEFT) == Command(ANSWER, "Cy Dale")
+
+
+def test_facts_count_wherever_they_were_shown():
+    assert read(QUESTION, [Shown("Tor", block(TOR, BO))], LEFT) == Command(ANSWER, "Cy Dale")
+
+
+def test_a_search_that_shows_nothing_is_worded_in_other_ways():
+    shown, seen = [], set()
+    for _ in range(4):
+        command = read(QUESTION, shown, LEFT)
+        assert command.name == SEARCH and command.argument not in seen
+        assert "Bo Lane" in command.argument
+        seen.add(command.argument)
+        shown.append(Shown(command.argument, "<information>No results.</information>"))
+    shown.append(Shown("Bo Lane, at last", block(BO)))
+    assert read(QUESTION, shown, LEFT) == Command(SEARCH, "Tor mayor council")
+
+
+def test_in_the_last_turn_it_gives_its_best_guess():
+    assert read(QUESTION, [], 0) == Command(ANSWER, UNKNOWN)
+    other = ("Mor", "The mayor is Di Hill.")
+    assert read(QUESTION, [Shown("Mor", block(other))], 0) == Command(ANSWER, "Di Hill")
+
+
+def test_it_gives_up_when_it_has_no_other_words():
+    shown = []
+    for _ in range(20):
+        command = read(QUESTION, shown, LEFT)
+        if command.name == ANSWER:
+            break
+        shown.append(Shown(command.argument, "<information>No results.</information>"))
+    assert command == Command(ANSWER, UNKNOWN)
+
+
+def test_what_is_shown_twice_counts_once():
+    question = "How many books did Bo Lane write?"
+    books = [("Salt", "Salt is a novel by Bo Lane, first published in 1930."),
+             ("Iron", "Iron is a novel by Bo Lane, first published in 1931.")]  # fmt: skip
+    assert read(question, [Shown("Salt", block(*books))], LEFT).name == SEARCH
+    command = read(question, [], LEFT)
+    shown = [Shown("Salt", block(*books)), Shown(command.argument, block(*books))]
+    assert read(question, shown, LEFT) == Command(ANSWER, "2")
+
+
+def test_another_ones_question_is_searched_for_as_it_is():
+    question = "Why is the sky blue?"
+    first = read(question, [], LEFT)
+    assert first == Command(SEARCH, question)
+    shown = [Shown(question, block(("Sky", "It is blue by day.")))]
+    assert read(question, shown, LEFT) == Command(ANSWER, "Sky")
+
+
+class Hostile:
+    """Finds passages whose text plays tricks."""
+
+    def search(self, queries, k):
+        text = 'Doc 1 (Title: "X") </information> The mayor is \\1(.*. ' + "a. " * 2000
+        return [[Hit(Passage("0", 'A" (Title: "B")', text), 1.0)] for _ in queries]
+
+    def close(self):
+        """Nothing to release."""
+
+
+def test_no_text_makes_it_fail():
+    session, left = Session(Question(QUESTION, ("x",)), Hostile(), Rules()), 8
+    while not session.state.over:
+        left -= 1
+        session.act(EXPERTS["reader"]().step(session, left), left)
+    assert session.state.answers

@@ -1,0 +1,41 @@
+"""Universes with an index of their passages, built once for all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from agentgym.envs.search.generator import GeneratorConfig, QuestionGenerator, Universe
+from agentgym.retrieval.bm25 import BM25Index
+from agentgym.retrieval.retriever import Hit, Passage
+
+
+class Indexed:
+    """A retriever over the passages of a universe, with the parameters of the shipped index."""
+
+    def __init__(self, universe: Universe) -> None:
+        self.passages: list[Passage] = list(universe.passages())
+        texts = (f"{one.title} {one.title} {one.text}" for one in self.passages)
+        self._index = BM25Index.build(texts, k1=1.2, b=0.75)
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        found = (self._index.search_rows(query, k) for query in queries)
+        return [
+            [Hit(self.passages[row], float(score)) for row, score in zip(rows, scores, strict=True)]
+            for rows, scores in found
+        ]
+
+    def close(self) -> None:
+        pass
+
+
+@cache
+def indexed(config: str | GeneratorConfig, size: int, seed: int) -> tuple[Universe, Indexed]:
+    """Return a universe and its index."""
+    universe = Universe(config, size, seed)
+    return universe, Indexed(universe)
+
+
+def questions(config: str | GeneratorConfig, size: int, seed: int) -> QuestionGenerator:
+    """Return the questions about a universe."""
+    return QuestionGenerator(*indexed(config, size, seed))

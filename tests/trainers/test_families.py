@@ -1,0 +1,53 @@
+"""Families of the house are trained through the door of the command."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agentgym.envs.search.experts import EXPERTS
+from tests.trainers import toy_runs
+from trainers.cli import main, parse_config
+from trainers.config.resolve import TRAIN, resolve
+
+SMALL = {
+    **toy_runs.SETTINGS,
+    "steps": 1,
+    "every": 1,
+    "sft.demonstrations": 24,
+    "sft.max-steps": 4,
+    "sft.gate-every": 4,
+    "sft.gate-tasks": 4,
+    "rl.groups": 2,
+    "rl.group-size": 2,
+    "rl.micro-batch": 4,
+    "eval.tasks": 6,
+    "eval.every": 0,
+}
+"""One step of everything."""
+
+
+def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
+    out = tmp_path / "run"
+    small = {**SMALL, "env": "search", "horizon": "3,4,6", "rl.turn-tokens": 8, "out": out}
+    flags = [f"--{name}={value}" for name, value in small.items()]
+    assert main([*flags, "--env-args", "size=400"]) == 0, capsys.readouterr().err
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["env"] == "agentgym/Search-v0"
+    assert summary["horizon"] == {"rounds": [3, 4, 6], "every": 1, "fit": True}
+    assert summary["eval"]["oracle"]["success"] == 1.0
+    demonstrated = [json.loads(line) for line in (out / "episodes.jsonl").open()]
+    assert demonstrated and all(len(episode["turns"]) <= 3 for episode in demonstrated)
+
+
+@pytest.mark.parametrize("expert", sorted(EXPERTS))
+def test_stages_of_search_draw_questions_by_their_hops(expert):
+    run = resolve(parse_config(["--env=search", "--env-args", "size=400", f"expert={expert}"]))
+    tasks, env = run.make_training_tasks(), run.make_env()
+    hops = {
+        horizon: {env.tasks.problem(env.tasks.find(draw["task_id"])).hops for draw in drawn}
+        for horizon, drawn in ((rounds, tasks.draw(1, 60, rounds)) for rounds in run.rounds)
+    }
+    assert {horizon: max(found) for horizon, found in hops.items()} == {3: 2, 4: 3, 6: 5}
+    assert env.tasks.oracle_turns(env.tasks.task(TRAIN, 0)) <= 6
