@@ -128,7 +128,10 @@ def open_index(folder: str | Path, encode: Encode | None = None) -> Retriever:
     """
     path = Path(folder)
     facts = _facts(path)
-    retriever = _open_engine(path, facts["engine"], encode)
+    try:
+        retriever = _open_engine(path, facts["engine"], encode)
+    except DataError as error:
+        raise DataError(f"{error} ({_remedy(path)} --overwrite)") from error
     if len(retriever.store) != facts["passages"]:
         retriever.close()
         raise DataError(
@@ -232,6 +235,10 @@ def _open_engine(
     return DenseRetriever(folder, encode)
 
 
+def _remedy(folder: Path) -> str:
+    return f"make one with: agentgym index CORPUS --output {folder}"
+
+
 def _is_index(folder: Path) -> bool:
     """Return whether a folder looks as those do that may be replaced."""
     return (folder / FACTS).is_file() and (folder / "passages.json").is_file()
@@ -240,10 +247,9 @@ def _is_index(folder: Path) -> bool:
 def _facts(folder: Path) -> dict[str, Any]:
     """Read what an index folder says of itself."""
     path = folder / FACTS
-    remedy = f"make one with: agentgym index CORPUS --output {folder}"
     if not path.is_file():
         got = "a folder without index.json" if folder.is_dir() else "no such folder"
-        raise DataError(f"expected an index in {folder}, got {got}; {remedy}")
+        raise DataError(f"expected an index in {folder}, got {got}; {_remedy(folder)}")
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts["format"] != FORMAT:
@@ -256,7 +262,7 @@ def _facts(folder: Path) -> dict[str, Any]:
         raise DataError(
             f"expected an index of format {FORMAT!r} in {folder}, but {path.name} cannot be used "
             f"({type(error).__name__}: {error}); it was damaged, or made by another version or "
-            f"program: {remedy} --overwrite"
+            f"program: {_remedy(folder)} --overwrite"
         ) from error
     found: dict[str, Any] = facts
     return found
