@@ -37,7 +37,7 @@ def test_index_says_what_to_do_next(capsys, corpus, tmp_path, engine):
     code, out, err = run(capsys, "index", str(corpus), "--output", str(output), "--engine", engine)
     assert (code, err) == (0, "")
     assert f"3 passages of 2 file(s) indexed in {output} (engine {engine}, " in out
-    assert f"agentgym play search --set corpus={output}" in out
+    assert f"agentgym play search --set corpus={output} --set questions=" in out
     assert out.rstrip().endswith(f"agentgym serve search --index {output}")
     [[hit]] = open_index(output).search(["slow growing trees"], 1)
     assert hit.passage.id == "7"

@@ -62,8 +62,8 @@ def _summary(command: Index, corpus: Corpus, passages: int) -> str:
     if corpus.broken:
         lines.append(f"{corpus.broken:,} left out; the first: {corpus.first_problem}")
     lines.append(
-        f"play with it: agentgym play search --set corpus={command.output}; serve it: agentgym "
-        f"serve search --index {command.output}"
+        f"ask about it: agentgym play search --set corpus={command.output} --set "
+        f"questions=QUESTIONS.jsonl; serve it: agentgym serve search --index {command.output}"
     )
     return "\n".join(lines)
 

@@ -1,7 +1,8 @@
 """Dense retrieval: passages and queries as vectors of an encoder, compared by inner product.
 
 Up to :data:`EXACT` passages every vector is compared, by numpy; beyond, usearch proposes
-candidates by an approximate index of its own (HNSW), which are then compared exactly.
+candidates by an approximate index of its own (HNSW), which are then compared exactly. That index
+is built in memory, two bytes for each number of a vector and some hundred for each passage.
 """
 
 from __future__ import annotations
