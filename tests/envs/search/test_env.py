@@ -221,6 +221,7 @@ def test_a_digest_covers_question_answers_and_corpus(questions: Path, tmp_path: 
         ({"hops": 5}, "whose questions have"),
         ({"hops": []}, "number of hops"),
         ({"engine": "lucene"}, "bm25, tantivy"),
+        ({"engine": "tantivy"}, "engine to be left out"),
         ({"dialect": "x"}, "dialect"),
         ({"size": 3}, "size"),
         ({"difficulty": "mild"}, "easy, medium, hard"),

@@ -41,7 +41,7 @@ def admissible(session: Session, turns_left: int) -> list[Command]:
     if turns_left <= 1:
         return answers or [Command(ANSWER, UNKNOWN)]
     asked = {one.query.casefold() for one in session.state.searches}
-    queries = [plain(question_query(session.question)), *names(passages)]
+    queries = [question_query(session.question), *names(passages)]
     searches = [Command(SEARCH, query) for query in queries if query.casefold() not in asked]
     return [*searches, *answers] or [Command(ANSWER, UNKNOWN)]
 
