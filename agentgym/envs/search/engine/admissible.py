@@ -23,7 +23,11 @@ LONGEST_TEXT = 2000
 UNKNOWN = "unknown"
 """What can be answered where nothing was shown."""
 
-_NAME = re.compile(r"[A-Z][\w'-]*(?: (?:(?:of|the) )?[A-Z][\w'-]*){0,4}|\d{1,4}")
+# A single word counts unless it begins a sentence, as "Its" does; titles are names anyway.
+_WORD = r"[A-Z][\w'-]*"
+_NAME = re.compile(
+    rf"{_WORD}(?: (?:(?:of|the) )?{_WORD}){{1,4}}|(?<=[^.!?] ){_WORD}|(?<!\w)\d{{1,4}}(?!\w)"
+)
 
 
 def admissible(session: Session, turns_left: int) -> list[Command]:
