@@ -8,6 +8,7 @@ things of a kind are numbered by age, so that those of a span of years are a ran
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from functools import cached_property
 
 from agentgym.envs.search.generator.config import GeneratorConfig
@@ -101,10 +102,15 @@ class Facts:
 
     def text(self, relation: str, value: int) -> str:
         """Return a value of a relation as it stands in texts."""
+        texts = self.texts(relation)
+        return str(value) if texts is None else texts[value]
+
+    def texts(self, relation: str) -> Sequence[str] | None:
+        """Return the texts of which a value of a relation is the place; None: it is a year."""
         kind = RELATIONS[relation].object
         if kind == YEAR:
-            return str(value)
-        return WORDS[relation][value] if kind == WORD else self.names[value]
+            return None
+        return WORDS[relation] if kind == WORD else self.names
 
     def mention(self, thing: int) -> str:
         """Return the name of a thing as it stands within a sentence."""
@@ -194,8 +200,10 @@ class Facts:
             return [stream.below(number) for _ in things]
         values: list[int] = []
         taken: dict[int, int] = {}
+        year, choices = -1, range(0)
         for thing in things:
-            choices = self._choices(relation, thing)
+            if self.years[thing] != year or relation.object == relation.subject:
+                year, choices = self.years[thing], self._choices(relation, thing)
             value = choices[stream.below(len(choices))]
             if relation.count:
                 if values and values[-1] in choices and stream.percent(_AGAIN):

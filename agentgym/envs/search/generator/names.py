@@ -8,9 +8,12 @@ the names of every universe. Pairs of words are dealt to the spaces, a third to 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from agentgym.envs.search.generator.vocabulary import ADJECTIVES, NOUNS
+from agentgym.errors import ConfigurationError
 from agentgym.stream import Stream
 
 SPACES = 3
@@ -76,8 +79,12 @@ _LIST = 5000
 
 def acceptable(word: str) -> bool:
     """Return whether a word holds nothing offensive."""
-    lower = word.lower()
-    return not any(part in lower for part in _UNWANTED)
+    return _unwanted().search(word.lower()) is None
+
+
+@cache
+def _unwanted() -> re.Pattern[str]:
+    return re.compile("|".join(_UNWANTED))
 
 
 class Names:
@@ -119,7 +126,11 @@ class Names:
         self._sites = self._words(words, self._place, needed)
 
     def next(self, kind: str) -> str:
-        """Return the name of another thing of a kind."""
+        """Return the name of another thing of a kind.
+
+        Raises:
+            ConfigurationError: The names are used up.
+        """
         for draw in range(_PATIENCE * 64):
             more = draw // _PATIENCE
             name = self._pair(kind, more) if self._plain else self._full(kind, more)
@@ -130,7 +141,10 @@ class Names:
                 if kind == "town":
                     self._towns.append(name)
                 return name
-        raise AssertionError(f"the names of kind {kind} are used up")
+        raise ConfigurationError(
+            f"expected a size for which there are names, but those of kind {kind!r} are used up "
+            f"after {self._given_out[kind]:,}; make the universe smaller"
+        )
 
     def _pair(self, kind: str, more: int) -> str:
         """Return a plain name.

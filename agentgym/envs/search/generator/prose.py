@@ -49,6 +49,10 @@ class Writer:
             kind: [name for name in facts.values if RELATIONS[name].subject == kind]
             for kind in facts.things
         }
+        self._columns = {
+            kind: [(name, facts.values[name], facts.texts(name)) for name in names]
+            for kind, names in self._stated.items()
+        }
         self._groups = {kind: self._stating(kind) for kind in facts.things}
         self._mentions = {kind: self._wordings(KINDS[kind].mentions) for kind in facts.things}
         self._former = {kind: self._wordings((self._outdated(kind),))[0] for kind in facts.things}
@@ -86,10 +90,12 @@ class Writer:
         facts = self._facts
         sex = (WOMAN if facts.women[thing] else MAN) if kind == "person" else THING
         values = {**_PRONOUNS[sex], SUBJECT: facts.mention(thing)}
-        for name in self._stated[kind]:
-            text = values[name] = facts.text(name, facts.value(name, thing))
+        place = thing - facts.things[kind].start
+        for name, column, texts in self._columns[kind]:
+            value = column[place]
+            values[name] = str(value) if texts is None else texts[value]
             if name in WORDS:
-                values[f"a {name}"] = article(text)
+                values[f"a {name}"] = article(values[name])
         return values
 
     def _filler(self, slot: str) -> _Filler:
