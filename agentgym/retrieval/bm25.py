@@ -19,7 +19,7 @@ import numpy as np
 
 from agentgym.caching import BoundedCache
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
-from agentgym.retrieval import ranking
+from agentgym.retrieval import ranking, similarity
 from agentgym.retrieval.analysis import tokenize
 from agentgym.retrieval.inversion import invert
 from agentgym.retrieval.passages import PassageStore
@@ -32,15 +32,15 @@ NAME = "bm25"
 """How the names of an index's files begin, so that they can lie in a folder with others."""
 CACHED_TERMS = 1 << 14
 ARRAYS = {
-    "pointers": (np.int64, "terms"),
-    "documents": (np.int32, "postings"),
-    "frequencies": (np.uint16, "postings"),
-    "impacts": (np.float32, "postings"),
-    "bounds": (np.float32, "terms"),
-    "inverse_norms": (np.float32, "documents"),
-    "ranks": (np.int32, "documents"),
+    "pointers": ((np.int64,), "terms"),
+    "documents": ((np.int32,), "postings"),
+    "codes": ((np.uint16, np.uint32), "postings"),
+    "highest": ((np.uint16, np.uint32), "terms"),
+    "weights": ((np.float32,), "terms"),
+    "saturations": ((np.float32,), "codes"),
+    "ranks": ((np.int32,), "documents"),
 }
-"""Type and size of each array of an index; ``pointers`` has one entry more."""
+"""Types and size of each array of an index; ``pointers`` has one entry more."""
 
 
 class BM25Index:
@@ -53,7 +53,6 @@ class BM25Index:
         terms: The vocabulary, sorted.
         arrays: The arrays of :class:`~agentgym.retrieval.inversion.Inverted` by name, and ``ranks``
             (int32, documents: place of the id in sorted order).
-        filled: Number of documents with text.
         k1: Saturation of the term frequency.
         b: Strength of the length normalisation.
         path: Folder that the index was opened from, if any; pickles then carry only the path.
@@ -65,7 +64,6 @@ class BM25Index:
         terms: PackedTexts,
         arrays: dict[str, Ints],
         *,
-        filled: int,
         k1: float,
         b: float,
         path: Path | None = None,
@@ -75,7 +73,6 @@ class BM25Index:
         self.b = b
         self._terms = terms
         self._arrays = arrays
-        self._filled = filled
         self._path = path
         self._numbers: BoundedCache[str, int] = BoundedCache(CACHED_TERMS)
 
@@ -109,12 +106,11 @@ class BM25Index:
         if not (math.isfinite(k1) and k1 > 0 and 0 <= b <= 1):
             raise ConfigurationError(f"expected k1 > 0 and 0 <= b <= 1, got k1={k1}, b={b}")
         found = invert(documents, k1, b)
-        size = len(found.inverse_norms)
+        size = len(found.lengths)
         names = [str(i) for i in range(size)] if ids is None else list(ids)
         parts = {**found._asdict(), "ranks": _ranks(names, size)}
-        filled = int(np.count_nonzero(np.isfinite(found.inverse_norms)))
         arrays = {name: parts[name] for name in ARRAYS}
-        return cls(names, found.terms, arrays, filled=filled, k1=float(k1), b=float(b))
+        return cls(names, found.terms, arrays, k1=float(k1), b=float(b))
 
     def save(self, path: str | Path) -> None:
         """Write the index to a folder, in place of another one that is there."""
@@ -124,8 +120,7 @@ class BM25Index:
             np.save(folder / f"{NAME}.{name}.npy", self._arrays[name], allow_pickle=False)
         PackedTexts.pack(self.ids).save(folder, f"{NAME}.ids")
         self._terms.save(folder, f"{NAME}.terms")
-        facts = {"format": FORMAT, "k1": self.k1, "b": self.b, "documents": len(self),
-                 "filled": self._filled}  # fmt: skip
+        facts = {"format": FORMAT, "k1": self.k1, "b": self.b, "documents": len(self)}
         (folder / f"{NAME}.json").write_text(json.dumps(facts))
 
     @classmethod
@@ -153,7 +148,7 @@ class BM25Index:
             arrays = {name: read_array(folder / f"{NAME}.{name}.npy", mmap=mmap) for name in ARRAYS}
             ids = PackedTexts.open(folder, f"{NAME}.ids", mmap=mmap)
             terms = PackedTexts.open(folder, f"{NAME}.terms", mmap=mmap)
-            filled = _check(arrays, facts["documents"], facts["filled"], len(ids), len(terms))
+            _check(arrays, facts["documents"], len(ids), len(terms))
         except (
             OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError
         ) as error:  # fmt: skip
@@ -162,7 +157,7 @@ class BM25Index:
                 f"({type(error).__name__}: {error}); build it again with "
                 "BM25Index.build(...).save(...)"
             ) from error
-        return cls(ids, terms, arrays, filled=filled, k1=k1, b=b, path=folder)
+        return cls(ids, terms, arrays, k1=k1, b=b, path=folder)
 
     # -- searching ------------------------------------------------------------------------------
 
@@ -201,25 +196,24 @@ class BM25Index:
 
     def postings(self, query: str) -> list[ranking.Postings]:
         """Return the postings of the query's terms that the index knows, in the query's order."""
-        arrays, found = self._arrays, []
-        pointers, documents, impacts, frequencies, bounds, norms = (
-            arrays[name] for name in ("pointers", "documents", "impacts", "frequencies", "bounds",
-                                      "inverse_norms")
-        )  # fmt: skip
+        arrays, size, found = self._arrays, len(self), []
         for text, times in Counter(tokenize(query)).items():
             number = self._number(text)
             if number < 0:
                 continue
-            span = slice(*pointers[number : number + 2].tolist())
-            rows = documents[span]
-            if rows[0] < 0 or rows[-1] >= len(norms):  # they ascend
+            span = slice(*arrays["pointers"][number : number + 2].tolist())
+            rows = arrays["documents"][span]
+            if rows[0] < 0 or rows[-1] >= size:  # they ascend
                 raise ValueError(f"the term {text!r} is in documents that are not there")
+            weight = arrays["weights"][number] * np.float32(times)
             found.append(
                 ranking.Postings(
-                    rows, impacts[span], frequencies[span], norms, self._filled,
-                    bounds.item(number), times,
+                    documents=rows,
+                    codes=arrays["codes"][span],
+                    by_code=similarity.scores(weight, arrays["saturations"]),
+                    highest=arrays["highest"].item(number),
                 )
-            )  # fmt: skip
+            )
         return found
 
     def __len__(self) -> int:
@@ -235,7 +229,7 @@ class BM25Index:
         """Pickle an opened index as its path, another one by content."""
         if self._path is not None:
             return BM25Index.open, (self._path,)
-        made = partial(BM25Index, filled=self._filled, k1=self.k1, b=self.b)
+        made = partial(BM25Index, k1=self.k1, b=self.b)
         return made, (self.ids, self._terms, self._arrays)
 
     # -- parts ----------------------------------------------------------------------------------
@@ -322,21 +316,23 @@ def _ranks(ids: Sequence[str], documents: int) -> Ints:
     return ranks
 
 
-def _check(arrays: dict[str, Ints], documents: Any, filled: Any, ids: int, terms: int) -> int:
-    """Raise ValueError for parts that do not belong to one index; return ``filled``."""
+def _check(arrays: dict[str, Ints], documents: Any, ids: int, terms: int) -> None:
+    """Raise ValueError for parts that do not belong to one index."""
     pointers = arrays["pointers"]
-    size = int(pointers[-1]) if pointers.shape == (terms + 1,) else 0
-    for name, (dtype, sizes) in ARRAYS.items():
-        wanted = {"terms": terms, "postings": size, "documents": documents}[sizes]
-        wanted += name == "pointers"
+    codes = arrays["saturations"].size
+    postings = int(pointers[-1]) if pointers.shape == (terms + 1,) else 0
+    sizes = {"terms": terms, "postings": postings, "documents": documents, "codes": codes}
+    for name, (dtypes, size) in ARRAYS.items():
+        wanted = sizes[size] + (name == "pointers")
         found = arrays[name]
-        if found.dtype != dtype or found.shape != (wanted,):
+        if found.dtype not in dtypes or found.shape != (wanted,):
             raise ValueError(
-                f"{NAME}.{name}.npy should hold {wanted} of {np.dtype(dtype)}, not {found.shape} "
-                f"of {found.dtype}"
+                f"{NAME}.{name}.npy should hold {wanted} of {np.dtype(dtypes[0])}, not "
+                f"{found.shape} of {found.dtype}"
             )
-    if pointers[0] or np.any(pointers[1:] < pointers[:-1]):
+    if pointers[0] or np.any(pointers[1:] <= pointers[:-1]):
         raise ValueError(f"{NAME}.pointers.npy does not rise from 0")
-    if ids != documents or not (isinstance(filled, int) and 0 <= filled <= documents):
-        raise ValueError(f"it has {documents} documents, {filled} of them filled, and {ids} ids")
-    return filled
+    if arrays["highest"].max(initial=0) >= max(codes, 1):
+        raise ValueError(f"{NAME}.highest.npy names more than {codes} saturations")
+    if ids != documents:
+        raise ValueError(f"it has {documents} documents and {ids} ids")

@@ -7,22 +7,19 @@ A folder holds the passages (:mod:`agentgym.retrieval.passages`), the files of o
 from __future__ import annotations
 
 import json
-import logging
-import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentgym import options
-from agentgym.caching import folder_to_disk, write_atomically
+from agentgym.caching import write_atomically
 from agentgym.errors import ConfigurationError, DataError, require
 from agentgym.retrieval.bm25 import BM25Index, BM25Retriever
 from agentgym.retrieval.corpus import Corpus, IdSet
 from agentgym.retrieval.dense import DenseEncoder, DenseRetriever, Encode, write_vectors
 from agentgym.retrieval.inversion import MOST_DOCUMENTS
 from agentgym.retrieval.passages import PassageStore, PassageWriter, indexed_text
+from agentgym.retrieval.publishing import published
 from agentgym.retrieval.retriever import Passage, Retriever
 from agentgym.retrieval.tantivy import TantivyRetriever, write_tantivy
 
@@ -33,8 +30,6 @@ ENGINES = ("bm25", "tantivy")
 """
 EVERY = 1000
 """Passages between two reports of progress."""
-
-_log = logging.getLogger(__name__)
 
 
 class Progress(NamedTuple):
@@ -82,13 +77,8 @@ def build_index(
     """
     _check_engine(engine)
     passages = Corpus(corpus) if isinstance(corpus, str | Path) else corpus
-    target = _target(folder)
-    _check_free(target, overwrite)
-    with _scratch(target) as scratch:
-        _check_free(target, overwrite)  # another build may have ended meanwhile
-        count = write_index(passages, scratch, engine=engine, progress=progress)
-        _publish(scratch, target)
-    return count
+    with published(folder, _is_index, overwrite=overwrite) as scratch:
+        return write_index(passages, scratch, engine=engine, progress=progress)
 
 
 def write_index(
@@ -138,7 +128,10 @@ def open_index(folder: str | Path, encode: Encode | None = None) -> Retriever:
     """
     path = Path(folder)
     facts = _facts(path)
-    retriever = _open_engine(path, facts["engine"], encode)
+    try:
+        retriever = _open_engine(path, facts["engine"], encode)
+    except DataError as error:
+        raise DataError(f"{error} ({_remedy(path)} --overwrite)") from error
     if len(retriever.store) != facts["passages"]:
         retriever.close()
         raise DataError(
@@ -146,9 +139,6 @@ def open_index(folder: str | Path, encode: Encode | None = None) -> Retriever:
             "the index again"
         )
     return retriever
-
-
-# -- what an index folder holds -----------------------------------------------------------------
 
 
 def _check_engine(engine: str | DenseEncoder) -> None:
@@ -245,13 +235,21 @@ def _open_engine(
     return DenseRetriever(folder, encode)
 
 
+def _remedy(folder: Path) -> str:
+    return f"make one with: agentgym index CORPUS --output {folder}"
+
+
+def _is_index(folder: Path) -> bool:
+    """Return whether a folder looks as those do that may be replaced."""
+    return (folder / FACTS).is_file() and (folder / "passages.json").is_file()
+
+
 def _facts(folder: Path) -> dict[str, Any]:
     """Read what an index folder says of itself."""
     path = folder / FACTS
-    remedy = f"make one with: agentgym index CORPUS --output {folder}"
     if not path.is_file():
         got = "a folder without index.json" if folder.is_dir() else "no such folder"
-        raise DataError(f"expected an index in {folder}, got {got}; {remedy}")
+        raise DataError(f"expected an index in {folder}, got {got}; {_remedy(folder)}")
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts["format"] != FORMAT:
@@ -264,138 +262,7 @@ def _facts(folder: Path) -> dict[str, Any]:
         raise DataError(
             f"expected an index of format {FORMAT!r} in {folder}, but {path.name} cannot be used "
             f"({type(error).__name__}: {error}); it was damaged, or made by another version or "
-            f"program: {remedy} --overwrite"
+            f"program: {_remedy(folder)} --overwrite"
         ) from error
     found: dict[str, Any] = facts
     return found
-
-
-# -- how it comes to be there -------------------------------------------------------------------
-
-
-def _target(folder: str | Path) -> Path:
-    """Return the folder's own place, whose name can be changed."""
-    target = Path(folder).resolve()
-    if not target.name:
-        raise ConfigurationError(f"expected a folder for the index, got {folder}; name another")
-    return target
-
-
-def _check_free(target: Path, overwrite: bool) -> None:
-    """Refuse to replace anything but an index, and an index unless that was asked for."""
-    try:
-        taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
-    except OSError as error:
-        raise _unusable(target, error) from error
-    if not taken:
-        return
-    if not (target / FACTS).is_file() or not (target / "passages.json").is_file():
-        raise ConfigurationError(
-            f"expected a free name for the index, got {target}, which holds something else; name "
-            "another folder"
-        )
-    if not overwrite:
-        raise ConfigurationError(
-            f"expected a free name for the index, got {target}, which holds one; use it, name "
-            "another folder, or replace it with overwrite=True (agentgym index --overwrite)"
-        )
-
-
-@contextmanager
-def _scratch(target: Path) -> Iterator[Path]:
-    """Make the folder beside the target in which only this process builds; it is removed later."""
-    scratch = target.with_name(f".{target.name}.building")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        lock = _lock(scratch)
-    except OSError as error:
-        raise _unusable(target, error) from error
-    try:
-        _put_back(target)
-        if left := list(scratch.iterdir()):
-            _log.warning(
-                "an earlier build of %s was stopped before its end; it starts over", target
-            )
-            for entry in left:
-                entry.unlink()
-        yield scratch
-    except OSError as error:
-        raise _unusable(target, error) from error
-    finally:
-        # When the index has got its name, another process may have made a folder of this name.
-        if lock is None or _holds(lock, scratch):
-            shutil.rmtree(scratch, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
-
-
-def _lock(scratch: Path) -> int | None:
-    """Make a folder and lock it; the system unlocks it when the process ends, however it ends.
-
-    None is returned on systems without such locks.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        scratch.mkdir(exist_ok=True)
-        return None
-    while True:
-        scratch.mkdir(exist_ok=True)
-        try:
-            lock = os.open(scratch, os.O_RDONLY)
-        except FileNotFoundError:
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(lock)
-            raise ConfigurationError(
-                f"expected to build alone, but another process builds in {scratch} already; wait "
-                "for it, or name another folder"
-            ) from error
-        if _holds(lock, scratch):
-            return lock
-        os.close(lock)  # who held it before has given the folder its final name
-
-
-def _holds(lock: int, scratch: Path) -> bool:
-    """Return whether a lock is that of the folder which has this name now."""
-    try:
-        return os.path.samestat(os.fstat(lock), os.stat(scratch))
-    except FileNotFoundError:
-        return False
-
-
-def _publish(scratch: Path, target: Path) -> None:
-    """Force an index to the disk and give it its name."""
-    for path in scratch.iterdir():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-    folder_to_disk(scratch)
-    replaced = _replaced(target)
-    if target.exists() and any(target.iterdir()):
-        os.rename(target, replaced)
-    os.rename(scratch, target)
-    folder_to_disk(target.parent)
-    shutil.rmtree(replaced, ignore_errors=True)
-
-
-def _put_back(target: Path) -> None:
-    """Finish what a process left that was killed while it replaced an index."""
-    replaced = _replaced(target)
-    if replaced.is_dir():
-        if target.exists():
-            shutil.rmtree(replaced)
-        else:
-            os.rename(replaced, target)
-
-
-def _replaced(target: Path) -> Path:
-    """Return where an index waits for a moment while another takes its place."""
-    return target.with_name(f".{target.name}.replaced")
-
-
-def _unusable(target: Path, error: OSError) -> ConfigurationError:
-    return ConfigurationError(
-        f"expected to write an index to {target}, but: {error}; name another folder, or make room"
-    )

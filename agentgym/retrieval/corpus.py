@@ -232,7 +232,7 @@ def _find(path: Path) -> list[Path]:
     if not path.is_dir():
         raise DataError(f"expected a file or a folder with a corpus, but {path} does not exist")
     found = []
-    for folder, folders, names in os.walk(path):
+    for folder, folders, names in os.walk(path, onerror=_unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(folder, name) for name in names if not name.startswith(".")]
     found = [file for file in found if _kind(file) in KINDS and file.is_file()]
@@ -242,6 +242,13 @@ def _find(path: Path) -> list[Path]:
             "got a folder without any"
         )
     return sorted(found, key=lambda file: file.relative_to(path).parts)
+
+
+def _unreadable(error: OSError) -> None:
+    raise DataError(
+        f"expected to read the folder {error.filename}, got: {error.strerror}; make it readable, "
+        "or leave it out by beginning its name with a dot"
+    ) from error
 
 
 def _kind(file: Path) -> str:

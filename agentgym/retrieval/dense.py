@@ -1,12 +1,14 @@
 """Dense retrieval: passages and queries as vectors of an encoder, compared by inner product.
 
 Up to :data:`EXACT` passages every vector is compared, by numpy; beyond, usearch proposes
-candidates by an approximate index of its own (HNSW), which are then compared exactly.
+candidates by an approximate index of its own (HNSW), which are then compared exactly. That index
+is built in memory, two bytes for each number of a vector and some hundred for each passage.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -103,23 +105,7 @@ def write_vectors(
     exact = len(store) <= EXACT if encoder.exact is None else encoder.exact
     if not exact:
         require("usearch.index", "search")
-    with (folder / VECTORS).open("wb") as file:
-        dimensions, longest = 0, 0.0
-        for rows, found in _encoded_passages(store, encoder):
-            if not dimensions:
-                dimensions = found.shape[1]
-                np.lib.format.write_array_header_1_0(
-                    file,
-                    {"descr": "<f4", "fortran_order": False, "shape": (len(store), dimensions)},
-                )
-            if found.shape[1] != dimensions:
-                raise EnvFailure(
-                    f"expected vectors of {dimensions} dimensions, got {found.shape[1]} for "
-                    f"passages {rows[0]} to {rows[-1]}; correct the encoder"
-                )
-            longest = max(longest, float(np.linalg.norm(found, axis=1).max()))
-            file.write(found.astype("<f4").tobytes())
-            progress(rows[-1] + 1)
+    dimensions, longest = _write_array(store, folder / VECTORS, encoder, progress)
     if not exact:
         _write_graph(read_array(folder / VECTORS), folder / GRAPH)
     parameters = {
@@ -130,6 +116,28 @@ def write_vectors(
     }
     (folder / FACTS).write_text(json.dumps({"format": FORMAT, "longest": longest, **parameters}))
     return parameters
+
+
+def _write_array(
+    store: PassageStore, path: Path, encoder: DenseEncoder, progress: Callable[[int], None]
+) -> tuple[int, float]:
+    """Write the vectors of all passages; return their dimensions and the length of the longest."""
+    dimensions, longest = 0, 0.0
+    with path.open("wb") as file:
+        for rows, found in _encoded_passages(store, encoder):
+            if not dimensions:
+                dimensions = found.shape[1]
+                head = {"descr": "<f4", "fortran_order": False, "shape": (len(store), dimensions)}
+                np.lib.format.write_array_header_1_0(file, head)
+            if found.shape[1] != dimensions:
+                raise EnvFailure(
+                    f"expected vectors of {dimensions} dimensions, got {found.shape[1]} for "
+                    f"passages {rows[0]} to {rows[-1]}; correct the encoder"
+                )
+            longest = max(longest, float(np.linalg.norm(found, axis=1).max()))
+            file.write(found.astype("<f4").tobytes())
+            progress(rows[-1] + 1)
+    return dimensions, longest
 
 
 def _encoded_passages(
@@ -300,8 +308,13 @@ def _facts(path: Path) -> tuple[str, float]:
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts["format"] != FORMAT or not isinstance(facts["query_prefix"], str):
             raise ValueError(f"its format is {facts['format']!r}")
-        return facts["query_prefix"], float(facts["longest"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        longest = float(facts["longest"])
+        if not math.isfinite(longest):
+            raise ValueError(f"its longest vector has the length {longest}")
+        return facts["query_prefix"], longest
+    except (
+        OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError
+    ) as error:  # fmt: skip
         raise DataError(
             f"expected {path} to describe an index of format {FORMAT!r}, but it cannot be used "
             f"({type(error).__name__}: {error}); build the index again, with "

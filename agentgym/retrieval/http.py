@@ -1,11 +1,11 @@
 """Passages from a search server: the protocols of Search-R1 and of RAGEN.
 
-======== ========================================== ====================================
-dialect  request                                    answer
-======== ========================================== ====================================
-search-r1 ``{"queries", "topk", "return_scores"}``   ``{"result": [[{"document", "score"}]]}``
-ragen    ``{"query", "top_k"}``                     ``{"results": [{"id", "content", "score"}]}``
-======== ========================================== ====================================
+========= ======================================== ===========================================
+dialect   request                                  answer
+========= ======================================== ===========================================
+search-r1 ``{"queries", "topk", "return_scores"}`` ``{"result": [[{"document", "score"}]]}``
+ragen     ``{"query", "top_k"}``                   ``{"results": [{"id", "content", "score"}]}``
+========= ======================================== ===========================================
 
 A document is ``{"id", "contents"}``, or has ``title`` and ``text``. Servers of the first kind are
 those of Search-R1 and of everybody who took its protocol over, and ``agentgym serve search``.
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -24,7 +23,8 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from agentgym import options
-from agentgym.errors import ConfigurationError, EnvFailure, require
+from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.retrieval.connections import Connections, Reply, Unanswered
 from agentgym.retrieval.contents import split_contents
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit, Passage
 
@@ -35,24 +35,18 @@ QUERIES_PER_REQUEST = 256
 LARGEST_ANSWER = 1 << 28
 """Most bytes of an answer."""
 LONGEST_PAUSE = 10.0
-CONNECTIONS = 32
-"""Connections kept open, for as many threads."""
-BLOCK = 1 << 16
+"""Most seconds between two attempts."""
 
 
 class _Unexpected(Exception):
     """The server's answer has another form than the dialect's; says which."""
 
 
-class _Passing(Exception):
-    """A failure that may be over when the request is sent again."""
-
-
 class HttpRetriever:
     """Searches through a server; safe for threads and forks, and travels as its arguments.
 
     Connections are kept open between searches. Proxies of the environment are not used: search
-    servers are neighbours.
+    servers are neighbours. A name and password in the address are not either; use ``headers``.
 
     Args:
         url: Address of the server, ``http://127.0.0.1:8000`` or with the path of its search, which
@@ -67,7 +61,6 @@ class HttpRetriever:
 
     Raises:
         ConfigurationError: An argument is out of its domain.
-        DependencyNotInstalled: The package ``urllib3`` is missing.
     """
 
     def __init__(
@@ -80,15 +73,15 @@ class HttpRetriever:
         backoff: float = 0.5,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        require("urllib3", "search")
         self.url = _address(url)
         self.dialect = options.choice(dialect, "dialect", DIALECTS)
         self.retries = options.integer(retries, "retries", 0)
         self.timeout = _seconds(timeout, "timeout", above=0.0)
         self.backoff = _seconds(backoff, "backoff")
         self.headers = _checked(headers or {})
-        self._pool: Any = None
-        self._process = 0
+        parts = urlsplit(self.url)
+        self._path = urlunsplit(("", "", parts.path, parts.query, ""))
+        self._connections = Connections(parts.scheme, parts.netloc, self.timeout)
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Ask the server; empty queries are not sent and find nothing.
@@ -111,9 +104,7 @@ class HttpRetriever:
 
     def close(self) -> None:
         """Close the connections; a later search opens them again."""
-        if self._pool is not None and self._process == os.getpid():
-            self._pool.clear()
-        self._pool = None
+        self._connections.close()
 
     def __repr__(self) -> str:
         """Name the server."""
@@ -135,9 +126,9 @@ class HttpRetriever:
             body = {"queries": queries, "topk": k, "return_scores": True}
         else:
             body = {"query": queries[0], "top_k": k}
-        data, kind = self._post(json.dumps(body).encode())
+        reply = self._post(json.dumps(body).encode())
         try:
-            answer = _json(data)
+            answer = _json(reply.body)
             if self.dialect == "ragen":
                 return [_hits(_field(answer, "results"), _from_ragen)]
             lists = _field(answer, "result")
@@ -147,19 +138,19 @@ class HttpRetriever:
         except _Unexpected as problem:
             raise EnvFailure(
                 f"expected documents in the form of the dialect {self.dialect!r} from {self.url}, "
-                f"got {problem} in an answer of type {kind or 'unknown'} that begins "
-                f"{_beginning(data)}; {_advice(data)}"
+                f"got {problem} in an answer of type {reply.kind or 'unknown'} that begins "
+                f"{_beginning(reply.body)}; {_advice(reply.body)}"
             ) from None
 
-    def _post(self, body: bytes) -> tuple[bytes, str]:
-        """Send a request, again if that may help; return the answer and its type."""
-        problem: Exception | None = None
+    def _post(self, body: bytes) -> Reply:
+        """Send a request, again if that may help."""
+        problem: Unanswered | None = None
         for attempt in range(self.retries + 1):
             if attempt:
                 time.sleep(min(self.backoff * 2 ** (attempt - 1), LONGEST_PAUSE))
             try:
                 return self._send(body)
-            except _Passing as error:
+            except Unanswered as error:
                 problem = error
         raise EnvFailure(
             f"expected the search server {self.url} to answer, but {problem} ({self.retries + 1} "
@@ -167,46 +158,31 @@ class HttpRetriever:
             "starts one), or give it more time with timeout and retries"
         )
 
-    def _send(self, body: bytes) -> tuple[bytes, str]:
-        """Send a request once."""
-        from urllib3.exceptions import HTTPError
+    def _send(self, body: bytes) -> Reply:
+        """Send a request once.
 
-        deadline = time.monotonic() + self.timeout
-        try:
-            response = self._connections().request(
-                "POST", self.url, body=body, preload_content=False, timeout=self.timeout,
-                headers={"Content-Type": "application/json", "Accept": "application/json",
-                         **self.headers},
-                retries=False, redirect=False,
-            )  # fmt: skip
-            try:
-                data = _read(response, deadline)
-            except BaseException:
-                response.close()  # what is left of the answer must not meet the next request
-                raise
-            response.release_conn()
-        except (HTTPError, OSError) as error:
-            raise _Passing(f"it failed with {type(error).__name__}: {error}") from error
-        if response.status in RETRIED:
-            raise _Passing(f"it answered with status {response.status}: {_beginning(data)}")
-        if response.status != 200:
-            moved = response.headers.get("Location")
-            where = f" to {moved}" if moved else ""
+        Raises:
+            Unanswered: It may be answered when it is sent again.
+        """
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        reply = self._connections.post(
+            self._path, body, {**headers, **self.headers}, LARGEST_ANSWER
+        )
+        if reply.status in RETRIED:
+            raise Unanswered(f"it answered with status {reply.status}: {_beginning(reply.body)}")
+        if reply.status != 200:
+            where = f" to {reply.location}" if reply.location else ""
             raise EnvFailure(
                 f"expected the search server {self.url} to answer with status 200, got "
-                f"{response.status} {response.reason}{where}: {_beginning(data)}; correct the "
+                f"{reply.status} {reply.reason}{where}: {_beginning(reply.body)}; correct the "
                 f"address, or the dialect (one of {', '.join(DIALECTS)}; it is {self.dialect!r})"
             )
-        return data, response.headers.get("Content-Type", "")
-
-    def _connections(self) -> Any:
-        """Return the open connections of this process: those of a parent cannot be shared."""
-        if self._pool is None or self._process != os.getpid():
-            import urllib3
-
-            self._pool = urllib3.PoolManager(num_pools=1, maxsize=CONNECTIONS)
-            self._process = os.getpid()
-        return self._pool
+        if len(reply.body) > LARGEST_ANSWER:
+            raise EnvFailure(
+                f"expected an answer of at most {LARGEST_ANSWER:,} bytes from {self.url}, got "
+                "more; ask for fewer documents"
+            )
+        return reply
 
 
 def _address(url: str) -> str:
@@ -214,6 +190,7 @@ def _address(url: str) -> str:
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        sound = sound and url.isascii() and url.isprintable() and " " not in url
     except (ValueError, TypeError, AttributeError):
         sound = False
     if not sound:
@@ -222,7 +199,8 @@ def _address(url: str) -> str:
             f"{url!r:.200}"
         )
     path = parts.path if parts.path not in ("", "/") else "/retrieve"
-    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+    server = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, server, path, parts.query, ""))
 
 
 def _checked(headers: Mapping[str, str]) -> dict[str, str]:
@@ -247,22 +225,6 @@ def _seconds(value: float, name: str, above: float = -1.0) -> float:
 def _sound(text: str) -> str:
     """Replace half surrogate pairs, which JSON can hold and UTF-8 cannot."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def _read(response: Any, deadline: float) -> bytes:
-    """Read an answer of bounded size within a bounded time."""
-    blocks, size = [], 0
-    while block := response.read1(BLOCK):
-        blocks.append(block)
-        size += len(block)
-        if size > LARGEST_ANSWER:
-            raise EnvFailure(
-                f"expected an answer of at most {LARGEST_ANSWER:,} bytes, got more; ask for fewer "
-                "documents"
-            )
-        if time.monotonic() > deadline:
-            raise _Passing("its answer did not end in time")
-    return b"".join(blocks)
 
 
 def _json(data: bytes) -> Any:

@@ -3,13 +3,17 @@
 While documents are read, only compact counts of each chunk are kept, about four bytes a posting.
 When all are known, so are the lengths, document frequencies and places of the postings of every
 term, and each chunk is written where it belongs; nothing is sorted as a whole.
+
+What a posting adds to a score depends on its term and its saturation alone, and few saturations
+are different: there are about 200 lengths as Lucene stores them. So a posting keeps the number of
+its saturation.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,14 +42,16 @@ class Inverted(NamedTuple):
     """Start of each term's postings, and the end of the last one [terms + 1]."""
     documents: npt.NDArray[np.int32]
     """Number of the document [postings]."""
-    frequencies: npt.NDArray[np.uint16]
-    """How often the document holds the term [postings]."""
-    impacts: Floats
-    """What the term adds to the document's score if it stands in the query once [postings]."""
-    bounds: Floats
-    """Highest impact of each term [terms]."""
-    inverse_norms: Floats
-    """1 / norm of each document; infinity for one without text [documents]."""
+    codes: npt.NDArray[Any]
+    """Number of the posting's saturation [postings]."""
+    highest: npt.NDArray[Any]
+    """Highest code of each term [terms]."""
+    weights: Floats
+    """Inverse document frequency of each term [terms]."""
+    saturations: Floats
+    """The different saturations, ascending [codes]."""
+    lengths: npt.NDArray[np.int32]
+    """Terms of each document, repetitions included [documents]."""
 
 
 class _Vocabulary(dict[str, int]):
@@ -100,25 +106,65 @@ def invert(documents: Iterable[str], k1: float, b: float) -> Inverted:
     frequencies = np.zeros(len(packed), np.int64)
     for chunk in chunks:
         frequencies[places[chunk.terms]] += chunk.sizes
-    weights = similarity.idf(frequencies, int(np.count_nonzero(lengths)))
-    norms = similarity.inverse_norms(lengths.astype(np.int64), k1, b)
     pointers = np.zeros(len(packed) + 1, np.int64)
     np.cumsum(frequencies, out=pointers[1:])
-    return _placed(chunks, places, weights, norms, pointers, packed)
+    saturations = _Saturations(lengths, chunks, k1, b)
+    rows, codes = _placed(chunks, places, pointers, saturations)
+    return Inverted(
+        terms=packed,
+        pointers=pointers,
+        documents=rows,
+        codes=codes,
+        highest=np.maximum.reduceat(codes, pointers[:-1]) if len(codes) else codes.copy(),
+        weights=similarity.idf(frequencies, int(np.count_nonzero(lengths))),
+        saturations=saturations.values,
+        lengths=lengths,
+    )
+
+
+class _Saturations:
+    """The different saturations of all postings, and their numbers.
+
+    Args:
+        lengths: Terms of each document.
+        chunks: The counts of the documents, in order.
+        k1: Saturation of the term frequency.
+        b: Strength of the length normalisation.
+    """
+
+    def __init__(self, lengths: Ints, chunks: list[_Chunk], k1: float, b: float) -> None:
+        norms = similarity.inverse_norms(lengths.astype(np.int64), k1, b)
+        levels, self._levels = np.unique(norms, return_inverse=True)
+        self._width = max(len(levels), 1)
+        most = max((int(chunk.frequencies.max(initial=0)) for chunk in chunks), default=0)
+        there = np.zeros((most + 1) * self._width, bool)
+        first = 0
+        for chunk in chunks:
+            there[self._keys(chunk, first)] = True
+            first += len(chunk.lengths)
+        keys = np.flatnonzero(there)
+        found = similarity.saturations(keys // self._width, levels[keys % self._width])
+        self.values, numbers = np.unique(found, return_inverse=True)
+        self._codes = np.zeros(len(there), np.uint16 if len(self.values) <= 1 << 16 else np.uint32)
+        self._codes[keys] = numbers
+        self.dtype = self._codes.dtype
+
+    def codes(self, chunk: _Chunk, first: int) -> Ints:
+        """Return the numbers of a chunk's saturations, of which the first document is given."""
+        return self._codes[self._keys(chunk, first)]
+
+    def _keys(self, chunk: _Chunk, first: int) -> Ints:
+        """Number the pairs of frequency and length."""
+        levels = self._levels[first : first + len(chunk.lengths)]
+        return chunk.frequencies.astype(np.int64) * self._width + levels[chunk.rows]
 
 
 def _placed(
-    chunks: list[_Chunk],
-    places: Ints,
-    weights: Floats,
-    norms: Floats,
-    pointers: Ints,
-    terms: PackedTexts,
-) -> Inverted:
+    chunks: list[_Chunk], places: Ints, pointers: Ints, saturations: _Saturations
+) -> tuple[npt.NDArray[np.int32], Ints]:
     """Write the counts of every chunk behind those of the chunks before it; empties ``chunks``."""
-    total = int(pointers[-1])
-    documents, frequencies = np.empty(total, np.int32), np.empty(total, np.uint16)
-    impacts = np.empty(total, np.float32)
+    documents = np.empty(int(pointers[-1]), np.int32)
+    codes = np.empty(len(documents), saturations.dtype)
     free = pointers[:-1].copy()
     first = 0
     chunks.reverse()
@@ -128,14 +174,10 @@ def _placed(
         starts = np.cumsum(chunk.sizes, dtype=np.int64) - chunk.sizes
         targets = np.repeat(free[runs] - starts, chunk.sizes) + np.arange(len(chunk.rows))
         free[runs] += chunk.sizes
-        rows = chunk.rows.astype(np.int32) + first
-        documents[targets] = rows
-        frequencies[targets] = chunk.frequencies
-        repeated = np.repeat(weights[runs], chunk.sizes)
-        impacts[targets] = similarity.score(repeated, chunk.frequencies, norms[rows])
+        documents[targets] = chunk.rows.astype(np.int32) + first
+        codes[targets] = saturations.codes(chunk, first)
         first += len(chunk.lengths)
-    bounds = np.maximum.reduceat(impacts, pointers[:-1]) if total else impacts[:0].copy()
-    return Inverted(terms, pointers, documents, frequencies, impacts, bounds, norms)
+    return documents, codes
 
 
 def _chunks(documents: Iterable[str], vocabulary: _Vocabulary) -> Iterator[_Chunk]:

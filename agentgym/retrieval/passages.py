@@ -31,6 +31,7 @@ FACTS = "passages.json"
 _HEAD = struct.Struct("<II")
 _OFFSET = struct.Struct("<q")
 _SPAN = struct.Struct("<qq")
+_ENCODING = ("utf-8", "surrogatepass")
 _LARGEST_HEAD = 2**31
 _BUFFER = 1 << 20
 
@@ -69,8 +70,7 @@ class PassageWriter:
             DataError: Id or title is longer than 2 GiB.
         """
         name, title, text = (
-            part.encode("utf-8", "surrogatepass")
-            for part in (passage.id, passage.title, passage.text)
+            part.encode(*_ENCODING) for part in (passage.id, passage.title, passage.text)
         )
         if max(len(name), len(title)) >= _LARGEST_HEAD:
             raise DataError(
@@ -147,23 +147,31 @@ class PassageStore:
             IndexError: There is no such row.
             DataError: What is stored there is no passage.
         """
-        return Passage(*self._parts(row))
+        record, name, title = self._record(row)
+        return Passage(
+            self._text(row, record[_HEAD.size : name]),
+            self._text(row, record[name:title]),
+            self._text(row, record[title:]),
+        )
 
     def __iter__(self) -> Iterator[Passage]:
         """Yield the passages in the order in which they were added."""
-        return (Passage(*self._parts(row)) for row in range(self._count))
+        return map(self.__getitem__, range(self._count))
 
     def id(self, row: int) -> str:
         """Return the id of a row's passage; fails as ``store[row]`` does."""
-        return self._parts(row)[0]
+        record, name, _ = self._record(row)
+        return self._text(row, record[_HEAD.size : name])
 
     def title(self, row: int) -> str:
         """Return the title of a row's passage; fails as ``store[row]`` does."""
-        return self._parts(row)[1]
+        record, name, title = self._record(row)
+        return self._text(row, record[name:title])
 
     def text(self, row: int) -> str:
         """Return the text of a row's passage; fails as ``store[row]`` does."""
-        return self._parts(row)[2]
+        record, _, title = self._record(row)
+        return self._text(row, record[title:])
 
     @property
     def nbytes(self) -> int:
@@ -182,8 +190,8 @@ class PassageStore:
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _parts(self, row: int) -> tuple[str, str, str]:
-        """Return id, title and text of a row."""
+    def _record(self, row: int) -> tuple[bytes, int, int]:
+        """Return the record of a row, and where its id and its title end."""
         if not 0 <= row < self._count:
             raise IndexError(f"expected a row from 0 to {self._count - 1}, got {row}")
         try:
@@ -196,16 +204,22 @@ class PassageStore:
             title += name
             if title > len(record):
                 raise ValueError(f"id and title should end at byte {title} of {len(record)}")
-            return (
-                record[_HEAD.size : name].decode("utf-8", "surrogatepass"),
-                record[name:title].decode("utf-8", "surrogatepass"),
-                record[title:].decode("utf-8", "surrogatepass"),
-            )
         except (ValueError, struct.error) as error:
-            raise DataError(
-                f"expected passage {row} in {self.folder / RECORDS}, but it cannot be read "
-                f"({error}); remove the folder and build the index again"
-            ) from error
+            raise self._damaged(row, error) from error
+        return record, name, title
+
+    def _text(self, row: int, part: bytes) -> str:
+        """Decode a part of a row's record."""
+        try:
+            return part.decode(*_ENCODING)
+        except UnicodeDecodeError as error:
+            raise self._damaged(row, error) from error
+
+    def _damaged(self, row: int, error: Exception) -> DataError:
+        return DataError(
+            f"expected passage {row} in {self.folder / RECORDS}, but it cannot be read ({error}); "
+            "remove the folder and build the index again"
+        )
 
     def _facts(self) -> tuple[int, int]:
         """Return the number of passages and the size of their records."""

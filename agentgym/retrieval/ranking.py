@@ -2,14 +2,14 @@
 
 A document's score is the sum of what the query's terms add to it, in float64 and in the order of
 the query, rounded to float32; equal scores go by rank. :func:`exhaustive` computes it for every
-document. :func:`pruned` knows the highest impact of every term and leaves out documents that
-cannot be among the best k (MaxScore: Turtle and Flood, Query evaluation: strategies and
+document. :func:`pruned` knows the most that each term adds, its bound, and leaves out documents
+that cannot be among the best k (MaxScore: Turtle and Flood, Query evaluation: strategies and
 optimizations, 1995), a term at a time:
 
-1. Terms come in falling order of their highest impact. A document that holds none of the first j
-   scores at most the sum of the others' highest impacts; once that is below a score that k
-   documents reach, no further document needs to be found.
-2. Of the documents of a term only those are followed whose impact, with the highest ones of the
+1. Terms come in falling order of their bounds. A document that holds none of the first j scores at
+   most the sum of the other bounds; once that is below a score that k documents reach, no further
+   document needs to be found.
+2. Of the documents of a term only those are followed whose score for it, with the bounds of the
    terms behind it, reaches that score; they are looked up term by term, and dropped as soon as what
    they have with what they could still get is too low.
 
@@ -25,7 +25,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agentgym.retrieval import similarity
 from agentgym.retrieval.similarity import Floats, Ints
 
 MARGIN = 2.0**-20
@@ -47,45 +46,21 @@ class Postings(NamedTuple):
 
     documents: npt.NDArray[np.int32]
     """Their numbers, ascending."""
-    impacts: Floats
-    """What the term adds to the score of each if it stands in the query once."""
-    frequencies: npt.NDArray[np.uint16]
-    """How often each holds the term."""
-    inverse_norms: Floats
-    """1 / norm of all documents of the index."""
-    filled: int
-    """Number of documents with text."""
-    highest: float
-    """The highest of ``impacts``."""
-    times: int
-    """How often the term stands in the query."""
+    codes: Ints
+    """Number of the saturation of each."""
+    by_code: Floats
+    """What the term adds to a score, by number of the saturation, which it rises with."""
+    highest: int
+    """The highest of ``codes``."""
 
     @property
     def bound(self) -> float:
-        """A score that the term never exceeds."""
-        return self.times * self.highest + self.slack
-
-    @property
-    def slack(self) -> float:
-        """How far ``times * impacts`` may be from what the term really adds."""
-        # Of w - w / s every operation rounds by at most 2**-24 of w; there are three on each side.
-        return 0.0 if self._scales else self.times * float(self._weight[0]) * MARGIN
+        """The most that the term adds to a score."""
+        return float(self.by_code[self.highest])
 
     def scores(self, at: Ints | slice = slice(None)) -> Floats:
         """Return what the term adds to the scores of the documents at these places."""
-        if self._scales:  # multiplying by a power of two is exact
-            found = self.impacts[at]
-            return found if self.times == 1 else found * np.float32(self.times)
-        norms = self.inverse_norms[self.documents[at]]
-        return similarity.score(self._weight * np.float32(self.times), self.frequencies[at], norms)
-
-    @property
-    def _weight(self) -> Floats:
-        return similarity.idf(np.array([len(self.documents)]), self.filled)
-
-    @property
-    def _scales(self) -> bool:
-        return self.times & (self.times - 1) == 0
+        return self.by_code.take(self.codes[at])
 
 
 def best(
@@ -165,7 +140,6 @@ def pruned(query: Sequence[Postings], documents: int, k: int) -> Ints | None:
     if budget < WORTH_PRUNING:
         return None
     terms = sorted(query, key=lambda term: (-term.bound, len(term.documents)))
-    slack = 2 * sum(term.slack for term in terms)
     behind = np.cumsum([0.0, *(term.bound for term in reversed(terms))])[::-1].tolist()
     pool, scores = np.empty(0, np.int32), np.empty(0)
     least = 0.0  # k documents score as much, but for the margin
@@ -180,31 +154,31 @@ def pruned(query: Sequence[Postings], documents: int, k: int) -> Ints | None:
             if budget <= 0:
                 return None
             hits, places = _found(terms[other].documents, rows)
-            found[hits] += terms[other].impacts[places] * np.float64(terms[other].times)
-            least = max(least, _least(found, k, slack))
+            found[hits] += terms[other].scores(places)
+            least = max(least, _least(found, k))
             kept = found >= least - behind[other + 1]
             if not kept.all():
                 rows, found = rows[kept], found[kept]
         fresh = np.isin(rows, pool, assume_unique=True, invert=True)
         pool, scores = np.append(pool, rows[fresh]), np.append(scores, found[fresh])
-        least = max(least, _least(scores, k, slack))
+        least = max(least, _least(scores, k))
     return np.sort(pool[scores >= least]).astype(np.int64)
 
 
 def _start(term: Postings, needed: float) -> tuple[Ints, npt.NDArray[np.float64]]:
     """Return the documents of a term to which it adds at least so much, and what it adds."""
     if needed <= 0:
-        return term.documents, term.impacts * np.float64(term.times)
-    places = np.flatnonzero(term.impacts >= needed / term.times)
-    return term.documents[places], term.impacts[places] * np.float64(term.times)
+        return term.documents, term.scores().astype(np.float64)
+    code = int(np.searchsorted(term.by_code, needed))
+    places = np.flatnonzero(term.codes >= code) if code <= term.highest else np.empty(0, np.intp)
+    return term.documents[places], term.scores(places).astype(np.float64)
 
 
-def _least(scores: npt.NDArray[np.float64], k: int, slack: float) -> float:
+def _least(scores: npt.NDArray[np.float64], k: int) -> float:
     """Return a score that k documents are sure to reach, less the margin."""
     if len(scores) < k:
         return 0.0
-    kth = float(np.partition(scores, len(scores) - k)[len(scores) - k])
-    return (kth - slack) * (1 - 2 * MARGIN)
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) * (1 - 2 * MARGIN)
 
 
 def _found(documents: Ints, rows: Ints) -> tuple[Ints, Ints]:

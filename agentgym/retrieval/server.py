@@ -25,7 +25,7 @@ import json
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -75,40 +75,28 @@ def make_app(retriever: Retriever, topk: int = 3) -> Starlette:
     options.integer(topk, "topk", 1, LARGEST_TOPK)
     applications = require("starlette.applications", "search")
     from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect
     from starlette.routing import Route
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        # Searches run in threads, so that a long one does not hold up the others.
-        with ThreadPoolExecutor(min(8, os.cpu_count() or 1), "search") as threads:
-            app.state.threads = threads
-            yield
+    # Searches run in threads, so that a long one does not hold up the others.
+    threads = ThreadPoolExecutor(min(8, os.cpu_count() or 1), "search")
 
     async def retrieve(request: Request) -> Response:
         try:
             body = _parse(await _read(request))
             answer = _prepare(body, topk)
-            return await _in_thread(request.app.state.threads, answer, retriever)
+            return await _in_thread(threads, answer, retriever)
         except _Refused as problem:
             return _error(problem.status, str(problem))
-
-    async def health(request: Request) -> Response:
-        return _json(200, {"status": "healthy"})
-
-    async def other(request: Request, error: Exception) -> Response:
-        status = getattr(error, "status_code", 500)
-        return _error(
-            status,
-            f"expected POST /retrieve or GET /health, got {request.method} {request.url.path}",
-        )
+        except ClientDisconnect:
+            return _error(400, "expected a whole body")  # nobody is there to read it
 
     app: Starlette = applications.Starlette(
         routes=[
             Route("/retrieve", retrieve, methods=["POST"]),
-            Route("/health", health, methods=["GET"]),
+            Route("/health", _health, methods=["GET"]),
         ],
-        exception_handlers={HTTPException: other},
-        lifespan=lifespan,
+        exception_handlers={HTTPException: _other},
     )
     return app
 
@@ -140,7 +128,7 @@ def serve(
     options.integer(port, "port", 0, 65535)
     with _listen(host, port) as listening:
         config = uvicorn.Config(
-            app, access_log=False, log_level="warning", server_header=False, lifespan="on",
+            app, access_log=False, log_level="warning", server_header=False, lifespan="off",
             timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=LAST_WAIT, ws="none",
         )  # fmt: skip
         address, found = listening.getsockname()[:2]
@@ -182,6 +170,18 @@ def _listen(host: str, port: int) -> socket.socket:
             f"expected to listen at host {host!r}, port {port}, but: "
             f"{getattr(error, 'strerror', None) or error}; {remedy}"
         ) from error
+
+
+async def _health(request: Request) -> Response:
+    return _json(200, {"status": "healthy"})
+
+
+async def _other(request: Request, error: Exception) -> Response:
+    """Answer a request of another path or method."""
+    path = f"{request.method} {request.url.path:.200}"
+    return _error(
+        getattr(error, "status_code", 500), f"expected POST /retrieve or GET /health, got {path}"
+    )
 
 
 async def _read(request: Request) -> bytes:

@@ -2,9 +2,9 @@
 
 Score of a document for one query term that occurs ``n`` times in the query::
 
-    score = w - w / (1 + tf / norm)        w    = n * idf
-    idf   = ln(1 + (N - df + 0.5) / (df + 0.5))
-    norm  = k1 * (1 - b + b * length' / average_length)
+    score      = w - w / saturation        w    = n * idf
+    saturation = 1 + tf / norm             norm = k1 * (1 - b + b * length' / average_length)
+    idf        = ln(1 + (N - df + 0.5) / (df + 0.5))
 
 ``N`` counts the documents with text. ``length'`` is the document length as Lucene stores it in one
 byte: exact below 24, else cut to four significant bits.
@@ -31,7 +31,7 @@ def idf(document_frequencies: Ints, documents: int) -> Floats:
 
 
 def inverse_norms(lengths: Ints, k1: float, b: float) -> Floats:
-    """Return 1 / norm for each document; infinity for one without text."""
+    """Return 1 / norm for the length of each document; infinity for one without text."""
     average = np.float32(lengths.sum() / max(np.count_nonzero(lengths), 1))
     one, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -41,10 +41,14 @@ def inverse_norms(lengths: Ints, k1: float, b: float) -> Floats:
     return inverse.astype(np.float32)
 
 
-def score(weights: Floats, frequencies: Ints, inverse_norms: Floats) -> Floats:
-    """Return ``w - w / (1 + tf / norm)`` for documents that hold a term."""
-    saturation = np.float32(1) + frequencies.astype(np.float32) * inverse_norms
-    return weights - weights / saturation
+def saturations(frequencies: Ints, inverse_norms: Floats) -> Floats:
+    """Return ``1 + tf / norm`` for documents that hold a term so often."""
+    return np.float32(1) + frequencies.astype(np.float32) * inverse_norms
+
+
+def scores(weight: np.float32, saturations: Floats) -> Floats:
+    """Return ``w - w / saturation``, which rises with the saturation."""
+    return weight - weight / saturations
 
 
 def _stored(lengths: Ints) -> Ints:

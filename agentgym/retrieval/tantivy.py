@@ -52,18 +52,7 @@ def write_tantivy(
         .build()
     )
     try:
-        index = tantivy.Index(schema, path=str(folder), reuse=False)
-        for first in range(0, max(len(store), 1), CHUNK):
-            writer = index.writer(MEMORY, 1)
-            for row in range(first, min(first + CHUNK, len(store))):
-                document = tantivy.Document()
-                document.add_text(TEXT, " ".join(tokenize(indexed_text(store[row]))))
-                document.add_integer(ROW, row)
-                writer.add_document(document)
-                if row % 1000 == 0:
-                    progress(row)
-            writer.commit()
-            writer.wait_merging_threads()
+        _write(tantivy, tantivy.Index(schema, path=str(folder), reuse=False), store, progress)
     except ValueError as error:  # also for a full disk
         raise DataError(
             f"expected tantivy to write an index to {folder}, but: {error}; see that the disk has "
@@ -72,6 +61,21 @@ def write_tantivy(
     for lock in folder.glob(".tantivy-*.lock"):
         lock.unlink(missing_ok=True)
     progress(len(store))
+
+
+def _write(tantivy: Any, index: Any, store: PassageStore, progress: Callable[[int], None]) -> None:
+    """Add the passages of a store to an index, chunk by chunk."""
+    for first in range(0, max(len(store), 1), CHUNK):
+        writer = index.writer(MEMORY, 1)
+        for row in range(first, min(first + CHUNK, len(store))):
+            document = tantivy.Document()
+            document.add_text(TEXT, " ".join(tokenize(indexed_text(store[row]))))
+            document.add_integer(ROW, row)
+            writer.add_document(document)
+            if row % 1000 == 0:
+                progress(row)
+        writer.commit()
+        writer.wait_merging_threads()
 
 
 class TantivyRetriever:
@@ -95,7 +99,9 @@ class TantivyRetriever:
             index.config_reader("manual")  # otherwise a thread would look for changes
             self._schema = index.schema
             self._searcher = index.searcher()
-        except Exception as error:
+        except BaseException as error:
+            if not _failed(error):
+                raise
             raise DataError(
                 f"expected an index of tantivy's in {self.folder}, but it cannot be opened "
                 f"({error}); build it again, and see that the folder can be written to: tantivy "
@@ -117,7 +123,9 @@ class TantivyRetriever:
         options.integer(k, "k", 1)
         try:
             return [self._search(query, k) for query in queries]
-        except (OSError, ValueError) as error:
+        except BaseException as error:
+            if not _failed(error):
+                raise
             raise EnvFailure(
                 f"expected to search the index in {self.folder}, but: {error}; build it again if "
                 "its files were changed"
@@ -164,3 +172,8 @@ class TantivyRetriever:
         rows = self._searcher.fast_field_values(ROW, [address for _, address in hits])
         ranked = sorted((-score, row) for (score, _), row in zip(hits, rows, strict=True))
         return [(-score, row) for score, row in ranked[:k]]
+
+
+def _failed(error: BaseException) -> bool:
+    """Return whether it is a failure, among which are panics of tantivy's: no ``Exception``."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"

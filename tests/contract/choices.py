@@ -37,6 +37,8 @@ from agentgym.retrieval import building
 
 FEW = {"train": 12, "valid": 4, "test": 6}
 """Games of a generated TextWorld setting."""
+ENGINE_PACKAGES = {"tantivy": ("tantivy",)}
+"""Engines that need packages and are fast."""
 ORIGINALS = {"alfworld": ("alfworld", "fast_downward"), "inform7": ("textworld",)}
 """Engines of other people, which are slow, and the packages that they need."""
 SWITCH = (False, True)
@@ -68,7 +70,8 @@ class Configuration:
 
     def make(self, **more: Any) -> TextEnv:
         """Make the environment without wrappers, or skip the test if a package is missing."""
-        needed = ORIGINALS.get(str(self.kwargs.get("engine")), ())
+        engine = str(self.kwargs.get("engine"))
+        needed = {**ORIGINALS, **ENGINE_PACKAGES}.get(engine, ())
         if "games" in self.kwargs:
             needed = (*needed, "textworld")
         for package in needed:

@@ -20,6 +20,17 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         {"difficulty": {"task_types": ["place"], "receptacles": 3, "distractors": 0},
          "engine": "alfworld"},
     ),
+    "agentgym-test/SearchHard-v0": (
+        "search",
+        {"difficulty": "hard", "reward": "f1", "answer_attempts": 3,
+         "first_search": True, "shared_corpus": True, "size": 6000},
+    ),
+    "agentgym-test/SearchTantivy-v0": (
+        "search",
+        {"difficulty": "easy", "engine": "tantivy", "hops": (2, 3), "topk": 5, "size": 3000,
+         "answer_attempts": 5,
+         "expert": "oracle"},
+    ),
     "agentgym-test/TextWorldDense-v0": (
         "textworld",
         {"reward": "dense", "description": True, "inventory": True, "show_admissible": True},
@@ -42,6 +53,8 @@ def packages(env_id: str) -> tuple[str, ...]:
     name, kwargs = VARIANTS.get(env_id, ("", {}))
     if kwargs.get("engine") == "alfworld":
         return ("alfworld", "fast_downward")
+    if kwargs.get("engine") == "tantivy":
+        return ("tantivy",)
     return ("textworld",) if name == "textworld" and "games" in kwargs else ()
 
 

@@ -42,9 +42,7 @@ class Fixed:
 def running(retriever: Retriever, topk: int = 3) -> Iterator[str]:
     """Run our server in a thread; yields its address."""
     listening = _listen("127.0.0.1", 0)
-    server = uvicorn.Server(
-        uvicorn.Config(make_app(retriever, topk), log_level="critical", lifespan="on")
-    )
+    server = uvicorn.Server(uvicorn.Config(make_app(retriever, topk), log_level="critical"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
@@ -129,6 +127,31 @@ def stop_early(handler: BaseHTTPRequestHandler, body: bytes) -> None:
     handler.end_headers()
     handler.wfile.write(b'{"result": ')
     handler.close_connection = True
+
+
+def chunked(*chunks: bytes, whole: bool = True) -> Reply:
+    """Answer in chunks, as servers do that do not know the length; perhaps without the last."""
+
+    def reply(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        for chunk in chunks:
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+        handler.wfile.write(b"0\r\n\r\n" if whole else b"ff\r\n[")
+        handler.close_connection = not whole
+
+    return reply
+
+
+def then_hang_up(reply: Reply) -> Reply:
+    """Answer, and close the connection without a word, as a server does that restarts."""
+
+    def both(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+        reply(handler, body)
+        handler.close_connection = True
+
+    return both
 
 
 def say_nothing(handler: BaseHTTPRequestHandler, body: bytes) -> None:

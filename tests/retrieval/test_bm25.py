@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import pickle
@@ -170,8 +171,7 @@ def test_an_index_with_a_damaged_part_is_refused(
 
 @pytest.mark.parametrize(
     ("key", "value"), [("documents", 4), ("documents", "3"), ("documents", 1e999), ("k1", "x"),
-                       ("k1", 10**400), ("b", None), ("format", None), ("filled", 4),
-                       ("filled", None)],
+                       ("k1", 10**400), ("b", None), ("format", None)],
 )  # fmt: skip
 def test_wrong_facts_about_an_index_are_refused(key: str, value: object, tmp_path: Path) -> None:
     BM25Index.build(["red shoe", "red red hat", "blue hat"]).save(tmp_path)
@@ -185,9 +185,10 @@ def test_wrong_facts_about_an_index_are_refused(key: str, value: object, tmp_pat
     ("part", "values"),
     [
         ("documents", [0, 1]), ("pointers", [0, 9, 1, 4, 6]), ("pointers", [1, 2, 3, 4, 6]),
-        ("ranks", [0]), ("bounds", [1, 2, 3]), ("terms_offsets", [0, 4, 7, 10, 15]),
-        ("terms_offsets", [1, 4, 7, 10, 14]), ("ids_offsets", []),
-        ("inverse_norms", [[0.1, 0.2, 0.3]]), ("impacts", ["a"] * 6),
+        ("ranks", [0]), ("highest", [1, 2, 3]), ("highest", [1, 2, 3, 99]),
+        ("terms_offsets", [0, 4, 7, 10, 15]), ("terms_offsets", [1, 4, 7, 10, 14]),
+        ("ids_offsets", []),
+        ("saturations", [[0.1, 0.2, 0.3]]), ("weights", ["a"] * 4), ("codes", [1]),
     ],
 )  # fmt: skip
 def test_arrays_that_do_not_fit_together_are_refused(
@@ -233,6 +234,18 @@ def test_chunks_leave_no_trace(documents: list[str], bits: int, tokens: int) -> 
     assert pickle.dumps(chunked) == pickle.dumps(whole)
 
 
+def test_an_index_is_the_same_on_every_machine() -> None:
+    draw = random.Random(0)
+    texts = [zipf_text(draw, int(90 * draw.random())) for _ in range(400)]
+    index = BM25Index.build(texts, k1=1.2, b=0.75)
+    _, (ids, terms, arrays) = index.__reduce__()
+    assert ids == [str(row) for row in range(400)]
+    digest = hashlib.sha256(terms.blob.tobytes() + terms.offsets.tobytes())
+    for name in ARRAYS:
+        digest.update(arrays[name].tobytes())
+    assert digest.hexdigest()[:16] == "88a928805ce9aa88"
+
+
 # -- the same hits as from all postings -----------------------------------------------------------
 
 
@@ -251,8 +264,8 @@ def listed(found: tuple[Any, Any]) -> tuple[list[int], list[float]]:
     return found[0].tolist(), found[1].tolist()
 
 
-def zipf_text(draw: random.Random, size: int) -> str:
-    return " ".join(f"w{int(40 ** draw.random()) - 1}" for _ in range(size))
+def zipf_text(draw: random.Random, size: int, words: int = 40) -> str:
+    return " ".join(f"w{int(words ** draw.random()) - 1}" for _ in range(size))
 
 
 def every_way(index: BM25Index, query: str, k: int) -> None:
@@ -282,21 +295,22 @@ def always_prune(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(
     seed=st.integers(0, 10**6), documents=st.integers(1, 300), length=st.integers(1, 30),
     size=st.integers(1, 12), k=st.integers(1, 50), block=st.integers(1, 64),
+    words=st.sampled_from([4, 40, 400]),
     parameters=st.sampled_from([(0.9, 0.4), (1.2, 0.75), (0.5, 0.0), (2.0, 1.0)]),
 )  # fmt: skip
 def test_pruning_and_adding_up_give_the_same_bits(
     always_prune: None, seed: int, documents: int, length: int, size: int, k: int, block: int,
-    parameters: tuple[float, float],
+    words: int, parameters: tuple[float, float],
 ) -> None:  # fmt: skip
     draw = random.Random(seed)
     k1, b = parameters
-    texts = [zipf_text(draw, draw.randrange(length + 1)) for _ in range(documents)]
+    texts = [zipf_text(draw, draw.randrange(length + 1), words) for _ in range(documents)]
     texts[documents // 2 :] = texts[: documents - documents // 2]  # equal texts: ties
     ids = [f"{draw.random()}-{row}" for row in range(documents)]
     index = BM25Index.build(texts, ids, k1=k1, b=b)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking, "BLOCK", block)
-        every_way(index, zipf_text(draw, size), k)
+        every_way(index, zipf_text(draw, size, words), k)
 
 
 def test_pruning_leaves_documents_out(always_prune: None) -> None:
@@ -305,6 +319,28 @@ def test_pruning_leaves_documents_out(always_prune: None) -> None:
     rows = ranking.pruned(index.postings("common rare"), len(index), 2)
     assert rows is not None and rows.tolist() == [0, 501]
     every_way(index, "common rare", 2)
+
+
+def term_of(scores: dict[int, float]) -> ranking.Postings:
+    by_code, codes = np.unique(np.array(list(scores.values()), np.float32), return_inverse=True)
+    return ranking.Postings(np.array(list(scores), np.int32), codes, by_code, len(by_code) - 1)
+
+
+@pytest.mark.parametrize("other", [0.4, 0.499, 0.5, 0.500001, 0.6])
+def test_a_document_of_weaker_terms_is_found_if_their_sum_is_enough(
+    always_prune: None, other: float
+) -> None:
+    query = [term_of({1: 0.5}), term_of({0: 1.0}), term_of({1: other})]
+    rows = ranking.pruned(query, 9, 1)
+    assert rows is not None
+    best = ranking.top(*ranking.rescored(query, rows), np.arange(9, dtype=np.int32), 1)
+    assert best[0].tolist() == [other > 0.5]
+
+
+def test_documents_are_looked_up_in_the_terms_behind(always_prune: None) -> None:
+    query = [term_of({1: 0.96, 2: 0.8}), term_of({0: 1.0}), term_of({1: 0.1, 3: 0.1})]
+    found = [ranking.pruned(query, 9, k) for k in (1, 2, 3)]
+    assert [rows.tolist() for rows in found if rows is not None] == [[1], [0, 1], [0, 1, 2]]
 
 
 @pytest.mark.parametrize("query", ["w0 w1 w2", "w0 w39 w39 w39", "w3 w3 w3 w0 w0 w0 w0 w0 w20"])

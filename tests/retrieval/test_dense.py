@@ -100,6 +100,14 @@ def test_many_passages_are_not_all_compared(
     assert (tmp_path / "many" / dense.GRAPH).exists()
 
 
+def test_two_builds_are_equal(folder: Path, tmp_path: Path) -> None:
+    exact = not (folder / dense.GRAPH).exists()
+    encoder = DenseEncoder(hashed, "query: ", "passage: ", batch=7, exact=exact)
+    build_index(passages(), tmp_path / "again", engine=encoder)
+    for path in folder.iterdir():
+        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
 def failing(texts: list[str]) -> Any:
     raise ValueError("out of memory")
 
@@ -133,7 +141,9 @@ def test_vectors_of_other_sizes(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("part", "data"),
-    [("dense.json", "{}"), ("dense.json", "["), ("dense.npy", "x"), ("dense.usearch", "x"),
+    [("dense.json", "{}"), ("dense.json", "["),
+     ("dense.json", '{"format": "agentgym.dense/1", "query_prefix": "", "longest": 1e999}'),
+     ("dense.npy", "x"), ("dense.usearch", "x"),
      ("passages.json", "{}"), ("dense.json", None), ("dense.npy", None)],
 )  # fmt: skip
 def test_a_damaged_index(folder: Path, part: str, data: str | None) -> None:

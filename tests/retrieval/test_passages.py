@@ -121,5 +121,19 @@ def test_damage_that_keeps_the_size_is_found_when_it_is_read(part: str, tmp_path
         PassageStore(tmp_path)[1]
 
 
+@pytest.mark.parametrize(("part", "place"), [("id", 8), ("title", 9), ("text", 10)])
+def test_damaged_text_is_found_when_it_is_read(part: str, place: int, tmp_path: Path) -> None:
+    write(tmp_path, [Passage("a", "b", "c")]).close()
+    path = tmp_path / RECORDS
+    data = bytearray(path.read_bytes())
+    data[place] = 0xFF
+    path.write_bytes(data)
+    store = PassageStore(tmp_path)
+    with pytest.raises(DataError, match=f"passage 0 in .*{RECORDS}.*build the index again"):
+        getattr(store, part)(0)
+    with pytest.raises(DataError, match=f"passage 0 in .*{RECORDS}"):
+        list(store)
+
+
 def test_titles_count_twice() -> None:
     assert indexed_text(Passage("1", "Red Hat", "A hat.")) == "Red Hat\nRed Hat\nA hat."

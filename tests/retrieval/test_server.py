@@ -134,6 +134,16 @@ def test_other_paths_and_methods(address: str) -> None:
         )
 
 
+def test_clients_that_break_off(address: str, caplog: pytest.LogCaptureFixture) -> None:
+    host, port = address.split(":")
+    for sent in (b"", b"POST", b"POST /retrieve HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{",
+                 b"\x16\x03\x01 no HTTP\r\n\r\n"):  # fmt: skip
+        with socket.create_connection((host, int(port))) as link:
+            link.sendall(sent)
+        assert ask(address, None, "GET", "/health")[0] == 200
+    assert "Traceback" not in caplog.text and "Exception" not in caplog.text
+
+
 def test_hostile_queries_reach_the_retriever_as_they_are() -> None:
     retriever = Fixed()
     queries = ["\0", "\ud800", '"AND OR title:(', "x" * 1_000_000, "\u202e"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgym.errors import ConfigurationError, DataError
+from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.retrieval import Passage, Retriever, tantivy
 from agentgym.retrieval.building import build_index, open_index
 from agentgym.retrieval.tantivy import TantivyRetriever
@@ -139,6 +139,20 @@ def test_copies_and_threads(retriever: Retriever) -> None:
     assert found == expected * 5
     copy.close()
     copy.close()
+
+
+def test_a_damaged_index_fails_in_words(tmp_path: Path) -> None:
+    build_index(passages(50), tmp_path / "i", engine="tantivy")
+    postings = next((tmp_path / "i").glob("*.idx"))
+    whole = postings.read_bytes()
+    failed = 0
+    for byte in range(0, len(whole), 7):
+        postings.write_bytes(whole[:byte] + b"\xff" * 8 + whole[byte + 8 :])
+        try:
+            open_index(tmp_path / "i").search(WORDS, 3)
+        except (DataError, EnvFailure):
+            failed += 1
+    assert failed
 
 
 def test_bad_input(retriever: Retriever, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from agentgym.core import OBSERVATION_LENGTH, TextEnv
 from agentgym.envs.search.corpus import CorpusConfig
 from agentgym.envs.search.engine.admissible import admissible
-from agentgym.envs.search.engine.commands import SPECS, SearchLanguage, command
+from agentgym.envs.search.engine.commands import SPECS, SearchLanguage
 from agentgym.envs.search.engine.information import check_length, holds_information
 from agentgym.envs.search.engine.scoring import MEASURES
 from agentgym.envs.search.engine.session import (
@@ -77,6 +77,7 @@ class SearchEnv(TextEnv[Session]):
     """
 
     action_specs = SPECS
+    language: SearchLanguage
     reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = {
         "hops": hop_counts,
         "question_id": text,
@@ -155,7 +156,9 @@ class SearchEnv(TextEnv[Session]):
         return self._session.start(self.horizon)
 
     def _act(self, action: str) -> Outcome:
-        return self._outcome(self.session.act(command(action), self._turns_left() - 1))
+        return self._outcome(
+            self.session.act(self.language.command(action), self._turns_left() - 1)
+        )
 
     def _misread(self, action: str, problem: str) -> Outcome:
         forged = holds_information(action)
@@ -204,7 +207,7 @@ class SearchEnv(TextEnv[Session]):
         reading = self.language.read(action)
         if reading.problem:
             return None
-        return self.session.wanted(command(reading.native), self._turns_left() - 1)
+        return self.session.wanted(self.language.command(reading.native), self._turns_left() - 1)
 
     def _outcome(self, turn: Turn) -> Outcome:
         """Report a turn, with what the last answer earns if the episode ends with it."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentgym.caching import BoundedCache
 from agentgym.envs.search.corpus import CorpusConfig, GeneratedLibrary, Library, open_library
-from agentgym.envs.search.engine.commands import ANSWER, Command
+from agentgym.envs.search.engine.commands import ANSWER
 from agentgym.envs.search.engine.session import Rules, Session, question_query
 from agentgym.envs.search.experts import EXPERTS, Expert
 from agentgym.envs.search.official.files import (
@@ -148,7 +148,7 @@ class SharedSearch:
             if step.name == ANSWER:
                 return
             yield step.argument
-            session.act(Command(step.name, step.argument), LONG)
+            session.act(step, LONG)
 
     def _make_tasks(self) -> QuestionTasks:
         config = self.config

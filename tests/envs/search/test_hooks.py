@@ -96,9 +96,7 @@ def test_a_hit_that_the_first_observation_shows_is_nobodys_merit(questions: Path
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=st.lists(st.sampled_from(ACTIONS), min_size=1, max_size=12))
-def test_gold_evidence_telescopes_and_cannot_be_farmed(
-    questions: Path, actions: list[str]
-) -> None:
+def test_gold_evidence_telescopes_and_cannot_be_farmed(questions: Path, actions: list[str]) -> None:
     env = make(questions, ["gold_evidence=0.3", "retrieval_hit=0.5"], max_turns=10)
     env.reset(options={"split": "train", "index": 1})
     evidence = hits = 0.0

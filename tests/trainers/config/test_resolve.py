@@ -141,7 +141,10 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"env": "webshopp"}, r"an environment \(alfworld, search, textworld, webshop.*got 'webshopp'"),
+        (
+            {"env": "webshopp"},
+            r"an environment \(alfworld, search, textworld, webshop.*got 'webshopp'",
+        ),
         ({"env": "agentgym/Nope-v0"}, r"name of an environment .*got 'agentgym/Nope-v0'"),
         ({"env": "CartPole-v1"}, "environment of text .*got CartPoleEnv"),
         ({"env": "agentgym-test/Foreign-v0"}, "environment of text .*got ForeignEnv"),

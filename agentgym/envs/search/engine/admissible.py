@@ -9,7 +9,7 @@ comparison asks about. The right answer need not be there, so that drawing from 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
@@ -17,7 +17,7 @@ from agentgym.envs.search.engine.information import plain
 from agentgym.envs.search.engine.session import Session, question_query
 from agentgym.retrieval import Passage
 
-MOST_NAMES = 40
+MOST_NAMES = 24
 LONGEST_NAME = 200
 LONGEST_TEXT = 2000
 UNKNOWN = "unknown"
@@ -48,17 +48,21 @@ def admissible(session: Session, turns_left: int) -> list[Command]:
 
 def names(passages: Sequence[Passage]) -> list[str]:
     """Return titles, names and numbers of passages, each once, at most :data:`MOST_NAMES`."""
-    found = (plain(name)[:LONGEST_NAME] for passage in passages for name in _names(passage))
-    return list(islice(dict.fromkeys(name for name in found if name), MOST_NAMES))
+    found: dict[str, None] = {}
+    for passage in passages:
+        found[_title(passage)] = None
+        # What the pattern finds stands on one line and holds no tags.
+        found.update(dict.fromkeys(_NAME.findall(passage.text, 0, LONGEST_TEXT)))
+    found.pop("", None)
+    return list(islice(found, MOST_NAMES))
 
 
 def _titles(passages: Sequence[Passage], session: Session) -> list[str]:
     """Return titles that were not answered yet and do not stand in the question."""
-    found = dict.fromkeys(plain(passage.title)[:LONGEST_NAME] for passage in passages)
     known = session.state.answers
+    found = dict.fromkeys(map(_title, passages))
     return [one for one in found if one and one not in known and one not in session.question.text]
 
 
-def _names(passage: Passage) -> Iterator[str]:
-    yield passage.title
-    yield from (match[0] for match in _NAME.finditer(passage.text[:LONGEST_TEXT]))
+def _title(passage: Passage) -> str:
+    return plain(passage.title)[:LONGEST_NAME].rstrip()

@@ -42,6 +42,7 @@ FORGED = "only the environment writes <information>: search for it"
 """Refusal of evidence that a policy wrote itself."""
 
 _TOOL_CALL = re.compile(r"<tool_call>", re.IGNORECASE)
+_CANONICAL = re.compile(r"<(search|answer)>([^<>]*)</\1>")
 _OPEN = re.compile(r"<(search|answer)>", re.IGNORECASE)
 
 
@@ -67,6 +68,7 @@ class SearchLanguage(Language):
 
     def __init__(self, grammar: str) -> None:
         super().__init__(SPECS, grammar)
+        self._last: tuple[str, Command] | None = None
         self.forms = " or ".join(self.write(f"<{name}>words</{name}>") for name in (SEARCH, ANSWER))
 
     def read(self, action: str) -> Reading:
@@ -82,12 +84,21 @@ class SearchLanguage(Language):
             return Reading("", reading.trailing, f"invalid: {FORGED}")
         return reading
 
+    def command(self, native: str) -> Command:
+        """Return the command that :meth:`read` has understood."""
+        if self._last is not None and self._last[0] == native:
+            return self._last[1]
+        found = find(native)
+        assert found is not None, native
+        return found[0]
+
     def _read_native(self, text: str) -> Reading:
         """Read a text of bounded length in the native grammar."""
         found = find(text)
         if found is not None:
             command, trailing = found
-            return Reading(command.write(), trailing)
+            self._last = command.write(), command
+            return Reading(self._last[0], trailing)
         unclosed = _OPEN.search(text)
         why = "no action found"
         if unclosed:
@@ -99,6 +110,9 @@ class SearchLanguage(Language):
 
 def find(text: str) -> tuple[Command, str] | None:
     """Find the first complete command of a text of bounded length, and the text after it."""
+    whole = _CANONICAL.fullmatch(text)
+    if whole is not None:  # nothing can come before it, so there is no need to look
+        return _command(whole[1], whole[2]), ""
     native = find_native(text, SPECS)
     tool = _TOOL_CALL.search(text)
     bare = text.lstrip().startswith("{")
@@ -112,13 +126,6 @@ def find(text: str) -> tuple[Command, str] | None:
         return None
     (argument,) = native.values.values()
     return _command(native.spec.name, argument), text[native.end :].strip()
-
-
-def command(native: str) -> Command:
-    """Read what :class:`SearchLanguage` has understood as one action."""
-    found = find(native)
-    assert found is not None, native
-    return found[0]
 
 
 def _command(name: str, argument: str) -> Command:

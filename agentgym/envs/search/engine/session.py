@@ -352,20 +352,20 @@ def find_all(retriever: Retriever, queries: Sequence[str], topk: int) -> list[Fo
     try:
         results = retriever.search(list(queries), topk)
         found = [[Hit(*hit) for hit in result][:topk] for result in results]
-        if len(found) != len(queries) or not all(
-            isinstance(hit.passage, Passage) for result in found for hit in result
+        if len(found) == len(queries) and all(
+            isinstance(hit.passage, Passage) for hits in found for hit in hits
         ):
-            raise EnvFailure(
-                f"expected a list of hits for each of {len(queries)} queries, got {len(found)} "
-                "lists, or hits that hold no Passage: see agentgym.retrieval.Retriever"
-            )
+            return list(found)
+        problem = EnvFailure(
+            f"expected a list of hits for each of {len(queries)} queries, got {len(found)} lists, "
+            "or hits that hold no Passage: see agentgym.retrieval.Retriever"
+        )
     except EnvFailure as failure:
-        return [failure] * len(queries)
+        problem = failure
     except Exception as error:
-        failure = EnvFailure(
+        problem = EnvFailure(
             f"expected hits from {type(retriever).__name__}.search, which raised "
             f"{type(error).__name__}: {error}"[:500]
         )
-        failure.__cause__ = error
-        return [failure] * len(queries)
-    return list(found)
+        problem.__cause__ = error
+    return [problem] * len(queries)

@@ -16,7 +16,6 @@ from agentgym.envs.search.engine.commands import (
     SEARCH,
     Command,
     SearchLanguage,
-    command,
 )
 from agentgym.errors import ConfigurationError
 from agentgym.language import ACTION_LENGTH
@@ -28,6 +27,8 @@ NATIVE = SearchLanguage("native")
     ("text", "expected", "trailing"),
     [
         ("<search>old mill</search>", (SEARCH, "old mill"), ""),
+        ("<search>finish[ado] of</search>", (SEARCH, "finish[ado] of"), ""),
+        ("<search>a</search> <search>b</search>", (SEARCH, "a"), "<search>b</search>"),
         ("I look: <search> old\n mill </search> then", (SEARCH, "old mill"), "then"),
         ("<answer>1934</answer>", (ANSWER, "1934"), ""),
         ("search[old mill]", (SEARCH, "old mill"), ""),
@@ -56,7 +57,7 @@ def test_the_first_complete_action_counts(
 ) -> None:
     reading = NATIVE.read(text)
     assert not reading.problem
-    assert command(reading.native) == expected and reading.trailing == trailing
+    assert NATIVE.command(reading.native) == expected and reading.trailing == trailing
     assert reading.native == Command(*expected).write()
 
 
@@ -85,11 +86,11 @@ def test_every_grammar_reads_what_it_writes_and_no_forged_evidence(grammar: str)
     language = SearchLanguage(grammar)
     for one in (Command(SEARCH, "old mill"), Command(ANSWER, "O'Hare [x], 1934")):
         written = language.write(one.write())
-        assert command(language.read(written).native) == one
+        assert language.command(language.read(written).native) == one
         forged = language.read(f"<information>x</information> {written}")
         assert FORGED in forged.problem and not forged.native
         thought = language.read(f"<think><information>x</information></think>{written}")
-        assert command(thought.native) == one
+        assert language.command(thought.native) == one
     assert language.write("<search>words</search>") in language.forms
 
 
@@ -102,9 +103,9 @@ def test_any_text_is_read_and_what_is_read_is_stable(text: str, grammar: str) ->
     reading = language.read(text)
     assert bool(reading.native) != bool(reading.problem)
     if reading.native:
-        found = command(reading.native)
+        found = language.command(reading.native)
         assert found.name in (SEARCH, ANSWER) and "\n" not in found.argument
-        assert command(found.write()) == found
+        assert language.command(found.write()) == found
         assert language.native is False or reading.native == found.write()
 
 
@@ -112,18 +113,18 @@ def test_any_text_is_read_and_what_is_read_is_stable(text: str, grammar: str) ->
 def test_a_tool_call_carries_any_text(query: str) -> None:
     call = json.dumps({"name": "search", "arguments": {"query": query}})
     reading = NATIVE.read(f"<tool_call>{call}</tool_call>")
-    assert FORGED in reading.problem or command(reading.native).name == SEARCH
+    assert FORGED in reading.problem or NATIVE.command(reading.native).name == SEARCH
 
 
 def test_a_query_of_a_megabyte_is_cut_or_refused() -> None:
     assert "is not closed" in NATIVE.read(f"<search>{'a ' * 500_000}</search>").problem
     reading = NATIVE.read(f"<search>{'a' * 30_000}</search>")
-    assert command(reading.native).argument == "a" * LONGEST_ARGUMENT
+    assert NATIVE.command(reading.native).argument == "a" * LONGEST_ARGUMENT
     assert len(reading.native) < ACTION_LENGTH
 
 
 def test_words_before_an_action_may_be_many() -> None:
-    assert command(NATIVE.read("so " * 5000 + "<search>q</search>").native) == (SEARCH, "q")
+    assert NATIVE.command(NATIVE.read("so " * 5000 + "<search>q</search>").native) == (SEARCH, "q")
 
 
 def test_an_action_is_text() -> None:

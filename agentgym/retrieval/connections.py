@@ -1,0 +1,128 @@
+"""Connections to one HTTP server that are kept open between requests."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Mapping
+from http.client import BadStatusLine, HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import NamedTuple
+
+MOST_IDLE = 32
+"""Connections kept while nobody uses them."""
+BLOCK = 1 << 16
+
+
+class Unanswered(Exception):
+    """A request brought no whole answer; says why."""
+
+
+class Reply(NamedTuple):
+    """An answer, whatever its status."""
+
+    status: int
+    """The status, such as 200."""
+    reason: str
+    """The status in words."""
+    kind: str
+    """The header Content-Type."""
+    location: str
+    """The header Location."""
+    body: bytes
+    """At most one byte more than was allowed; then the rest was not read."""
+
+
+class Connections:
+    """Sends requests of any number of threads; each has a connection of its own meanwhile.
+
+    A fork leaves the connections of its parent alone. Proxies of the environment are not used.
+
+    Args:
+        scheme: ``"http"`` or ``"https"``.
+        server: Host, and port if it is not the scheme's own.
+        timeout: Seconds that a request may take, and to connect.
+    """
+
+    def __init__(self, scheme: str, server: str, timeout: float) -> None:
+        self._kind = HTTPSConnection if scheme == "https" else HTTPConnection
+        self._server = server
+        self._timeout = timeout
+        self._idle: deque[HTTPConnection] = deque()
+        self._process = os.getpid()
+
+    def post(self, path: str, body: bytes, headers: Mapping[str, str], largest: int) -> Reply:
+        """Send a request and read the answer.
+
+        Args:
+            path: Path and query.
+            body: What to send.
+            headers: Headers besides the length.
+            largest: Most bytes of an answer.
+
+        Raises:
+            Unanswered: The server cannot be reached, breaks off, or takes too long.
+        """
+        deadline = time.monotonic() + self._timeout
+        try:
+            while True:
+                connection, used = self._take()
+                try:
+                    return self._exchange(connection, path, body, headers, largest, deadline)
+                except (ConnectionError, BadStatusLine):
+                    if not used:  # the server may have closed a used one while it was idle
+                        raise
+        except (OSError, HTTPException, UnicodeError) as error:
+            raise Unanswered(f"it failed with {type(error).__name__}: {error}") from error
+
+    def close(self) -> None:
+        """Close the connections that nobody uses; a later request opens another."""
+        while self._idle and self._process == os.getpid():
+            self._idle.pop().close()
+
+    def _take(self) -> tuple[HTTPConnection, bool]:
+        """Return a connection, and whether it has been used before."""
+        if self._process != os.getpid():
+            self._idle, self._process = deque(), os.getpid()
+        try:
+            return self._idle.pop(), True
+        except IndexError:
+            return self._kind(self._server, timeout=self._timeout), False
+
+    def _exchange(
+        self,
+        connection: HTTPConnection,
+        path: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        largest: int,
+        deadline: float,
+    ) -> Reply:
+        """Send and receive; the connection is kept if it can be used again."""
+        kept = False
+        try:
+            connection.request("POST", path, body, dict(headers))
+            response = connection.getresponse()
+            data = _read(response, largest, deadline)
+            kept = not response.will_close and len(data) <= largest
+            response.close()
+        finally:
+            if kept and len(self._idle) < MOST_IDLE:
+                self._idle.append(connection)
+            else:
+                connection.close()
+        kind, location = (response.headers.get(name, "") for name in ("Content-Type", "Location"))
+        return Reply(response.status, response.reason, kind, location, data)
+
+
+def _read(response: HTTPResponse, largest: int, deadline: float) -> bytes:
+    """Read an answer: the timeout of a connection bounds each wait, the deadline all together."""
+    blocks, left = [], largest + 1
+    while left and (block := response.read1(min(BLOCK, left))):
+        blocks.append(block)
+        left -= len(block)
+        if time.monotonic() > deadline:
+            raise Unanswered("its answer did not end in time")
+    if left and response.length:
+        raise Unanswered(f"its answer ended {response.length} bytes too early")
+    return b"".join(blocks)
