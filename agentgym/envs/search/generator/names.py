@@ -48,6 +48,18 @@ _SECOND: dict[str, tuple[str, ...]] = {
     "event": ("Inquiry", "Exhibition", "Congress", "Trial", "Conference", "Dispute"),
 }
 """The second words of two-word names; each kind's number of them is a multiple of SPACES."""
+_MORE_SECOND = {
+    "town": _listed(
+        "Abbey Bank Chase Common Corner Creek Dene Down Edge End Fell Gap Glen Green Haven Head "
+        "Hollow Lodge Mead Park Point Pool Reach Ridge"
+    ),
+    "company": _listed(
+        "Bakery Brewery Carpets Clocks Dairy Docks Dyeworks Farms Ferries Forge Gardens Glassworks "
+        "Lamps Leather Mines Motors Optics Paper Pianos Potteries Printers Quarries Sawmills "
+        "Shipyard Spinners Tannery Tools"
+    ),
+}
+"""Further second words of plain names in large universes, where they save many first words."""
 _AFTER_PEOPLE = {"company": 75, "building": 70, "ship": 60, "school": 40, "event": 50}
 """Of the namesakes of a kind, the share called after a family; the others are after a town."""
 _COMPOUND = ("town", "region")
@@ -103,7 +115,9 @@ class Names:
         people, families = _sizes(counts, plain)
         self._given = self._words(words, [e for s in spaces for e in _GIVEN[s].split()], people)
         self._family = self._words(words, [e for s in spaces for e in _FAMILY[s].split()], families)
-        needed = 4 * counts.get("town", 0) // len(_SECOND["town"]) + SPACES if plain else 0
+        self._second = {kind: _plain_second(kind, counts[kind]) for kind in counts} if plain else {}
+        towns = counts.get("town", 0) if plain else 0
+        needed = 4 * towns // len(self._second["town"]) + SPACES if towns else 0
         books = counts.get("book", 0) if plain else 0
         nouns = NOUNS[: int((2 * books) ** 0.5) + SPACES]
         number = 4 * books // len(nouns) + SPACES
@@ -146,7 +160,7 @@ class Names:
             return self._given, self._family
         if kind == "book":
             return self._book_words
-        return self._sites if kind == "town" else self._family, _SECOND[kind]
+        return self._sites if kind == "town" else self._family, self._second[kind]
 
     def _dealt(self, first: Sequence[str], second: Sequence[str], i: int) -> str:
         """Return a pair of words that belongs to this space, with first word number ``i``."""
@@ -206,6 +220,12 @@ def _stem(stream: Stream, endings: Sequence[str], more: int) -> str:
             return word[0].upper() + word[1:]
 
 
+def _plain_second(kind: str, count: int) -> tuple[str, ...]:
+    """Return the second words of plain names of a kind of which there are so many."""
+    words = _SECOND.get(kind, ())
+    return words + _MORE_SECOND.get(kind, ())[: max(count // 12 - len(words), 0) // SPACES * SPACES]
+
+
 def _sizes(counts: Mapping[str, int], plain: bool) -> tuple[int, int]:
     """Return how many given and family names a universe of these counts needs.
 
@@ -215,6 +235,10 @@ def _sizes(counts: Mapping[str, int], plain: bool) -> tuple[int, int]:
     if not plain:
         given = int((people * 2) ** 0.5) // 2 + 24
         return given, 3 * given
-    others = [4 * n // len(_SECOND[k]) for k, n in counts.items() if k in _SECOND and k != "town"]
+    others = [
+        4 * count // len(_plain_second(kind, count))
+        for kind, count in counts.items()
+        if kind in _SECOND and kind != "town"
+    ]
     families = max(int((4 * people) ** 0.5), *others, 0) + SPACES
     return 4 * people // families + SPACES, families
