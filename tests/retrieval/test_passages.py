@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.errors import DataError
-from agentgym.retrieval import Passage
+from agentgym.retrieval import Passage, passages
 from agentgym.retrieval.passages import (
     FACTS,
     OFFSETS,
@@ -86,6 +86,26 @@ def test_a_store_that_was_not_completed_is_refused(tmp_path: Path) -> None:
         raise RuntimeError
     with pytest.raises(DataError, match=f"{FACTS}.*build the index again"):
         PassageStore(tmp_path)
+
+
+def test_systems_that_cannot_read_at_a_position_map_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "HAS_PREAD", False)
+    store = write(tmp_path, EXAMPLES)
+    assert list(store) == EXAMPLES
+    store.close()
+    with pytest.raises(DataError, match="closed"):
+        store[0]
+    assert list(write(tmp_path, [])) == []
+
+
+def test_a_file_that_becomes_shorter_is_found(tmp_path: Path) -> None:
+    store = write(tmp_path, EXAMPLES)
+    path = tmp_path / RECORDS
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(DataError, match="become shorter"):
+        store[2]
 
 
 def test_a_store_is_replaced(tmp_path: Path) -> None:
