@@ -37,6 +37,8 @@ HAS_PREAD = hasattr(os, "pread")
 _ENCODING = ("utf-8", "surrogatepass")
 _LARGEST_HEAD = 2**31
 _BUFFER = 1 << 20
+_STRETCH = 1 << 15
+"""Passages of a pass over a store after which their pages are let go."""
 
 Opened = TypeVar("Opened")
 
@@ -164,8 +166,14 @@ class PassageStore:
         )
 
     def __iter__(self) -> Iterator[Passage]:
-        """Yield the passages in the order in which they were added."""
-        return map(self.__getitem__, range(self._count))
+        """Yield the passages in the order in which they were added.
+
+        Pages that have been read are let go: a pass over a store takes little memory.
+        """
+        for row in range(self._count):
+            if row % _STRETCH == _STRETCH - 1:
+                self._let_go()
+            yield self[row]
 
     def id(self, row: int) -> str:
         """Return the id of a row's passage; fails as ``store[row]`` does."""
@@ -231,6 +239,13 @@ class PassageStore:
             f"expected passage {row} in {self.folder / RECORDS}, but it cannot be read ({error}); "
             "remove the folder and build the index again"
         )
+
+    def _let_go(self) -> None:
+        """Unmap what is in memory, where the system can; who needs it again has it mapped again."""
+        advice = getattr(mmap, "MADV_DONTNEED", None)
+        for mapped in (self._records, self._offsets):
+            if advice is not None and isinstance(mapped, mmap.mmap):
+                mapped.madvise(advice)
 
     def _facts(self) -> tuple[int, int]:
         """Return the number of passages and the size of their records."""
