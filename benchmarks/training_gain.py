@@ -4,9 +4,10 @@ Every run is ``agentgym-train --env FAMILY --seed SEED`` with nothing else set. 
 where trained minus warm start, paired over the held-out tasks, is above zero at 95 % for the score
 and the success of every run, and no run took longer than ``--bar-minutes``.
 
-Usage: ``python benchmarks/training_gain.py [--env alfworld search textworld webshop] [--seeds 0 1 2]
-[--jobs 2] [--out runs/training-gain]``. Prints JSON and writes it to ``--out``, with a picture;
-finished runs are not repeated and interrupted ones continue. Exits with 1 where the bar is not met.
+Usage: ``python benchmarks/training_gain.py [--env alfworld search textworld webshop]
+[--seeds 0 1 2] [--jobs 2] [--out runs/training-gain]``. Prints JSON and writes it to ``--out``,
+with a picture; finished runs are not repeated and interrupted ones continue. Exits with 1 where the
+bar is not met.
 """
 
 from __future__ import annotations
