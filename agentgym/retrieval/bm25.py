@@ -184,10 +184,9 @@ class BM25Index:
         if k < 1:
             raise ConfigurationError(f"expected k to be at least 1, got {k}")
         try:
-            postings = self.postings(query)
-            if not postings:
-                return np.empty(0, np.int64), np.empty(0, np.float32)
-            return ranking.best(postings, self._arrays["ranks"], k)
+            if postings := self.postings(query):
+                return ranking.best(postings, self._arrays["ranks"], k)
+            return np.empty(0, np.int64), np.empty(0, np.float32)
         except (IndexError, ValueError) as error:
             raise DataError(
                 f"expected a whole BM25 index in {self._path}, but it is damaged ({error}); build "
@@ -196,24 +195,18 @@ class BM25Index:
 
     def postings(self, query: str) -> list[ranking.Postings]:
         """Return the postings of the query's terms that the index knows, in the query's order."""
+        counts = {self._number(text): n for text, n in Counter(tokenize(query)).items()}
+        counts.pop(-1, None)
         arrays, size, found = self._arrays, len(self), []
-        for text, times in Counter(tokenize(query)).items():
-            number = self._number(text)
-            if number < 0:
-                continue
+        weights = arrays["weights"][list(counts)] * np.array(list(counts.values()), np.float32)
+        tables = similarity.scores(weights[:, None], arrays["saturations"])
+        for number, by_code in zip(counts, tables, strict=True):
             span = slice(*arrays["pointers"][number : number + 2].tolist())
             rows = arrays["documents"][span]
             if rows[0] < 0 or rows[-1] >= size:  # they ascend
-                raise ValueError(f"the term {text!r} is in documents that are not there")
-            weight = arrays["weights"][number] * np.float32(times)
-            found.append(
-                ranking.Postings(
-                    documents=rows,
-                    codes=arrays["codes"][span],
-                    by_code=similarity.scores(weight, arrays["saturations"]),
-                    highest=arrays["highest"].item(number),
-                )
-            )
+                raise ValueError("documents.npy names documents that are not there")
+            highest = arrays["highest"].item(number)
+            found.append(ranking.Postings(rows, arrays["codes"][span], by_code, highest))
         return found
 
     def __len__(self) -> int:

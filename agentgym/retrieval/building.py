@@ -202,7 +202,7 @@ def _write_engine(
     else:
         index = BM25Index.build(
             _counted(map(indexed_text, store), report),
-            map(store.id, range(len(store))),
+            (passage.id for passage in store),
             k1=BM25Retriever.K1,
             b=BM25Retriever.B,
         )

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -144,9 +145,11 @@ def _encoded_passages(
     store: PassageStore, encoder: DenseEncoder
 ) -> Iterator[tuple[range, Vectors]]:
     """Yield the vectors of the passages, batch by batch, and which rows they are."""
+    passages = iter(store)
     for first in range(0, len(store), encoder.batch):
-        rows = range(first, min(first + encoder.batch, len(store)))
-        texts = [join_contents(store.title(row), store.text(row)) for row in rows]
+        some = list(islice(passages, encoder.batch))
+        texts = [join_contents(passage.title, passage.text) for passage in some]
+        rows = range(first, first + len(some))
         yield rows, _encoded(encoder.encode, [encoder.passage_prefix + text for text in texts])
 
 

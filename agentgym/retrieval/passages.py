@@ -1,4 +1,4 @@
-"""Passages on disk: written as a stream, mapped into memory, shared by all processes that read.
+"""Passages on disk: written as a stream, read by row, shared by all processes that read.
 
 A store is three files of a folder:
 
@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO, TypeVar
 
 from agentgym.errors import DataError
 from agentgym.retrieval.retriever import Passage
@@ -31,9 +32,15 @@ FACTS = "passages.json"
 _HEAD = struct.Struct("<II")
 _OFFSET = struct.Struct("<q")
 _SPAN = struct.Struct("<qq")
+HAS_PREAD = hasattr(os, "pread")
+"""Whether the system reads at a position, which is not so on Windows."""
 _ENCODING = ("utf-8", "surrogatepass")
 _LARGEST_HEAD = 2**31
 _BUFFER = 1 << 20
+_STRETCH = 1 << 15
+"""Passages of a pass over a store after which their pages are let go."""
+
+Opened = TypeVar("Opened")
 
 
 def indexed_text(passage: Passage) -> str:
@@ -117,10 +124,10 @@ class PassageWriter:
 
 
 class PassageStore:
-    """The passages of a folder, read-only: a row is parsed when it is asked for.
+    """The passages of a folder, read-only: a row is read when it is asked for.
 
-    Any number of processes and threads may read one folder; they share its pages in memory. A
-    pickle holds only the path.
+    Any number of processes and threads may read one folder; what the system keeps of it in memory
+    is there once for all of them. A pickle holds only the path.
 
     Args:
         folder: What :class:`PassageWriter` filled.
@@ -133,8 +140,12 @@ class PassageStore:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self._count, size = self._facts()
-        self._offsets = self._map(OFFSETS, (self._count + 1) * _OFFSET.size)
-        self._records = self._map(RECORDS, size)
+        self._offsets = self._open(OFFSETS, (self._count + 1) * _OFFSET.size, _mapped)
+        self._records: _Positioned | mmap.mmap | bytes
+        if HAS_PREAD:
+            self._records = self._open(RECORDS, size, _Positioned)
+        else:
+            self._records = self._open(RECORDS, size, _mapped)
 
     def __len__(self) -> int:
         """Number of passages."""
@@ -155,8 +166,14 @@ class PassageStore:
         )
 
     def __iter__(self) -> Iterator[Passage]:
-        """Yield the passages in the order in which they were added."""
-        return map(self.__getitem__, range(self._count))
+        """Yield the passages in the order in which they were added.
+
+        Pages that have been read are let go: a pass over a store takes little memory.
+        """
+        for row in range(self._count):
+            if row % _STRETCH == _STRETCH - 1:
+                self._let_go()
+            yield self[row]
 
     def id(self, row: int) -> str:
         """Return the id of a row's passage; fails as ``store[row]`` does."""
@@ -175,14 +192,14 @@ class PassageStore:
 
     @property
     def nbytes(self) -> int:
-        """Size of the mapped files in bytes."""
+        """Size of records and offsets in bytes."""
         return len(self._records) + len(self._offsets)
 
     def close(self) -> None:
         """Release the files; may be called twice, and nothing can be read afterwards."""
-        for mapped in (self._records, self._offsets):
-            if isinstance(mapped, mmap.mmap):
-                mapped.close()
+        for opened in (self._records, self._offsets):
+            if not isinstance(opened, bytes):
+                opened.close()
 
     def __reduce__(self) -> Any:
         """Travel as the path."""
@@ -199,6 +216,8 @@ class PassageStore:
             if not 0 <= first <= last <= len(self._records):
                 raise ValueError(f"it should lie from byte {first} to {last}")
             record = self._records[first:last]
+            if len(record) < last - first:
+                raise ValueError("the file has become shorter")
             name, title = _HEAD.unpack_from(record)
             name += _HEAD.size
             title += name
@@ -221,6 +240,13 @@ class PassageStore:
             "remove the folder and build the index again"
         )
 
+    def _let_go(self) -> None:
+        """Unmap what is in memory, where the system can; who needs it again has it mapped again."""
+        advice = getattr(mmap, "MADV_DONTNEED", None)
+        for mapped in (self._records, self._offsets):
+            if advice is not None and isinstance(mapped, mmap.mmap):
+                mapped.madvise(advice)
+
     def _facts(self) -> tuple[int, int]:
         """Return the number of passages and the size of their records."""
         path = self.folder / FACTS
@@ -238,21 +264,49 @@ class PassageStore:
             ) from error
         return count, size
 
-    def _map(self, name: str, size: int) -> mmap.mmap | bytes:
-        """Map a file of a known size; nothing can be mapped of an empty one."""
+    def _open(self, name: str, size: int, opener: Callable[[BinaryIO], Opened]) -> Opened:
+        """Open a file of a known size."""
         path = self.folder / name
         try:
             with path.open("rb") as file:
-                mapped = b"" if size == 0 else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-                found = file.seek(0, 2)
+                found = file.seek(0, os.SEEK_END)
+                if found == size:
+                    return opener(file)
         except (OSError, ValueError) as error:
             raise DataError(
                 f"expected {path} to hold {size} bytes of passages, but it cannot be read "
                 f"({error}); remove the folder and build the index again"
             ) from error
-        if found != size:
-            raise DataError(
-                f"expected {path} to hold {size} bytes of passages, got {found}; remove the folder "
-                "and build the index again"
-            )
-        return mapped
+        raise DataError(
+            f"expected {path} to hold {size} bytes of passages, got {found}; remove the folder "
+            "and build the index again"
+        )
+
+
+def _mapped(file: BinaryIO) -> mmap.mmap | bytes:
+    """Map a file into memory; nothing can be mapped of an empty one."""
+    empty = file.seek(0, os.SEEK_END) == 0
+    return b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+class _Positioned:
+    """Bytes of a file, read where they are asked for.
+
+    Of a mapping, the system brings in 64 KB around each passage, and counts them as the process's.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = os.fdopen(os.dup(file.fileno()), "rb", buffering=0)
+        self._size = file.seek(0, os.SEEK_END)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, span: slice) -> bytes:
+        return os.pread(self._file.fileno(), span.stop - span.start, span.start)
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()

@@ -33,8 +33,8 @@ BLOCK = 64
 """Scores of which only the highest is looked at to bound the best k."""
 FEW_POSTINGS = 1 << 15
 """Up to this many postings are added up in one call."""
-WORTH_PRUNING = 1 << 18
-"""With fewer postings and documents than this, adding up always costs less."""
+WORTH_PRUNING = 1 << 14
+"""With fewer postings and documents than this times ``k + 4``, adding up always costs less."""
 LOOKUP_COST = 20
 """Postings that are added up in the time in which one document is looked up."""
 ROUND_COST = 2000
@@ -137,7 +137,7 @@ def rescored(query: Sequence[Postings], rows: Ints) -> tuple[Ints, Floats]:
 def pruned(query: Sequence[Postings], documents: int, k: int) -> Ints | None:
     """Return documents among which the best k are, ascending; None if adding up costs less."""
     budget = documents + sum(len(term.documents) for term in query)
-    if budget < WORTH_PRUNING:
+    if budget < WORTH_PRUNING * (k + 4):
         return None
     terms = sorted(query, key=lambda term: (-term.bound, len(term.documents)))
     behind = np.cumsum([0.0, *(term.bound for term in reversed(terms))])[::-1].tolist()

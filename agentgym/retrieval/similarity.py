@@ -46,9 +46,9 @@ def saturations(frequencies: Ints, inverse_norms: Floats) -> Floats:
     return np.float32(1) + frequencies.astype(np.float32) * inverse_norms
 
 
-def scores(weight: np.float32, saturations: Floats) -> Floats:
+def scores(weights: Floats, saturations: Floats) -> Floats:
     """Return ``w - w / saturation``, which rises with the saturation."""
-    return weight - weight / saturations
+    return weights - weights / saturations
 
 
 def _stored(lengths: Ints) -> Ints:

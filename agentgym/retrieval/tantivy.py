@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +66,12 @@ def write_tantivy(
 
 def _write(tantivy: Any, index: Any, store: PassageStore, progress: Callable[[int], None]) -> None:
     """Add the passages of a store to an index, chunk by chunk."""
-    for first in range(0, max(len(store), 1), CHUNK):
+    rows = enumerate(store)
+    for _ in range(0, max(len(store), 1), CHUNK):
         writer = index.writer(MEMORY, 1)
-        for row in range(first, min(first + CHUNK, len(store))):
+        for row, passage in islice(rows, CHUNK):
             document = tantivy.Document()
-            document.add_text(TEXT, " ".join(tokenize(indexed_text(store[row]))))
+            document.add_text(TEXT, " ".join(tokenize(indexed_text(passage))))
             document.add_integer(ROW, row)
             writer.add_document(document)
             if row % 1000 == 0:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.errors import DataError
-from agentgym.retrieval import Passage
+from agentgym.retrieval import Passage, passages
 from agentgym.retrieval.passages import (
     FACTS,
     OFFSETS,
@@ -88,6 +88,26 @@ def test_a_store_that_was_not_completed_is_refused(tmp_path: Path) -> None:
         PassageStore(tmp_path)
 
 
+def test_systems_that_cannot_read_at_a_position_map_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "HAS_PREAD", False)
+    store = write(tmp_path, EXAMPLES)
+    assert list(store) == EXAMPLES
+    store.close()
+    with pytest.raises(DataError, match="closed"):
+        store[0]
+    assert list(write(tmp_path, [])) == []
+
+
+def test_a_file_that_becomes_shorter_is_found(tmp_path: Path) -> None:
+    store = write(tmp_path, EXAMPLES)
+    path = tmp_path / RECORDS
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(DataError, match="become shorter"):
+        store[2]
+
+
 def test_a_store_is_replaced(tmp_path: Path) -> None:
     write(tmp_path, EXAMPLES).close()
     assert list(write(tmp_path, EXAMPLES[:1])) == EXAMPLES[:1]
@@ -133,6 +153,18 @@ def test_damaged_text_is_found_when_it_is_read(part: str, place: int, tmp_path: 
         getattr(store, part)(0)
     with pytest.raises(DataError, match=f"passage 0 in .*{RECORDS}"):
         list(store)
+
+
+def test_a_pass_lets_go_of_what_it_has_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [Passage(str(i), "title", "text " * 2000) for i in range(40)]
+    store = write(tmp_path, many)
+    freed = []
+    monkeypatch.setattr(passages, "_STRETCH", 10)
+    monkeypatch.setattr(store, "_let_go", lambda: (freed.append(1), PassageStore._let_go(store)))
+    assert list(store) == many and len(freed) == 4
+    assert store[3] == many[3] and list(write(tmp_path / "none", [])) == []
 
 
 def test_titles_count_twice() -> None:

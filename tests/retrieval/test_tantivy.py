@@ -141,18 +141,26 @@ def test_copies_and_threads(retriever: Retriever) -> None:
     copy.close()
 
 
-def test_a_damaged_index_fails_in_words(tmp_path: Path) -> None:
-    build_index(passages(50), tmp_path / "i", engine="tantivy")
-    postings = next((tmp_path / "i").glob("*.idx"))
-    whole = postings.read_bytes()
-    failed = 0
-    for byte in range(0, len(whole), 7):
-        postings.write_bytes(whole[:byte] + b"\xff" * 8 + whole[byte + 8 :])
-        try:
-            open_index(tmp_path / "i").search(WORDS, 3)
-        except (DataError, EnvFailure):
-            failed += 1
-    assert failed
+class PanicException(BaseException):
+    """As that of Rust extensions, which is no ``Exception``."""
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [(PanicException("index out of bounds"), EnvFailure), (OSError("gone"), EnvFailure),
+     (KeyboardInterrupt(), KeyboardInterrupt)],
+)  # fmt: skip
+def test_an_engine_that_fails(
+    folder: Path, raised: BaseException, expected: type[BaseException]
+) -> None:
+    class Broken:
+        def search(self, *arguments: object, **more: object) -> None:
+            raise raised
+
+    retriever = TantivyRetriever(folder)
+    retriever._searcher = Broken()
+    with pytest.raises(expected):
+        retriever.search(["word1"], 3)
 
 
 def test_bad_input(retriever: Retriever, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -88,6 +88,11 @@ class CorpusConfig:
             raise ConfigurationError(
                 f"expected corpus to be {GENERATED!r}, the path of a corpus or an index folder, or "
                 f"an agentgym.retrieval.Retriever; got {self.corpus!r:.80}"
+            )
+        if self.engine != ENGINES[0] and (self.given or self.retriever_url is not None):
+            raise ConfigurationError(
+                f"expected engine to be left out with a retriever or a server, which is an engine "
+                f"itself; got engine={self.engine!r}"
             )
         if self.retriever_url is not None:
             self._check_remote()
@@ -198,7 +203,7 @@ class GeneratedLibrary(Library):
                 universe, config = self.universe(home), self._config
                 key = ["generated", GENERATOR_VERSION, repr(config.difficulty), config.size,
                        universe.seed]  # fmt: skip
-                found = cached_index(key, universe.passages(), config.engine)
+                found = cached_index(key, universe.passages, config.engine)
                 self._indices[home] = found
             return found
 
@@ -249,28 +254,12 @@ def open_library(config: CorpusConfig) -> Library:
         return library
 
 
-def open_foreign(config: CorpusConfig) -> Library:
-    """Return the one corpus that questions of one's own are asked about.
-
-    Raises:
-        ConfigurationError: The configuration names none.
-        DataError: The corpus or its index cannot be read.
-    """
-    library = open_library(config)
-    if isinstance(library, GeneratedLibrary):
-        raise ConfigurationError(
-            "expected corpus or retriever_url together with questions: the questions of others are "
-            "not about the generated encyclopaedia"
-        )
-    return library
-
-
-def cached_index(key: Any, passages: Iterable[Passage], engine: str) -> Retriever:
+def cached_index(key: Any, passages: Callable[[], Iterable[Passage]], engine: str) -> Retriever:
     """Open the index of some passages, which is built and kept on first use.
 
     Args:
         key: JSON value that decides what the passages are.
-        passages: The passages; only read to build the index.
+        passages: Gives the passages; only called to build the index.
         engine: What indexes them.
     """
     name = json.dumps([INDEX_VERSION, engine, key])
@@ -294,8 +283,8 @@ def cached_index(key: Any, passages: Iterable[Passage], engine: str) -> Retrieve
     return open_index(scratch)
 
 
-def _write(passages: Iterable[Passage], engine: str, folder: Path) -> None:
-    write_index(passages, folder, engine=engine)
+def _write(passages: Callable[[], Iterable[Passage]], engine: str, folder: Path) -> None:
+    write_index(passages(), folder, engine=engine)
 
 
 def _make(config: CorpusConfig) -> Library:
@@ -306,6 +295,11 @@ def _make(config: CorpusConfig) -> Library:
         return GeneratedLibrary(config)
     path = Path(config.corpus)
     if (path / "index.json").is_file():
+        if config.engine != ENGINES[0]:
+            raise ConfigurationError(
+                f"expected engine to be left out with an index folder, which names its own; got "
+                f"engine={config.engine!r} for {path}"
+            )
         return SingleLibrary(open_index(path), _identity(path))
     corpus = Corpus(path)
     if corpus.size > LARGEST_FILE:
@@ -316,7 +310,7 @@ def _make(config: CorpusConfig) -> Library:
         )
     key = ["files", *([str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns]
                       for file in corpus.files)]  # fmt: skip
-    retriever = cached_index(key, corpus, config.engine)
+    retriever = cached_index(key, lambda: corpus, config.engine)
     return SingleLibrary(retriever, f"{path.name}, {corpus.size} bytes")
 
 

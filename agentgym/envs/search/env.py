@@ -12,8 +12,8 @@ import numpy as np
 from agentgym.core import OBSERVATION_LENGTH, TextEnv
 from agentgym.envs.search.corpus import CorpusConfig
 from agentgym.envs.search.engine.admissible import admissible
-from agentgym.envs.search.engine.commands import SPECS, SearchLanguage
-from agentgym.envs.search.engine.information import check_length, holds_information
+from agentgym.envs.search.engine.commands import FORGED, SPECS, SearchLanguage
+from agentgym.envs.search.engine.information import check_length
 from agentgym.envs.search.engine.scoring import MEASURES
 from agentgym.envs.search.engine.session import (
     DETAILS,
@@ -161,7 +161,7 @@ class SearchEnv(TextEnv[Session]):
         )
 
     def _misread(self, action: str, problem: str) -> Outcome:
-        forged = holds_information(action)
+        forged = problem.endswith(FORGED)
         turn = self.session.refuse(problem, self._turns_left() - 1, self_information=forged)
         return self._outcome(turn)
 

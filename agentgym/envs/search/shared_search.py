@@ -112,8 +112,8 @@ class SharedSearch:
         if plan is None:
             return None
         made = {one.query.casefold() for one in session.state.searches}
-        made.discard(question_query(session.question).casefold())
-        elsewhere = not made.issubset(query.casefold() for query in plan)
+        asked = {query.casefold() for query in (*plan, question_query(session.question))}
+        elsewhere = not made <= asked
         if elsewhere and self.gold_known and not session.missing:
             return 1
         return 1 + sum(query.casefold() not in made for query in plan)

@@ -128,6 +128,18 @@ def test_a_cache_that_cannot_be_written_is_no_error(
     assert env.tasks.len("train") == 500
 
 
+def test_a_disk_that_fills_up_is_no_error(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(folder: Path, fill: Any) -> bool:
+        folder.mkdir(parents=True)
+        fill(folder)
+        (folder / "index.json").unlink()
+        folder.rename(folder.with_name("gone"))
+        return False
+
+    monkeypatch.setattr(corpora, "save_folder", full)
+    assert open_library(CorpusConfig(**SMALL)).retriever("train").search(["town"], 3)[0]
+
+
 def test_task_ids_and_sizes(cache: Path) -> None:
     env = make(**SMALL, universe_seed=3, hops=(2, 3))
     task = env.tasks.task("test", 4)
@@ -170,6 +182,8 @@ def test_an_index_folder_is_opened_where_it_lies(cache: Path, tmp_path: Path) ->
     env = make(corpus=tmp_path / "index", questions=write_questions(tmp_path))
     assert play(env)["success"] and not cache.exists()
     assert env.tasks.task("train", 0).content["corpus"].startswith("6 passages, ")
+    with pytest.raises(ConfigurationError, match="engine to be left out with an index folder"):
+        make(corpus=tmp_path / "index", questions=tmp_path / "toy.jsonl", engine="tantivy")
 
 
 def test_a_corpus_that_cannot_be_used(

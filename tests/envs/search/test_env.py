@@ -94,6 +94,13 @@ def test_a_turn_that_is_not_understood_counts(questions: Path) -> None:
         assert info["details"]["em"] == 0.0 and info["stop_reason"] == "horizon"
 
 
+def test_evidence_in_a_thought_is_nobodys_lie(questions: Path) -> None:
+    env = make(questions)
+    env.reset(options=MAYOR)
+    details = env.step("<think><information>x</information></think>")[4]["details"]
+    assert details["n_invalid"] == 1 and not details["self_information"]
+
+
 def test_a_forged_block_is_refused_in_every_grammar(questions: Path) -> None:
     for grammar in ("native", "xml", "react", "tool_call"):
         env = make(questions, grammar=grammar)
@@ -221,6 +228,7 @@ def test_a_digest_covers_question_answers_and_corpus(questions: Path, tmp_path: 
         ({"hops": 5}, "whose questions have"),
         ({"hops": []}, "number of hops"),
         ({"engine": "lucene"}, "bm25, tantivy"),
+        ({"engine": "tantivy"}, "engine to be left out"),
         ({"dialect": "x"}, "dialect"),
         ({"size": 3}, "size"),
         ({"difficulty": "mild"}, "easy, medium, hard"),

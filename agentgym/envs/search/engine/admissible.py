@@ -23,7 +23,11 @@ LONGEST_TEXT = 2000
 UNKNOWN = "unknown"
 """What can be answered where nothing was shown."""
 
-_NAME = re.compile(r"[A-Z][\w'-]*(?: (?:(?:of|the) )?[A-Z][\w'-]*){0,4}|\d{1,4}")
+# A single word counts unless it begins a sentence, as "Its" does; titles are names anyway.
+_WORD = r"[A-Z][\w'-]*"
+_NAME = re.compile(
+    rf"{_WORD}(?: (?:(?:of|the) )?{_WORD}){{1,4}}|(?<=[^.!?] ){_WORD}|(?<!\w)\d{{1,4}}(?!\w)"
+)
 
 
 def admissible(session: Session, turns_left: int) -> list[Command]:
@@ -41,7 +45,7 @@ def admissible(session: Session, turns_left: int) -> list[Command]:
     if turns_left <= 1:
         return answers or [Command(ANSWER, UNKNOWN)]
     asked = {one.query.casefold() for one in session.state.searches}
-    queries = [plain(question_query(session.question)), *names(passages)]
+    queries = [question_query(session.question), *names(passages)]
     searches = [Command(SEARCH, query) for query in queries if query.casefold() not in asked]
     return [*searches, *answers] or [Command(ANSWER, UNKNOWN)]
 

@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
-from agentgym.envs.search.engine.information import information
+from agentgym.envs.search.engine.commands import ANSWER, LONGEST_ARGUMENT, SEARCH, Command
+from agentgym.envs.search.engine.information import information, plain
 from agentgym.envs.search.engine.scoring import NO_ANSWER, Scores, mentions, score
 from agentgym.envs.search.question import Question
 from agentgym.errors import EnvFailure
+from agentgym.outcome import bounded
 from agentgym.retrieval import Hit, Passage, Retriever
 
 ON_ERROR = ("raise", "observe")
 """What becomes of a retriever's failure: the episode fails, or the policy reads about it."""
+LONGEST_QUESTION = 3000
+"""Most characters of a question that are shown."""
 LAST_TURN = "Last turn: only an answer is accepted."
 
 GOLD_DETAILS = frozenset({"gold_hits", "gold_recall"})
@@ -158,7 +161,7 @@ class Session:
         Raises:
             EnvFailure: The retriever failed at the first search.
         """
-        lines = [f"Question: {self.question.text}"]
+        lines = [f"Question: {bounded(plain(self.question.text), LONGEST_QUESTION)}"]
         if self._rules.first_search:
             lines.append(self._search(question_query(self.question)).observation)
         return self._with_notice("\n".join(lines), turns)
@@ -341,7 +344,7 @@ class Session:
 
 def question_query(question: Question) -> str:
     """Return the query that a first search for the question itself sends."""
-    return " ".join(question.text.split())[:1000]
+    return plain(question.text)[:LONGEST_ARGUMENT].rstrip()
 
 
 def find_all(retriever: Retriever, queries: Sequence[str], topk: int) -> list[Found]:
