@@ -65,7 +65,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         env={"difficulty": "easy", "topk": 1},
         horizon=(3, 4, 6),
         horizon_every=10,
-        steps=60,
+        steps=100,
         task_args=("corpus", "questions", "retriever_url", "difficulty", "topk", "grammar"),
         other_tasks=FamilyDefaults(
             horizon=(3, 4, 6), horizon_every=40, steps=150, episode_tokens=1600

@@ -21,7 +21,7 @@ LONGEST_QUESTION = 1000
 """Most characters of a question that is read."""
 _NAME = re.compile(r"(?:the )?([A-Z0-9]\S*(?: (?:and |of |the )*[A-Z0-9&]\S*)*)")
 _PLAIN = re.compile(r"(?:Who|What) is (.+)\?")
-_WHICH = re.compile(r"Which [a-z ]+? (?=(?:is|was|has|lies|stands|studied|worked|flows) )(.+)\?")
+_WHICH = re.compile(r"Which (.+)\?")
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,10 @@ def _questions(text: str) -> Iterator[Meaning]:
                     yield Comparison(relation, one, other, greater=field == "later")
     which = _WHICH.fullmatch(text)
     for first, second in _parted(which[1], " and ") if which else ():
-        yield from (Intersection(*pair) for pair in product(_holders(first), _holders(second)))
+        # Before the first predicate stands a noun of one word or more.
+        for _, predicate in _parted(first, " "):
+            for one, also in product(_holders(predicate), _holders(second)):
+                yield Intersection(one, also)
 
 
 def _parted(text: str, word: str) -> Iterator[tuple[str, str]]:
