@@ -182,6 +182,7 @@ def test_a_hook_takes_the_place_of_the_flag_it_is_named_like(tmp_path, preset):
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
+        (["--rl.hooks", "gold_evidence"], "'gold_evidence', which needs info['details'] to hold"),
         (["--rl.hooks", "niceness"], "expected the name of a reward hook, got 'niceness'"),
         (["--rl.hooks", "repeat", "--rl.hooks", "repeat"], "expected each reward hook once"),
         (

@@ -26,19 +26,25 @@ SMALL = {
     "eval.every": 0,
 }
 """One step of everything."""
+HOOKS = ("gold_evidence=0.3", "retrieval_hit", "format", "search_cost", "no_search_penalty",
+         "progressive")  # fmt: skip
 
 
 def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
     out = tmp_path / "run"
     small = {**SMALL, "env": "search", "horizon": "3,4,6", "rl.turn-tokens": 8, "out": out}
     flags = [f"--{name}={value}" for name, value in small.items()]
-    assert main([*flags, "--env-args", "size=400"]) == 0, capsys.readouterr().err
+    flags += ["--env-args", "size=400", "--rl.hooks", *HOOKS]
+    assert main(flags) == 0, capsys.readouterr().err
     summary = json.loads((out / "summary.json").read_text())
     assert summary["env"] == "agentgym/Search-v0"
     assert summary["horizon"] == {"rounds": [3, 4, 6], "every": 1, "fit": True}
     assert summary["eval"]["oracle"]["success"] == 1.0
     demonstrated = [json.loads(line) for line in (out / "episodes.jsonl").open()]
     assert demonstrated and all(len(episode["turns"]) <= 3 for episode in demonstrated)
+    paid = {name for episode in demonstrated for turn in episode["turns"]
+            for name in turn["reward_terms"]}  # fmt: skip
+    assert {hook.partition("=")[0] for hook in HOOKS} <= paid
 
 
 @pytest.mark.parametrize("expert", sorted(EXPERTS))

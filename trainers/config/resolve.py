@@ -170,7 +170,9 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     kwargs = {**defaults.env, **arguments}
     kwargs.setdefault("max_turns", full)
     _choose_backend(settings["rollout"], env_id, kwargs)
-    env = making.make_env(env_id, kwargs, "--env-args")
+    # With the hooks that are asked for, since an environment may refuse them.
+    hooks = {"reward_hooks": parse_hooks(asked.rl.hooks)} if asked.rl.hooks else {}
+    env = making.make_env(env_id, {**kwargs, **hooks}, "--env-args")
     try:
         expert = _decide_by_env(asked, settings, env)
         # A first stage that no task fits is noticed now, not after the warm start.
