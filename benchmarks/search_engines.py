@@ -45,8 +45,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agentgym.envs.search.generator.drafts import Drafter
 from agentgym.envs.search.generator.universe import Universe
-from agentgym.retrieval.analysis import tokenize
 from agentgym.retrieval.bm25 import BM25Index, BM25Retriever
+from agentgym.retrieval.bm25.analysis import tokenize
 from agentgym.retrieval.passages import PassageStore, PassageWriter, indexed_text
 from agentgym.retrieval.retriever import Passage
 from agentgym.retrieval.tantivy import TantivyRetriever, write_tantivy

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.retrieval.building import open_index
-from agentgym.retrieval.http import DIALECTS, HttpRetriever
+from agentgym.retrieval.remote.client import DIALECTS, HttpRetriever
 from tests.test_cli import python, run, wide
 
 __all__ = ["wide"]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from agentgym.retrieval.building import Progress
-    from agentgym.retrieval.corpus import Corpus
+    from agentgym.retrieval.corpora.corpus import Corpus
 
 
 def index(command: Index, console: Console) -> int:
@@ -19,7 +19,7 @@ def index(command: Index, console: Console) -> int:
     from rich.progress import Progress as Bar
 
     from agentgym.retrieval.building import build_index
-    from agentgym.retrieval.corpus import Corpus
+    from agentgym.retrieval.corpora.corpus import Corpus
 
     corpus = Corpus(
         command.corpus, skip_broken=command.skip_broken, passage_chars=command.passage_chars
@@ -71,7 +71,7 @@ def _summary(command: Index, corpus: Corpus, passages: int) -> str:
 def serve(command: Serve, console: Console) -> int:
     """Answer searches until interrupted."""
     from agentgym.retrieval.building import open_index
-    from agentgym.retrieval.server import is_loopback, serve
+    from agentgym.retrieval.remote.server import is_loopback, serve
 
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -5,17 +5,17 @@
 * :class:`~agentgym.retrieval.bm25.BM25Index` builds, searches, saves and opens an index whose
   ranking is Lucene's; :class:`~agentgym.retrieval.bm25.BM25Retriever` is one over passages.
 * :mod:`~agentgym.retrieval.building` makes an index folder of a corpus
-  (:class:`~agentgym.retrieval.corpus.Corpus`) and opens it, for one of three engines: BM25,
+  (:class:`~agentgym.retrieval.corpora.corpus.Corpus`) and opens it, for one of three engines: BM25,
   :mod:`~agentgym.retrieval.tantivy` and :mod:`~agentgym.retrieval.dense`.
-* :class:`~agentgym.retrieval.http.HttpRetriever` asks a search server;
-  :mod:`~agentgym.retrieval.server` is one.
-* :func:`~agentgym.retrieval.analysis.tokenize` turns English text into index terms.
+* :class:`~agentgym.retrieval.remote.client.HttpRetriever` asks a search server;
+  :mod:`~agentgym.retrieval.remote.server` is one.
+* :func:`~agentgym.retrieval.bm25.analysis.tokenize` turns English text into index terms.
 """
 
 from __future__ import annotations
 
-from agentgym.retrieval.analysis import tokenize
 from agentgym.retrieval.bm25 import BM25Index, BM25Retriever
+from agentgym.retrieval.bm25.analysis import tokenize
 from agentgym.retrieval.passages import PassageStore, PassageWriter, indexed_text
 from agentgym.retrieval.retriever import Hit, Passage, Retriever
 

@@ -15,9 +15,9 @@ from agentgym import options
 from agentgym.caching import write_atomically
 from agentgym.errors import ConfigurationError, DataError, require
 from agentgym.retrieval.bm25 import BM25Index, BM25Retriever
-from agentgym.retrieval.corpus import Corpus, IdSet
+from agentgym.retrieval.bm25.inversion import MOST_DOCUMENTS
+from agentgym.retrieval.corpora.corpus import Corpus, IdSet
 from agentgym.retrieval.dense import DenseEncoder, DenseRetriever, Encode, write_vectors
-from agentgym.retrieval.inversion import MOST_DOCUMENTS
 from agentgym.retrieval.passages import PassageStore, PassageWriter, indexed_text
 from agentgym.retrieval.publishing import published
 from agentgym.retrieval.retriever import Passage, Retriever
@@ -60,8 +60,8 @@ def build_index(
     left beside it and starts over. Passages are read as a stream, and never all in memory.
 
     Args:
-        corpus: Path of a file or folder that :class:`~agentgym.retrieval.corpus.Corpus` reads, such
-            a corpus, or any passages.
+        corpus: Path of a file or folder that :class:`~agentgym.retrieval.corpora.corpus.Corpus`
+            reads, such a corpus, or any passages.
         folder: Where to; its name must be free, or an empty folder.
         engine: ``"bm25"`` (up to two million passages), ``"tantivy"`` (any number), or an encoder.
         overwrite: Whether to replace an index that is there.

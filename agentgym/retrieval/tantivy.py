@@ -16,7 +16,7 @@ from typing import Any
 
 from agentgym import options
 from agentgym.errors import DataError, EnvFailure, require
-from agentgym.retrieval.analysis import tokenize
+from agentgym.retrieval.bm25.analysis import tokenize
 from agentgym.retrieval.passages import PassageStore, indexed_text
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit
 

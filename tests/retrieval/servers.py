@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 
 from agentgym.retrieval import Hit, Passage, Retriever
-from agentgym.retrieval.server import _listen, make_app
+from agentgym.retrieval.remote.server import _listen, make_app
 
 PASSAGES = [
     Passage("0", "Evan Morris", "Evan L. Morris was a lobbyist."),

@@ -20,7 +20,7 @@ import pytest
 from agentgym.errors import ConfigurationError, DataError, DependencyNotInstalled
 from agentgym.retrieval import Passage, Retriever, building
 from agentgym.retrieval.building import Progress, build_index, open_index
-from agentgym.retrieval.corpus import Corpus
+from agentgym.retrieval.corpora.corpus import Corpus
 from agentgym.retrieval.dense import DenseEncoder
 from tests.retrieval.encoders import hashed
 

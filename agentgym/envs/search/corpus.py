@@ -30,8 +30,8 @@ from agentgym.errors import ConfigurationError, DataError
 from agentgym.options import choice, flag, integer
 from agentgym.retrieval import Passage, Retriever
 from agentgym.retrieval.building import ENGINES, open_index, write_index
-from agentgym.retrieval.corpus import Corpus
-from agentgym.retrieval.http import DIALECTS, HttpRetriever
+from agentgym.retrieval.corpora.corpus import Corpus
+from agentgym.retrieval.remote.client import DIALECTS, HttpRetriever
 from agentgym.tasks import SPLITS
 
 GENERATED = "generated"

@@ -17,7 +17,7 @@ from agentgym.envs.search.corpus import CorpusConfig, open_library
 from agentgym.envs.search.env import SearchEnv
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.retrieval.building import build_index
-from agentgym.retrieval.http import HttpRetriever
+from agentgym.retrieval.remote.client import HttpRetriever
 from tests.envs.search.library import PASSAGES, CountingRetriever, write_questions
 from tests.retrieval.servers import answer, hang_up, running, say_nothing, scripted
 
@@ -258,7 +258,7 @@ def test_a_server_that_fails_costs_the_episode_and_says_why(tmp_path: Path) -> N
 
 
 def test_a_server_that_is_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentgym.retrieval.http.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("agentgym.retrieval.remote.client.time.sleep", lambda seconds: None)
     with running(CountingRetriever()) as url:
         pass
     env = make(retriever_url=url, questions=write_questions(tmp_path))

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from agentgym.errors import ConfigurationError
-from agentgym.retrieval import similarity
-from agentgym.retrieval.analysis import term, words
-from agentgym.retrieval.similarity import Floats, Ints
+from agentgym.retrieval.bm25 import similarity
+from agentgym.retrieval.bm25.analysis import term, words
+from agentgym.retrieval.bm25.similarity import Floats, Ints
 from agentgym.retrieval.texts import PackedTexts
 
 MOST_DOCUMENTS = 2_000_000

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 
-from agentgym.retrieval.porter import stem
+from agentgym.retrieval.bm25.porter import stem
 
 STOP_WORDS = frozenset(
     re.findall(

@@ -17,8 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.retrieval import BM25Index, inversion, ranking
-from agentgym.retrieval.bm25 import ARRAYS
+from agentgym.retrieval import BM25Index
+from agentgym.retrieval.bm25 import inversion, ranking
+from agentgym.retrieval.bm25.index import ARRAYS
 
 WORDS = [f"word{i}" for i in range(12)]
 DOCUMENTS = st.lists(

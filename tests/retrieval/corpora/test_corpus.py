@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
-from agentgym.retrieval import Passage, corpus
-from agentgym.retrieval.corpus import Corpus, IdSet
+from agentgym.retrieval import Passage
+from agentgym.retrieval.corpora import corpus
+from agentgym.retrieval.corpora.corpus import Corpus, IdSet
 
 EVAN = {"id": "0", "contents": '"Evan Morris"\nEvan L. Morris was a lobbyist.'}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgym.retrieval.splitting import split_text
+from agentgym.retrieval.corpora.splitting import split_text
 
 GUIDE = """\
 An introduction.

@@ -13,7 +13,7 @@ import pytest
 
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.retrieval import Hit
-from agentgym.retrieval.server import LARGEST_BODY, _listen, is_loopback, make_app, serve
+from agentgym.retrieval.remote.server import LARGEST_BODY, _listen, is_loopback, make_app, serve
 from tests.retrieval.servers import Fixed, running
 
 CONTENTS = [

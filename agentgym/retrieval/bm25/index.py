@@ -1,7 +1,7 @@
 """BM25 ranking equal to Lucene 8's, over numpy arrays that many processes can share.
 
-:mod:`agentgym.retrieval.similarity` holds the formulas. Scores are summed in float64 and rounded to
-float32; ties go to the smaller id.
+:mod:`agentgym.retrieval.bm25.similarity` holds the formulas. Scores are summed in float64 and
+rounded to float32; ties go to the smaller id.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 
 from agentgym.caching import BoundedCache
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
-from agentgym.retrieval import ranking, similarity
-from agentgym.retrieval.analysis import tokenize
-from agentgym.retrieval.inversion import invert
+from agentgym.retrieval.bm25 import ranking, similarity
+from agentgym.retrieval.bm25.analysis import tokenize
+from agentgym.retrieval.bm25.inversion import invert
+from agentgym.retrieval.bm25.similarity import Floats, Ints
 from agentgym.retrieval.passages import PassageStore
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit
-from agentgym.retrieval.similarity import Floats, Ints
 from agentgym.retrieval.texts import PackedTexts, read_array
 
 FORMAT = "agentgym.bm25/2"
@@ -51,8 +51,8 @@ class BM25Index:
     Args:
         ids: Document ids, in the order of the documents.
         terms: The vocabulary, sorted.
-        arrays: The arrays of :class:`~agentgym.retrieval.inversion.Inverted` by name, and ``ranks``
-            (int32, documents: place of the id in sorted order).
+        arrays: The arrays of :class:`~agentgym.retrieval.bm25.inversion.Inverted` by name, and
+            ``ranks`` (int32, documents: place of the id in sorted order).
         k1: Saturation of the term frequency.
         b: Strength of the length normalisation.
         path: Folder that the index was opened from, if any; pickles then carry only the path.

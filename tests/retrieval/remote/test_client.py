@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.retrieval import Hit, Passage, http
-from agentgym.retrieval.connections import Reply
-from agentgym.retrieval.http import HttpRetriever
+from agentgym.retrieval import Hit, Passage
+from agentgym.retrieval.remote import client
+from agentgym.retrieval.remote.client import HttpRetriever
+from agentgym.retrieval.remote.connections import Reply
 from tests.retrieval.servers import (
     PASSAGES,
     Fixed,
@@ -36,14 +37,14 @@ ONE = {"result": [[DOCUMENT]]}
 EXPECTED = [[Hit(Passage("7", "Title", "text"), 2.5)]]
 
 
-def client(url: str, **kwargs: Any) -> HttpRetriever:
+def connect(url: str, **kwargs: Any) -> HttpRetriever:
     return HttpRetriever(url, **{"backoff": 0.01, "timeout": 5.0, **kwargs})
 
 
-@pytest.mark.parametrize("dialect", http.DIALECTS)
+@pytest.mark.parametrize("dialect", client.DIALECTS)
 def test_our_own_server_answers_as_its_retriever_does(dialect: str) -> None:
     with running(Fixed()) as url:
-        retriever = client(url, dialect=dialect)
+        retriever = connect(url, dialect=dialect)
         expected = Fixed().search(["a", "", "b"], 2)
         assert retriever.search(["a", " \n", "b"], 2) == expected
         assert retriever.search([], 2) == []
@@ -56,14 +57,14 @@ def test_our_own_server_answers_as_its_retriever_does(dialect: str) -> None:
 
 def test_what_is_sent_in_each_dialect() -> None:
     with scripted(answer({"result": [[DOCUMENT] * 5, []]})) as server:
-        found = client(server.url, headers={"Authorization": "Bearer x"}).search(["a", "b"], 3)
+        found = connect(server.url, headers={"Authorization": "Bearer x"}).search(["a", "b"], 3)
         assert [len(hits) for hits in found] == [3, 0]
         [(path, headers, body)] = server.asked
         assert path == "/retrieve" and headers["Authorization"] == "Bearer x"
         assert body == {"queries": ["a", "b"], "topk": 3, "return_scores": True}
     results = [{"id": "doc_1", "content": '"T"\nx', "score": 1}, {"id": "q", "content": "y"}] * 2
     with scripted(answer({"results": results})) as server:
-        found = client(f"{server.url}/find?x=1", dialect="ragen").search(["a", "b"], 3)
+        found = connect(f"{server.url}/find?x=1", dialect="ragen").search(["a", "b"], 3)
         assert [item[0] for item in server.asked] == ["/find?x=1"] * 2
         assert [item[2] for item in server.asked] == [
             {"query": "a", "top_k": 3}, {"query": "b", "top_k": 3}]  # fmt: skip
@@ -82,7 +83,7 @@ def test_forms_of_documents_that_servers_send() -> None:
         {"document": {"contents": '"No id"\nx \ud800'}, "score": -1},
     ]
     with scripted(answer({"result": [items]})) as server:
-        hits = client(server.url).search(["a"], 9)[0]
+        hits = connect(server.url).search(["a"], 9)[0]
     assert hits[0] == Hit(Passage("3", "A B", "x"), 0.0)
     assert hits[1] == Hit(Passage("plain", "first", "second"), 0.0)
     assert hits[2].passage == hits[3].passage and hits[2].passage.text == "x ?"
@@ -90,11 +91,11 @@ def test_forms_of_documents_that_servers_send() -> None:
 
 
 @pytest.mark.parametrize(
-    "first", [hang_up, stop_early, *(answer("busy", status) for status in http.RETRIED)]
+    "first", [hang_up, stop_early, *(answer("busy", status) for status in client.RETRIED)]
 )
 def test_a_failure_that_passes_is_not_noticed(first: Any) -> None:
     with scripted(first, first, answer(ONE)) as server:
-        assert client(server.url, retries=2).search(["a"], 3) == EXPECTED
+        assert connect(server.url, retries=2).search(["a"], 3) == EXPECTED
         assert len(server.asked) == 3
 
 
@@ -109,14 +110,14 @@ def test_a_failure_that_passes_is_not_noticed(first: Any) -> None:
 def test_a_failure_that_stays_is_a_failure_of_the_environment(reply: Any, words: str) -> None:
     with scripted(reply) as server:
         with pytest.raises(EnvFailure, match=rf"{words}.*\(2 attempts\).*agentgym serve search"):
-            client(server.url, retries=1).search(["a"], 3)
+            connect(server.url, retries=1).search(["a"], 3)
         assert len(server.asked) == 2
 
 
 @pytest.mark.parametrize("reply", [say_nothing, trickle])
 def test_no_answer_in_time(reply: Any) -> None:
     with scripted(reply) as server, pytest.raises(EnvFailure, match=r"time.*1 attempts"):
-        client(server.url, timeout=0.2, retries=0).search(["a"], 3)
+        connect(server.url, timeout=0.2, retries=0).search(["a"], 3)
 
 
 def test_nobody_listens() -> None:
@@ -124,7 +125,7 @@ def test_nobody_listens() -> None:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(EnvFailure, match=r"ConnectionRefusedError.*see that it runs"):
-            client(url, retries=1).search(["a"], 3)
+            connect(url, retries=1).search(["a"], 3)
 
 
 HTML = "<!DOCTYPE html><html><head><title>Sign in</title></head></html>"
@@ -157,7 +158,7 @@ HTML = "<!DOCTYPE html><html><head><title>Sign in</title></head></html>"
 def test_an_answer_of_another_form_says_what_came(reply: Any, words: str) -> None:
     with scripted(reply) as server:
         with pytest.raises(EnvFailure, match=words) as caught:
-            client(server.url).search(["a"], 3)
+            connect(server.url).search(["a"], 3)
         assert server.url in str(caught.value) and len(str(caught.value)) < 700
         assert len(server.asked) == 1
 
@@ -165,34 +166,34 @@ def test_an_answer_of_another_form_says_what_came(reply: Any, words: str) -> Non
 @pytest.mark.parametrize("content", [{"result": []}, {"results": [3]}, {"results": [{"id": "x"}]}])
 def test_an_answer_of_another_form_in_the_other_dialect(content: Any) -> None:
     with scripted(answer(content)) as server, pytest.raises(EnvFailure, match="dialect 'ragen'"):
-        client(server.url, dialect="ragen").search(["a"], 3)
+        connect(server.url, dialect="ragen").search(["a"], 3)
 
 
 def test_an_answer_without_end_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "LARGEST_ANSWER", 1000)
+    monkeypatch.setattr(client, "LARGEST_ANSWER", 1000)
     with scripted(answer("x" * 5000)) as server:
         with pytest.raises(EnvFailure, match="at most 1,000 bytes"):
-            client(server.url).search(["a"], 3)
+            connect(server.url).search(["a"], 3)
         server.replies = [answer(ONE)]
         monkeypatch.undo()
-        assert client(server.url).search(["a"], 3) == EXPECTED
+        assert connect(server.url).search(["a"], 3) == EXPECTED
 
 
 def test_many_queries_go_in_few_requests_and_long_ones_are_cut() -> None:
     retriever = Fixed()
     with running(retriever) as url:
         queries = [f"query {i}" for i in range(600)]
-        assert client(url).search(queries, 1) == Fixed().search(queries, 1)
+        assert connect(url).search(queries, 1) == Fixed().search(queries, 1)
         assert sorted(len(asked) for asked, _ in retriever.asked) == [88, 256, 256]
         retriever.asked.clear()
         hostile = ["\0" * 1_000_000, "\ud800" * 1_000_000, "\U0001f469" * 1_000_000] * 100
-        assert all(client(url).search(hostile, 1))
+        assert all(connect(url).search(hostile, 1))
         assert max(len(query) for asked, _ in retriever.asked for query in asked) == 8192
 
 
 def test_connections_are_kept_and_threads_share_them() -> None:
     with scripted(answer(ONE)) as server:
-        retriever = client(server.url)
+        retriever = connect(server.url)
         for _ in range(5):
             retriever.search(["a"], 1)
         assert len(server.connections) == 1
@@ -206,7 +207,7 @@ def test_connections_are_kept_and_threads_share_them() -> None:
 
 def test_a_connection_that_was_closed_meanwhile_costs_no_attempt() -> None:
     with scripted(then_hang_up(answer(ONE))) as server:
-        retriever = client(server.url, retries=0)
+        retriever = connect(server.url, retries=0)
         for _ in range(3):
             assert retriever.search(["a"], 1) == EXPECTED
         assert len(server.connections) == 3
@@ -215,7 +216,7 @@ def test_a_connection_that_was_closed_meanwhile_costs_no_attempt() -> None:
 @pytest.mark.parametrize("header", [{}, {"Connection": "close"}])
 def test_a_server_may_close_connections(header: dict[str, str]) -> None:
     with scripted(answer(ONE, **header)) as server:
-        retriever = client(server.url)
+        retriever = connect(server.url)
         assert [retriever.search(["a"], 1) for _ in range(3)] == [EXPECTED] * 3
         assert len(server.connections) == (3 if header else 1)
 
@@ -223,18 +224,18 @@ def test_a_server_may_close_connections(header: dict[str, str]) -> None:
 def test_answers_in_chunks() -> None:
     data = json.dumps(ONE).encode()
     with scripted(chunked(data[:9], data[9:])) as server:
-        retriever = client(server.url)
+        retriever = connect(server.url)
         assert [retriever.search(["a"], 1) for _ in range(3)] == [EXPECTED] * 3
         assert len(server.connections) == 1
     broken = chunked(data[:9], whole=False)
     with scripted(broken) as server, pytest.raises(EnvFailure, match="IncompleteRead"):
-        client(server.url, retries=0).search(["a"], 1)
+        connect(server.url, retries=0).search(["a"], 1)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
 def test_a_fork_opens_connections_of_its_own() -> None:
     with scripted(answer(ONE)) as server:
-        retriever = client(server.url)
+        retriever = connect(server.url)
         retriever.search(["a"], 1)
         child = os.fork()
         if child == 0:
@@ -282,7 +283,7 @@ JSON = st.recursive(
 
 
 @settings(max_examples=300, deadline=None)
-@given(content=JSON, dialect=st.sampled_from(http.DIALECTS))
+@given(content=JSON, dialect=st.sampled_from(client.DIALECTS))
 def test_no_answer_ends_in_another_error(content: Any, dialect: str) -> None:
     retriever = HttpRetriever("http://127.0.0.1:1", dialect=dialect)
     retriever._post = lambda body: Reply(200, "", "", "", json.dumps(content).encode())  # type: ignore[method-assign]

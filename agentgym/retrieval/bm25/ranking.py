@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agentgym.retrieval.similarity import Floats, Ints
+from agentgym.retrieval.bm25.similarity import Floats, Ints
 
 MARGIN = 2.0**-20
 """Relative error that is granted to every estimate; float32 rounds by 2**-24."""

@@ -24,8 +24,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from agentgym import options
 from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.retrieval.connections import Connections, Reply, Unanswered
 from agentgym.retrieval.contents import split_contents
+from agentgym.retrieval.remote.connections import Connections, Reply, Unanswered
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit, Passage
 
 DIALECTS = ("search-r1", "ragen")

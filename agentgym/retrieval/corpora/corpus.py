@@ -22,8 +22,8 @@ from typing import IO, Any, cast
 from agentgym import options
 from agentgym.errors import DataError
 from agentgym.retrieval.contents import split_contents
+from agentgym.retrieval.corpora.splitting import split_text
 from agentgym.retrieval.retriever import Passage
-from agentgym.retrieval.splitting import split_text
 
 TEXT = (".txt", ".text", ".rst")
 MARKDOWN = (".md", ".markdown")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.retrieval.analysis import LONGEST_TOKEN, tokenize, words
+from agentgym.retrieval.bm25.analysis import LONGEST_TOKEN, tokenize, words
 
 
 @pytest.mark.parametrize(
