@@ -33,7 +33,8 @@ CHAT_TEMPLATE = (
 """Append-only, one token per role: ``<|user|>text<|end|><|assistant|>text<|end|>...``."""
 
 PATTERN = r"</?[a-z]+>|[a-z]+\[|\]|[$#]?[0-9]+|[A-Za-z]+(?:['-][A-Za-z]+)*|\n|[^\s\w]"
-"""What a word is: ``search[``, a price, a label, a number, a word, a newline, one other symbol."""
+"""What a word is: a tag such as ``<search>``, ``search[``, a price, a label, a number, a word, a
+newline, one other symbol."""
 
 
 def build_tokenizer(

@@ -4,6 +4,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from agentgym.envs.search.engine.commands import SEARCH, Command, find
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
 from trainers.config.schema import TinyConfig
@@ -20,6 +21,16 @@ def test_a_word_has_one_id_wherever_it_stands():
     assert words[-5:] == ["#1", "$45", "12", "half-eaten", "you're"]
     assert words[1] == "<|unk|>"
     assert made.decode(made("search[red shirt]")["input_ids"]) == "search[ red shirt ]"
+
+
+def test_a_tag_is_one_word_which_an_environment_reads_back():
+    text = "<search>mayor of Tor Hill</search> <answer>Cy</answer> 1 < 2 </b"
+    made = build_tokenizer([text])
+    ids = made("<search>mayor of Tor Hill</search>")["input_ids"]
+    assert made.convert_ids_to_tokens(ids)[::5] == ["<search>", "</search>"]
+    assert find(made.decode(ids)) == (Command(SEARCH, "mayor of tor hill"), "")
+    tail = made.convert_ids_to_tokens(made("1 < 2 </b")["input_ids"])
+    assert tail == ["1", "<", "2", "<", "/", "b"]
 
 
 def test_wanted_words_survive_the_size_limit():
