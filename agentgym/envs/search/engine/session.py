@@ -121,7 +121,9 @@ class Session:
         rules: What holds for the episode.
     """
 
-    __slots__ = ("_gold", "_prepared", "_rules", "_shown", "question", "retriever", "state")
+    __slots__ = (
+        "_block", "_gold", "_prepared", "_rules", "_shown", "question", "retriever", "state",
+    )  # fmt: skip
 
     def __init__(self, question: Question, retriever: Retriever, rules: Rules) -> None:
         self.question = question
@@ -130,6 +132,7 @@ class Session:
         self._rules = rules
         self._gold = frozenset(question.gold)
         self._shown: set[str] = set()
+        self._block: tuple[Search, str] | None = None
         self._prepared: tuple[str, Found] | None = None
 
     @property
@@ -168,7 +171,12 @@ class Session:
 
     def block(self, search: Search) -> str:
         """Write the information block of a search, as the policy reads it."""
-        return information(search.passages, self._rules.topk, self._rules.max_obs_chars)
+        kept = self._block
+        if kept is None or kept[0] is not search:  # mostly it is the last one again
+            rules = self._rules
+            kept = search, information(search.passages, rules.topk, rules.max_obs_chars)
+            self._block = kept
+        return kept[1]
 
     def wanted(self, command: Command, turns_left: int) -> str | None:
         """Return the query that a command would send to the retriever, or None if it sends none.

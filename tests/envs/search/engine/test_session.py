@@ -266,6 +266,16 @@ def test_names_that_were_shown_can_be_searched_or_answered() -> None:
     assert admissible(begun(), 1) == [Command(ANSWER, "unknown")]
 
 
+def test_what_was_cut_off_is_not_on_offer() -> None:
+    long = Passage(
+        "p", "Belden", "Belden lies in Orland. " + "It is old. " * 40 + "So said Ann Ray."
+    )
+    session = begun(CountingRetriever([long]), topk=1, max_obs_chars=200)
+    assert "Ann Ray" not in session.act(look("Belden"), 7).observation
+    offered = [one.argument for one in admissible(session, 7)]
+    assert "Orland" in offered and "Ann Ray" not in offered
+
+
 def test_everything_on_offer_is_done() -> None:
     session = begun(answer_attempts=99)
     session.act(look("Wern Tools"), 90)
