@@ -105,7 +105,7 @@ class SearchCost(SuppliedHook):
 
 @dataclass
 class NoSearchPenalty(SuppliedHook):
-    """A penalty for an answer that no search came before."""
+    """A penalty for an answer that no search of the policy came before."""
 
     size = "penalty"
     reads: ClassVar = ("answered", "n_search")

@@ -113,6 +113,20 @@ class CorpusConfig:
             return None
         return HttpRetriever(self.retriever_url, dialect=self.dialect)
 
+    def stamp(self) -> tuple[int, int] | None:
+        """Return size and time of what the path leads to, by which a change of it is noticed.
+
+        Of a folder of files it is that of the folder itself: looking at each file would make every
+        environment of a vector pay for it. None where there is no path, or nothing there.
+        """
+        if self.generated or self.given:
+            return None
+        for path in (Path(self.corpus, "index.json"), Path(self.corpus)):
+            with suppress(OSError, ValueError):
+                state = path.stat()
+                return state.st_size, state.st_mtime_ns
+        return None
+
     def _check_remote(self) -> None:
         if not isinstance(self.retriever_url, str):
             raise ConfigurationError(
@@ -234,11 +248,11 @@ class SingleLibrary(Library):
 
 
 _lock = threading.RLock()
-_libraries: dict[CorpusConfig, Library] = {}
+_libraries: dict[CorpusConfig, tuple[tuple[int, int] | None, Library]] = {}
 
 
 def open_library(config: CorpusConfig) -> Library:
-    """Return this process's library of a configuration, made on first use.
+    """Return this process's library of a configuration, made on first use and when it has changed.
 
     Raises:
         ConfigurationError: The configuration cannot be met.
@@ -248,9 +262,11 @@ def open_library(config: CorpusConfig) -> Library:
         kind = type(config.corpus)
         return SingleLibrary(config.corpus, f"{kind.__module__}.{kind.__qualname__}")
     with _lock:
-        library = _libraries.get(config)
-        if library is None:
-            library = _libraries[config] = _make(config)
+        stamp = config.stamp()
+        known, library = _libraries.get(config, (None, None))
+        if library is None or known != stamp:
+            library = _make(config)
+            _libraries[config] = stamp, library
         return library
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +27,7 @@ from agentgym.envs.search.tasks import (
     QuestionTasks,
     hop_counts,
 )
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, DataError
 from agentgym.options import choice
 from agentgym.tasks import KEPT_TASKS, Task
 
@@ -172,12 +173,15 @@ class SharedSearch:
 
 
 _lock = threading.RLock()
-_searches: dict[SearchConfig, SharedSearch] = {}
+_searches: dict[SearchConfig, tuple[Any, SharedSearch]] = {}
 _question_sets: dict[tuple[Any, ...], QuestionSet] = {}
 
 
 def open_search(config: SearchConfig) -> SharedSearch:
     """Return what this process shares for a configuration, made on first use.
+
+    It is made anew when corpus or questions have changed; environments that stand keep what they
+    were made with.
 
     Raises:
         ConfigurationError: The configuration cannot be met.
@@ -186,10 +190,20 @@ def open_search(config: SearchConfig) -> SharedSearch:
     if config.corpus.given:  # an object, which need not be hashable
         return SharedSearch(config)
     with _lock:
-        shared = _searches.get(config)
-        if shared is None:
-            shared = _searches[config] = SharedSearch(config)
+        stamp = _stamp(config)
+        known, shared = _searches.get(config, (None, None))
+        # Where the files are gone, a copy of an environment that has read them goes on.
+        if shared is None or stamp not in (known, None):
+            shared = SharedSearch(config)
+            _searches[config] = stamp, shared
         return shared
+
+
+def _stamp(config: SearchConfig) -> tuple[Any, ...] | None:
+    """Return by what a change of corpus or questions is noticed; None if there is nothing left."""
+    with suppress(OSError, DataError):
+        return config.corpus.stamp(), config.questions and _stamps(config.questions)
+    return None
 
 
 def _library(config: SearchConfig) -> Library:
@@ -200,10 +214,15 @@ def _library(config: SearchConfig) -> Library:
 
 def _questions(path: str | os.PathLike[str]) -> QuestionSet:
     """Read a question set, once for a process as long as its files do not change."""
-    stats = [(file, file.stat()) for file in question_files(path)]
-    key = tuple((str(file), stat.st_size, stat.st_mtime_ns) for file, stat in stats)
+    key = _stamps(path)
     with _lock:
         found = _question_sets.get(key)
         if found is None:
             found = _question_sets[key] = read_questions(path)
         return found
+
+
+def _stamps(path: str | os.PathLike[str]) -> tuple[Any, ...]:
+    """Return name, size and time of the files of a question set."""
+    stats = [(file, file.stat()) for file in question_files(path)]
+    return tuple((str(file), stat.st_size, stat.st_mtime_ns) for file, stat in stats)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from agentgym.envs.search.env import SearchEnv
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.retrieval.building import build_index
 from agentgym.retrieval.remote.client import HttpRetriever
-from tests.envs.search.library import PASSAGES, CountingRetriever, write_questions
+from tests.envs.search.library import PASSAGES, QUESTIONS, CountingRetriever, write_questions
 from tests.retrieval.servers import answer, hang_up, running, say_nothing, scripted
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -166,6 +167,20 @@ def test_a_file_is_indexed_once(cache: Path, tmp_path: Path, engine: str) -> Non
     assert twin.tasks is env.tasks, "a path is a path, however it is given"
     identity = env.tasks.task("train", 0).content["corpus"]
     assert identity == f"corpus.jsonl, {corpus.stat().st_size} bytes"
+
+
+def test_files_that_have_changed_are_read_again(cache: Path, tmp_path: Path) -> None:
+    questions, corpus = write_questions(tmp_path), write_corpus(tmp_path / "corpus.jsonl")
+    old = make(corpus=corpus, questions=questions)
+    corpus.write_text(corpus.read_text().replace("Kit Sorrel was born in", "Kit Sorrel came from"))
+    write_questions(tmp_path, QUESTIONS[1:2])
+    new = make(corpus=corpus, questions=questions)
+    assert (old.tasks.len("train"), new.tasks.len("train")) == (3, 1)
+    for env, index, said in ((old, 1, "was born in"), (new, 0, "came from")):
+        env.reset(options={"split": "train", "index": index})
+        assert said in env.step("search[Kit Sorrel]")[0]
+    questions.unlink()
+    assert pickle.loads(pickle.dumps(new)).tasks is new.tasks, "a copy needs no file"
 
 
 def test_a_folder_of_texts(cache: Path, tmp_path: Path) -> None:

@@ -45,20 +45,26 @@ def admissible(session: Session, turns_left: int) -> list[Command]:
     if turns_left <= 1:
         return answers or [Command(ANSWER, UNKNOWN)]
     asked = {one.query.casefold() for one in session.state.searches}
-    queries = [question_query(session.question), *names(passages)]
+    block = "" if session.last is None else session.block(session.last)
+    queries = [question_query(session.question), *names(passages, block)]
     searches = [Command(SEARCH, query) for query in queries if query.casefold() not in asked]
     return [*searches, *answers] or [Command(ANSWER, UNKNOWN)]
 
 
-def names(passages: Sequence[Passage]) -> list[str]:
-    """Return titles, names and numbers of passages, each once, at most :data:`MOST_NAMES`."""
+def names(passages: Sequence[Passage], block: str) -> list[str]:
+    """Return titles, names and numbers that a block shows, each once, at most :data:`MOST_NAMES`.
+
+    Args:
+        passages: The passages.
+        block: The information block that shows them, perhaps cut.
+    """
     found: dict[str, None] = {}
     for passage in passages:
         found[_title(passage)] = None
         # What the pattern finds stands on one line and holds no tags.
         found.update(dict.fromkeys(_NAME.findall(passage.text, 0, LONGEST_TEXT)))
     found.pop("", None)
-    return list(islice(found, MOST_NAMES))
+    return list(islice((name for name in found if name in block), MOST_NAMES))
 
 
 def _titles(passages: Sequence[Passage], session: Session) -> list[str]:

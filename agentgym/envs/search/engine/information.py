@@ -26,6 +26,7 @@ _TAG = re.compile(
     r"<(?=\s*/?\s*(?:information|search|answer|think|tool_call|tool_response)\b|\|)", re.IGNORECASE
 )
 _BLOCK = re.compile(r"<\s*/?\s*information\b", re.IGNORECASE)
+_FRAME = re.compile(r"^(?:</?information>(?:No results\.</information>)?|Doc \d+ \(Title: )", re.M)
 
 
 def holds_information(text: str) -> bool:
@@ -50,6 +51,11 @@ def information(passages: Sequence[Passage], slots: int, length: int) -> str:
     share = _share(slots, length)
     lines = [_line(number, passage, share) for number, passage in enumerate(passages, 1)]
     return "\n".join([OPENING, *lines, CLOSING])
+
+
+def evidence(block: str) -> str:
+    """Return what a block shows of passages, without its own words: "Doc 1" is no evidence of 1."""
+    return _FRAME.sub("", block)
 
 
 def plain(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agentgym.envs.search.engine.commands import ANSWER, LONGEST_ARGUMENT, SEARCH, Command
-from agentgym.envs.search.engine.information import information, plain
+from agentgym.envs.search.engine.information import evidence, information, plain
 from agentgym.envs.search.engine.scoring import NO_ANSWER, Scores, mentions, score
 from agentgym.envs.search.question import Question
 from agentgym.errors import EnvFailure
@@ -121,7 +121,9 @@ class Session:
         rules: What holds for the episode.
     """
 
-    __slots__ = ("_gold", "_prepared", "_rules", "_shown", "question", "retriever", "state")
+    __slots__ = (
+        "_block", "_gold", "_prepared", "_rules", "_shown", "question", "retriever", "state",
+    )  # fmt: skip
 
     def __init__(self, question: Question, retriever: Retriever, rules: Rules) -> None:
         self.question = question
@@ -130,6 +132,7 @@ class Session:
         self._rules = rules
         self._gold = frozenset(question.gold)
         self._shown: set[str] = set()
+        self._block: tuple[Search, str] | None = None
         self._prepared: tuple[str, Found] | None = None
 
     @property
@@ -168,7 +171,12 @@ class Session:
 
     def block(self, search: Search) -> str:
         """Write the information block of a search, as the policy reads it."""
-        return information(search.passages, self._rules.topk, self._rules.max_obs_chars)
+        kept = self._block
+        if kept is None or kept[0] is not search:  # mostly it is the last one again
+            rules = self._rules
+            kept = search, information(search.passages, rules.topk, rules.max_obs_chars)
+            self._block = kept
+        return kept[1]
 
     def wanted(self, command: Command, turns_left: int) -> str | None:
         """Return the query that a command would send to the retriever, or None if it sends none.
@@ -293,7 +301,7 @@ class Session:
         new = {passage.id for passage in passages} - self._shown
         self._shown |= new
         block = self.block(search)
-        seen, before = mentions(block, self.question.answers), self.state.answer_seen
+        seen, before = self._mentioned(block), self.state.answer_seen
         self._count(searches=(*self.state.searches, search), answer_seen=before or seen)
         return Turn(
             block,
@@ -305,8 +313,11 @@ class Session:
 
     def _shown_again(self, search: Search) -> Turn:
         block = self.block(search)
-        seen = mentions(block, self.question.answers)
-        return Turn(block, answer_in_obs=seen, repeated_query=True)
+        return Turn(block, answer_in_obs=self._mentioned(block), repeated_query=True)
+
+    def _mentioned(self, block: str) -> bool:
+        """Return whether the passages of a block hold a gold answer."""
+        return mentions(evidence(block), self.question.answers)
 
     def _find(self, query: str) -> tuple[Passage, ...]:
         """Take what was prepared for the query, or ask the retriever."""
@@ -355,13 +366,11 @@ def find_all(retriever: Retriever, queries: Sequence[str], topk: int) -> list[Fo
     try:
         results = retriever.search(list(queries), topk)
         found = [[Hit(*hit) for hit in result][:topk] for result in results]
-        if len(found) == len(queries) and all(
-            isinstance(hit.passage, Passage) for hits in found for hit in hits
-        ):
+        if len(found) == len(queries) and all(_readable(hit) for hits in found for hit in hits):
             return list(found)
         problem = EnvFailure(
             f"expected a list of hits for each of {len(queries)} queries, got {len(found)} lists, "
-            "or hits that hold no Passage: see agentgym.retrieval.Retriever"
+            "or hits without a Passage of texts (id, title, text): see agentgym.retrieval.Retriever"
         )
     except EnvFailure as failure:
         problem = failure
@@ -372,3 +381,11 @@ def find_all(retriever: Retriever, queries: Sequence[str], topk: int) -> list[Fo
         )
         problem.__cause__ = error
     return [problem] * len(queries)
+
+
+def _readable(hit: Hit) -> bool:
+    """Return whether a hit holds a passage whose fields are texts."""
+    one = hit.passage
+    return isinstance(one, Passage) and all(
+        isinstance(field, str) for field in (one.id, one.title, one.text)
+    )

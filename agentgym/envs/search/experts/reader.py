@@ -8,6 +8,7 @@ each step follows from the question and the texts shown so far.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ from agentgym.envs.search.generator.relations import YEAR, Relation
 UNKNOWN = "unknown"
 """The answer where nothing was read that could be one."""
 LONGEST_QUERY = 400
+_YEAR = re.compile(r"\d{1,4}")  # in corpora of others anything may stand there
 
 
 class Shown(NamedTuple):
@@ -179,7 +181,7 @@ class _Reading:
         for phrase in (comparison.first, comparison.second):
             name = self._follow(phrase)
             year = None if name is None else self._follow(Value(relation, Name(name)))
-            if name is None or year is None:
+            if name is None or year is None or _YEAR.fullmatch(year) is None:
                 return None
             values.append((int(year), name))
         first, second = values

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agentgym.envs.search.generator.kinds import KINDS
 from agentgym.envs.search.generator.relations import RELATIONS, WORD, YEAR
@@ -69,13 +71,20 @@ class GeneratorConfig:
         return DIFFICULTIES[difficulty]
 
     def __post_init__(self) -> None:
-        """Validate."""
+        """Validate, and turn lists into tuples: configurations are keys of what is kept."""
+        if not isinstance(self.name, str) or not self.name:
+            raise ConfigurationError(
+                f"expected the name of a difficulty to be a text, got {self.name!r:.80}"
+            )
+        object.__setattr__(self, "relations", _listed(self.relations))
+        object.__setattr__(self, "mix", _triples(self.mix))
         choice(self.style, "style of a difficulty", STYLES)
         integer(self.paraphrases, "paraphrases of a difficulty", 1, 4)
         for name in _SHARES:
             integer(getattr(self, name), f"{name} of a difficulty", 0, 100)
         _check_relations(self)
         _check_mix(self.mix)
+        _check_askable(self)
 
     @property
     def plain(self) -> bool:
@@ -97,6 +106,43 @@ class GeneratorConfig:
             for copy in range(count)
         ]
         return tuple(question for _, _, question in sorted(places))
+
+
+def _listed(relations: Sequence[str]) -> tuple[str, ...]:
+    """Return relations as a tuple."""
+    if isinstance(relations, str) or not isinstance(relations, Sequence) or not relations:
+        raise ConfigurationError(
+            f"expected relations of a difficulty to be a list of names, got {relations!r:.80}"
+        )
+    return tuple(relations)
+
+
+def _triples(mix: Sequence[Sequence[Any]]) -> tuple[tuple[str, int, int], ...]:
+    """Return the cycle of questions as a tuple of tuples."""
+    try:
+        return tuple((kind, hops, count) for kind, hops, count in mix)
+    except (TypeError, ValueError):
+        raise ConfigurationError(
+            f"expected mix of a difficulty to be a list of (kind, hops, count), got {mix!r:.80}"
+        ) from None
+
+
+def _check_askable(config: GeneratorConfig) -> None:
+    """Check that there are relations for each kind of question."""
+    relations = [RELATIONS[name] for name in config.relations]
+    told = Counter(relation.subject for relation in relations if relation.predicate)
+    askable = {
+        "chain": True,
+        "comparison": any(relation.earlier for relation in relations),
+        "intersection": max(told.values(), default=0) > 1,
+        "count": any(relation.count for relation in relations),
+    }
+    for kind, _, _ in config.mix:
+        if not askable[kind]:
+            raise ConfigurationError(
+                f"expected relations that {kind} questions can be about, got {config.relations}; "
+                "add some, or leave such questions out of mix"
+            )
 
 
 def _check_relations(config: GeneratorConfig) -> None:

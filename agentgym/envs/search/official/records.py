@@ -107,7 +107,7 @@ def _answers(record: Mapping[str, Any]) -> tuple[str, ...]:
 def _texts(found: Any, name: str) -> tuple[str, ...]:
     """Read a text or a list of texts; numbers are texts, too."""
     values = [found] if isinstance(found, str | int) else [] if found is None else found
-    if not isinstance(values, Iterable) or isinstance(values, Mapping):
+    if not isinstance(values, Iterable) or isinstance(values, Mapping | bytes):
         raise Unusable(f"expected {name} to be a list of texts, got {found!r:.80}")
     texts = [str(one) if isinstance(one, int | float) else one for one in values]
     if not all(isinstance(one, str) for one in texts):

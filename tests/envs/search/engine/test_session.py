@@ -19,7 +19,7 @@ from agentgym.envs.search.engine.session import (
 )
 from agentgym.envs.search.question import Question
 from agentgym.errors import EnvFailure
-from agentgym.retrieval import Hit
+from agentgym.retrieval import Hit, Passage
 from tests.envs.search.library import PASSAGES, QUESTIONS, CountingRetriever, failing
 
 MAYOR = QUESTIONS[1]
@@ -99,6 +99,20 @@ def test_nothing_is_searched_in_the_last_turn() -> None:
     assert session.wanted(look("Belden"), 0) is None
     turn = session.act(look("Belden"), 0)
     assert not turn.valid and "only an answer" in turn.observation and not retriever.calls
+
+
+@pytest.mark.parametrize("answer", ["1", "Doc", "title", "information", "no results"])
+def test_the_words_of_the_frame_are_no_evidence(answer: str) -> None:
+    session = begun(question=replace(MAYOR, answers=(answer,)))
+    for query in ("Belden mayor", "nothing like it", "Belden mayor"):
+        turn = session.act(look(query), 5)
+        assert not (turn.answer_in_obs or turn.answer_new or session.state.answer_seen), query
+
+
+def test_titles_and_texts_are_evidence() -> None:
+    for answer in ("Belden", "Kit Sorrel", "town in Orland"):
+        session = begun(question=replace(MAYOR, answers=(answer,)))
+        assert session.act(look("Belden mayor"), 5).answer_new, answer
 
 
 def test_self_written_evidence_is_counted() -> None:
@@ -184,11 +198,14 @@ def test_a_failure_is_raised_or_told() -> None:
     assert not session.act(look("Belden"), 1).repeated_query, "a failed search may be repeated"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [None, [], [[], []], [[("x", 1.0)]], [[3]], "no", [[Hit("no passage", 1.0)]]],  # type: ignore[arg-type]
-    ids=repr,
-)
+UNREADABLE = [("1", None, "x"), ("1", "x", None), (1, "x", "y"), ([1], "x", "y")]
+NO_HITS: list[Any] = [
+    None, [], [[], []], [[("x", 1.0)]], [[3]], "no", [[Hit("no passage", 1.0)]],  # type: ignore[arg-type]
+    *([[Hit(Passage(*fields), 1.0)]] for fields in UNREADABLE),  # type: ignore[arg-type]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", NO_HITS, ids=repr)
 def test_what_is_no_hits_is_a_failure(answer: Any) -> None:
     class Odd(CountingRetriever):
         def search(self, queries: Any, k: int) -> Any:
@@ -247,6 +264,16 @@ def test_names_that_were_shown_can_be_searched_or_answered() -> None:
     assert admissible(session, 7) == [look(MAYOR.text), *map(look, names), answer]
     assert admissible(session, 1) == [answer], "Belden stands in the question"
     assert admissible(begun(), 1) == [Command(ANSWER, "unknown")]
+
+
+def test_what_was_cut_off_is_not_on_offer() -> None:
+    long = Passage(
+        "p", "Belden", "Belden lies in Orland. " + "It is old. " * 40 + "So said Ann Ray."
+    )
+    session = begun(CountingRetriever([long]), topk=1, max_obs_chars=200)
+    assert "Ann Ray" not in session.act(look("Belden"), 7).observation
+    offered = [one.argument for one in admissible(session, 7)]
+    assert "Orland" in offered and "Ann Ray" not in offered
 
 
 def test_everything_on_offer_is_done() -> None:

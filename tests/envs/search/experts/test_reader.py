@@ -56,6 +56,14 @@ def test_it_plays_from_the_texts_of_the_environment_alone(difficulty):
             over = terminated or truncated
 
 
+@pytest.mark.parametrize("said", ["antiquity", "9" * 5000])
+def test_a_year_that_is_none_is_passed_over(said):
+    title = 'Doc 1 (Title: "Belden") Belden is a town in Orland, founded in'
+    question = "Which town is older, Belden or Harrow?"
+    command = read(question, [Shown("Belden", f"{title} {said}.")], 3)
+    assert command == Command(ANSWER, "Belden"), "a guess"
+
+
 @pytest.mark.parametrize("difficulty", DIFFICULTIES)
 def test_answers_evidence_and_plan_could_be_anything(difficulty):
     env = make(difficulty)

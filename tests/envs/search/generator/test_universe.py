@@ -285,11 +285,24 @@ def test_wrong_arguments_are_told(arguments: tuple[object, ...], message: str):
         ({"mix": (("chain", 6, 1),)}, "hops of chain"),
         ({"mix": (("comparison", 1, 1),)}, "hops of comparison"),
         ({"mix": (("chain", 1, 0),)}, "number of chain"),
+        ({"mix": (("chain", 1),)}, "list of .kind, hops, count."),
+        ({"mix": 5}, "list of .kind, hops, count."),
+        ({"mix": (("comparison", 4, 1),)}, "relations that comparison questions"),
+        ({"mix": (("count", 2, 1),), "relations": ("twin",)}, "relations that count questions"),
+        ({"mix": (("intersection", 2, 1),), "relations": ("twin",)}, "relations that intersection"),
+        ({"relations": ()}, "list of names"),
+        ({"relations": "twin"}, "list of names"),
+        ({"name": None}, "name of a difficulty"),
     ],
 )
 def test_wrong_settings_are_told(changes: dict[str, object], message: str):
     with pytest.raises(ConfigurationError, match=message):
         replace(EASY, **changes)  # type: ignore[arg-type]
+
+
+def test_lists_are_settings_like_tuples():
+    listed = replace(EASY, relations=[*EASY.relations], mix=[[*one] for one in EASY.mix])  # type: ignore[arg-type,misc]
+    assert listed == EASY and hash(listed) == hash(EASY)
 
 
 def test_years_are_no_kind():

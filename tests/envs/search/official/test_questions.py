@@ -135,6 +135,16 @@ def test_parquet_files(tmp_path: Path) -> None:
         read_questions(path)
 
 
+def test_parquet_columns_of_bytes_hold_no_answers(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "test.parquet"
+    record = {"question": "Where?", "golden_answers": b"Paris"}
+    parquet.write_table(pyarrow.Table.from_pylist([record]), path)
+    with pytest.raises(DataError, match=r"list of texts, got b'Paris'.*record 0"):
+        read_questions(path)
+
+
 def test_parquet_needs_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> Any:
         raise ModuleNotFoundError(f"No module named {name!r}", name="pyarrow")
