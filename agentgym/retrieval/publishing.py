@@ -39,6 +39,7 @@ def published(
     with _scratch(target) as scratch:
         _check_free(target, known, overwrite)  # another process may have ended meanwhile
         yield scratch
+        _check_free(target, known, overwrite)  # builds take hours
         _publish(scratch, target)
 
 

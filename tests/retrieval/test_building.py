@@ -179,6 +179,22 @@ def test_two_builds_of_one_index(tmp_path: Path) -> None:
     assert opened(tmp_path / "i").search(["old"], 1)[0]
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_takes_the_name_while_an_index_is_built_is_not_replaced(
+    tmp_path: Path, overwrite: bool
+) -> None:
+    folder = tmp_path / "i"
+
+    def slow() -> Iterator[Passage]:
+        yield from passages()
+        folder.mkdir()
+        (folder / "photo").write_text("of somebody")
+
+    with pytest.raises(ConfigurationError, match="holds something else"):
+        build_index(slow(), folder, overwrite=overwrite)
+    assert names(tmp_path) == ["i"] and (folder / "photo").read_text() == "of somebody"
+
+
 def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(descriptor: int, how: int) -> None:
         raise OSError(errno.ENOLCK, "no locks available")
@@ -262,7 +278,8 @@ def test_a_build_killed_at_any_moment_leaves_no_half_index(
     expected = opened(folder).search(["number7 text"], 5)
     event = whole = 0
     while True:
-        shutil.rmtree(folder, ignore_errors=True)
+        for path in (folder, tmp_path / ".i.building"):  # so that events have the same numbers
+            shutil.rmtree(path, ignore_errors=True)
         if not killed_at(event, build):
             break
         if folder.exists():  # killed when it was complete
