@@ -123,6 +123,8 @@ class TantivyRetriever:
             ConfigurationError: ``k`` is below 1.
         """
         options.integer(k, "k", 1)
+        if self._searcher is None:
+            raise EnvFailure(f"expected to search the index in {self.folder}, but it is closed")
         try:
             return [self._search(query, k) for query in queries]
         except BaseException as error:

@@ -48,8 +48,8 @@ class PackedTexts(Sequence[str]):
 
     def save(self, folder: Path, name: str) -> None:
         """Write two ``.npy`` files."""
-        write_array(folder / f"{name}.npy", self.blob)
-        write_array(folder / f"{name}_offsets.npy", self.offsets)
+        save_array(folder / f"{name}.npy", self.blob)
+        save_array(folder / f"{name}_offsets.npy", self.offsets)
 
     @classmethod
     def open(cls, folder: Path, name: str, *, mmap: bool = True) -> PackedTexts:
@@ -119,7 +119,7 @@ class PackedTexts(Sequence[str]):
         return PackedTexts, (self.blob, self.offsets)
 
 
-def write_array(path: Path, values: npt.NDArray[Any]) -> None:
+def save_array(path: Path, values: npt.NDArray[Any]) -> None:
     """Write a ``.npy`` file; one that is there stays whole for those who have mapped it."""
     path.unlink(missing_ok=True)
     np.save(path, values, allow_pickle=False)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.errors import ConfigurationError, DataError, DependencyNotInstalled
+from agentgym.errors import ConfigurationError, DataError, DependencyNotInstalled, EnvFailure
 from agentgym.retrieval import Passage, Retriever, building
 from agentgym.retrieval.building import Progress, build_index, open_index
 from agentgym.retrieval.corpora.corpus import Corpus
@@ -61,6 +61,8 @@ def test_what_is_built_is_opened(engine: str, tmp_path: Path) -> None:
     assert Progress("reading", 20, 1.0) in states
     retriever.close()
     retriever.close()
+    with pytest.raises(EnvFailure, match="closed"):
+        retriever.search(["number7"], 1)
 
 
 def test_a_path_is_read_as_a_corpus(tmp_path: Path) -> None:

@@ -80,8 +80,10 @@ def test_index_and_passages_must_belong_together(tmp_path: Path) -> None:
 
 
 def test_a_bad_k_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="at least 1"):
-        build(tmp_path, PASSAGES).search(["red"], 0)
+    retriever = build(tmp_path, PASSAGES)
+    for queries, k in [(["red"], 0), ([], 0), (["red"], 2.5), (["red"], True), (["red"], "3")]:
+        with pytest.raises(ConfigurationError, match="expected k to be an integer from 1"):
+            retriever.search(queries, k)  # type: ignore[arg-type]
 
 
 def test_a_closed_retriever_fails_as_an_engine_does(tmp_path: Path) -> None:
