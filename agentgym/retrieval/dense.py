@@ -162,12 +162,8 @@ def _encoded(encode: Encode, texts: list[str]) -> Vectors:
             f"expected the encoder to encode {len(texts)} texts, but it failed with "
             f"{type(error).__name__}: {error}"
         ) from error
-    if (
-        found.ndim != 2
-        or len(found) != len(texts)
-        or not found.size
-        or not np.isfinite(found).all()
-    ):
+    fits = found.ndim == 2 and len(found) == len(texts) and found.size > 0
+    if not fits or not np.isfinite(found).all():
         raise EnvFailure(
             f"expected the encoder to return an array [{len(texts)}, dimensions] of finite "
             f"numbers, got one of shape {found.shape}; correct the encoder"
@@ -313,7 +309,7 @@ class DenseRetriever:
 
 
 def _facts(path: Path) -> tuple[str, float, bool]:
-    """Read the prefix of queries, the length of the longest vector, and whether all are compared."""
+    """Read the prefix of queries, the longest vector's length, and whether all are compared."""
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts["format"] != FORMAT or not isinstance(facts["query_prefix"], str):

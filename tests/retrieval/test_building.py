@@ -162,13 +162,25 @@ def test_nothing_but_an_index_is_replaced(tmp_path: Path, overwrite: bool) -> No
     (tmp_path / "photos" / "index.json").write_text("{}")
     (tmp_path / "file").write_text("")
     for name in ("photos", "file"):
-        with pytest.raises(ConfigurationError, match="holds something else; name another"):
+        with pytest.raises(ConfigurationError, match="holds other things than an index; name"):
             build_index(passages(), tmp_path / name, overwrite=overwrite)
     with pytest.raises(ConfigurationError, match="expected a folder for the index"):
         build_index(passages(), "/", overwrite=overwrite)
     with pytest.raises(ConfigurationError, match="expected to write an index to"):
         build_index(passages(), tmp_path / "file" / "index", overwrite=overwrite)
     assert names(tmp_path) == ["file", "photos"] and names(tmp_path / "photos") == ["index.json"]
+
+
+@EVERY
+def test_files_that_lie_with_an_index_are_not_lost(engine: str, tmp_path: Path) -> None:
+    build_index(passages(), tmp_path / "i", engine=ENGINES[engine])
+    (tmp_path / "i" / ".DS_Store").write_text("")  # of the system
+    build_index(passages(), tmp_path / "i", engine=ENGINES[engine], overwrite=True)
+    path = tmp_path / "i" / "corpus.jsonl"
+    path.write_text('{"id": "a", "text": "x"}\n')
+    with pytest.raises(ConfigurationError, match="holds other things than an index"):
+        build_index(path, tmp_path / "i", overwrite=True)
+    assert path.exists() and opened(tmp_path / "i").search(["number7"], 1)[0]
 
 
 def test_two_builds_of_one_index(tmp_path: Path) -> None:
@@ -192,7 +204,7 @@ def test_what_takes_the_name_while_an_index_is_built_is_not_replaced(
         folder.mkdir()
         (folder / "photo").write_text("of somebody")
 
-    with pytest.raises(ConfigurationError, match="holds something else"):
+    with pytest.raises(ConfigurationError, match="holds other things"):
         build_index(slow(), folder, overwrite=overwrite)
     assert names(tmp_path) == ["i"] and (folder / "photo").read_text() == "of somebody"
 

@@ -39,7 +39,7 @@ def words(text: str) -> list[str]:
     Runs of underscores alone are still among the tokens of ASCII text; :func:`term` drops them.
     """
     pattern = _ASCII_WORD if text.isascii() else _unicode_word()
-    found = [word for word in pattern.findall(text) if word]
+    found = list(filter(None, pattern.findall(text)))
     if len(text) > LONGEST_TOKEN and len(max(found, key=len, default="")) > LONGEST_TOKEN:
         return [w[i : i + LONGEST_TOKEN] for w in found for i in range(0, len(w), LONGEST_TOKEN)]
     return found

@@ -213,8 +213,8 @@ def _checked(headers: Mapping[str, str]) -> dict[str, str]:
     if not isinstance(headers, Mapping):
         raise ConfigurationError(f"expected headers as a dict, got a {type(headers).__name__}")
     for name, value in headers.items():
-        if not (isinstance(name, str) and _HEADER(name)
-                and isinstance(value, str) and value.isascii() and value.isprintable()):  # fmt: skip
+        sound = isinstance(name, str) and isinstance(value, str) and _HEADER(name)
+        if not (sound and value.isascii() and value.isprintable()):
             raise ConfigurationError(
                 f"expected headers of printable ASCII text, got another value for {name!r:.80}"
             )
