@@ -6,8 +6,10 @@ actions lead to exactly the recorded task, split, goal, observations, executed a
 hooks; and the episode is over where the record ends. Of the arguments, seed, generator and options
 it proves only that they lead to this episode; another turn budget might, too.
 
-What it cannot prove is in `NOT_PROVEN`, and for an episode that was broken off from outside (stop
-reason ``error`` or ``length``) why it was: then it proves that the episode still ran at that point.
+Of an action's text it proves what the environment understood: words around an action that the
+grammar drops may be others. What it cannot prove is in `NOT_PROVEN`, and for an episode that was
+broken off from outside (stop reason ``error`` or ``length``) why it was: then it proves that the
+episode still ran at that point.
 """
 
 from __future__ import annotations
