@@ -7,6 +7,7 @@ A folder holds the passages (:mod:`agentgym.retrieval.passages`), the files of o
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +31,12 @@ ENGINES = ("bm25", "tantivy")
 """
 EVERY = 1000
 """Passages between two reports of progress."""
+
+_OWN = re.compile(
+    r"(?:index|meta)\.json|(?:passages|bm25|dense)\..+|[0-9a-f]{32}\..+|\..+"
+).fullmatch
+"""Names of the files of an index, of which tantivy's begin with a number of its segment; and hidden
+ones, which systems leave in folders."""
 
 
 class Progress(NamedTuple):
@@ -64,7 +71,7 @@ def build_index(
             reads, such a corpus, or any passages.
         folder: Where to; its name must be free, or an empty folder.
         engine: ``"bm25"`` (up to two million passages), ``"tantivy"`` (any number), or an encoder.
-        overwrite: Whether to replace an index that is there.
+        overwrite: Whether to replace an index that is there, unless its folder holds other files.
         progress: Called now and then.
 
     Returns:
@@ -74,6 +81,7 @@ def build_index(
         DataError: The corpus cannot be used; says which line.
         ConfigurationError: The folder is in use, cannot be written, or the engine is none.
         DependencyNotInstalled: The engine's package is missing.
+        EnvFailure: The encoder failed.
     """
     _check_engine(engine)
     passages = Corpus(corpus) if isinstance(corpus, str | Path) else corpus
@@ -240,8 +248,11 @@ def _remedy(folder: Path) -> str:
 
 
 def _is_index(folder: Path) -> bool:
-    """Return whether a folder looks as those do that may be replaced."""
-    return (folder / FACTS).is_file() and (folder / "passages.json").is_file()
+    """Return whether a folder holds an index and nothing else, and so may be replaced."""
+    if not folder.is_dir():
+        return False
+    names = {path.name if path.is_file() else "" for path in folder.iterdir()}
+    return {FACTS, "passages.json"} <= names and all(map(_OWN, names))
 
 
 def _facts(folder: Path) -> dict[str, Any]:

@@ -162,7 +162,8 @@ def _encoded(encode: Encode, texts: list[str]) -> Vectors:
             f"expected the encoder to encode {len(texts)} texts, but it failed with "
             f"{type(error).__name__}: {error}"
         ) from error
-    if found.ndim != 2 or len(found) != len(texts) or not np.isfinite(found).all():
+    fits = found.ndim == 2 and len(found) == len(texts) and found.size > 0
+    if not fits or not np.isfinite(found).all():
         raise EnvFailure(
             f"expected the encoder to return an array [{len(texts)}, dimensions] of finite "
             f"numbers, got one of shape {found.shape}; correct the encoder"
@@ -202,7 +203,7 @@ class DenseRetriever:
         self.folder = Path(folder)
         self.encode = encode
         self.batch = options.integer(batch, "batch", 1)
-        self.query_prefix, self._longest = _facts(self.folder / FACTS)
+        self.query_prefix, self._longest, exact = _facts(self.folder / FACTS)
         self.store = PassageStore(self.folder)
         self._vectors: Vectors = read_array(self.folder / VECTORS)
         if self._vectors.ndim != 2 or len(self._vectors) != len(self.store):
@@ -212,7 +213,7 @@ class DenseRetriever:
             )
         self._graph: Any = None
         self._one_at_a_time = threading.Lock()
-        if (self.folder / GRAPH).exists():
+        if not exact:
             self._open_graph()
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
@@ -223,6 +224,8 @@ class DenseRetriever:
             ConfigurationError: ``k`` is below 1.
         """
         options.integer(k, "k", 1)
+        if not self._vectors.size:
+            raise EnvFailure(f"expected to search the index in {self.folder}, but it is closed")
         found: list[list[Hit]] = [[] for _ in queries]
         places = [place for place, query in enumerate(queries) if query.strip()]
         if not places:
@@ -305,8 +308,8 @@ class DenseRetriever:
             )
 
 
-def _facts(path: Path) -> tuple[str, float]:
-    """Read the prefix of queries and the length of the longest vector."""
+def _facts(path: Path) -> tuple[str, float, bool]:
+    """Read the prefix of queries, the longest vector's length, and whether all are compared."""
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts["format"] != FORMAT or not isinstance(facts["query_prefix"], str):
@@ -314,7 +317,7 @@ def _facts(path: Path) -> tuple[str, float]:
         longest = float(facts["longest"])
         if not math.isfinite(longest):
             raise ValueError(f"its longest vector has the length {longest}")
-        return facts["query_prefix"], longest
+        return facts["query_prefix"], longest, bool(facts["exact"])
     except (
         OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError
     ) as error:  # fmt: skip

@@ -66,6 +66,8 @@ class PassageWriter:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._count = self._size = 0
         (self._folder / FACTS).unlink(missing_ok=True)
+        for name in (RECORDS, OFFSETS):  # who has opened a store that was there keeps it
+            (self._folder / name).unlink(missing_ok=True)
         self._records = (self._folder / RECORDS).open("wb", buffering=_BUFFER)
         self._offsets = (self._folder / OFFSETS).open("wb", buffering=_BUFFER)
         self._offsets.write(_OFFSET.pack(0))
@@ -223,7 +225,7 @@ class PassageStore:
             title += name
             if title > len(record):
                 raise ValueError(f"id and title should end at byte {title} of {len(record)}")
-        except (ValueError, struct.error) as error:
+        except (OSError, ValueError, struct.error) as error:
             raise self._damaged(row, error) from error
         return record, name, title
 

@@ -39,6 +39,7 @@ def published(
     with _scratch(target) as scratch:
         _check_free(target, known, overwrite)  # another process may have ended meanwhile
         yield scratch
+        _check_free(target, known, overwrite)  # a build may take hours
         _publish(scratch, target)
 
 
@@ -60,8 +61,8 @@ def _check_free(target: Path, known: Callable[[Path], bool], overwrite: bool) ->
         return
     if not known(target):
         raise ConfigurationError(
-            f"expected a free name for the index, got {target}, which holds something else; name "
-            "another folder"
+            f"expected a free name for the index, got {target}, which holds other things than an "
+            "index; name another folder, or move them"
         )
     if not overwrite:
         raise ConfigurationError(

@@ -123,6 +123,8 @@ class TantivyRetriever:
             ConfigurationError: ``k`` is below 1.
         """
         options.integer(k, "k", 1)
+        if self._searcher is None:
+            raise EnvFailure(f"expected to search the index in {self.folder}, but it is closed")
         try:
             return [self._search(query, k) for query in queries]
         except BaseException as error:
@@ -165,12 +167,13 @@ class TantivyRetriever:
         tantivy orders equal scores by their place in its segments, so all that tie with the last
         one are fetched.
         """
-        limit = k + 1
+        everything = len(self.store) + 1  # tantivy reserves memory for what it is asked for
+        limit = min(k + 1, everything)
         while True:
             hits = self._searcher.search(wanted, limit, count=False).hits
             if len(hits) < limit or hits[k - 1][0] > hits[-1][0]:
                 break
-            limit *= 4
+            limit = min(4 * limit, everything)
         rows = self._searcher.fast_field_values(ROW, [address for _, address in hits])
         ranked = sorted((-score, row) for (score, _), row in zip(hits, rows, strict=True))
         return [(-score, row) for score, row in ranked[:k]]

@@ -48,8 +48,8 @@ class PackedTexts(Sequence[str]):
 
     def save(self, folder: Path, name: str) -> None:
         """Write two ``.npy`` files."""
-        np.save(folder / f"{name}.npy", self.blob, allow_pickle=False)
-        np.save(folder / f"{name}_offsets.npy", self.offsets, allow_pickle=False)
+        save_array(folder / f"{name}.npy", self.blob)
+        save_array(folder / f"{name}_offsets.npy", self.offsets)
 
     @classmethod
     def open(cls, folder: Path, name: str, *, mmap: bool = True) -> PackedTexts:
@@ -119,6 +119,12 @@ class PackedTexts(Sequence[str]):
         return PackedTexts, (self.blob, self.offsets)
 
 
+def save_array(path: Path, values: npt.NDArray[Any]) -> None:
+    """Write a ``.npy`` file; one that is there stays whole for those who have mapped it."""
+    path.unlink(missing_ok=True)
+    np.save(path, values, allow_pickle=False)
+
+
 def read_array(path: Path, *, mmap: bool = True) -> npt.NDArray[Any]:
     """Read a ``.npy`` file, or map it read-only.
 
@@ -129,7 +135,9 @@ def read_array(path: Path, *, mmap: bool = True) -> npt.NDArray[Any]:
         # As a plain array: every slice of a ``memmap`` costs a microsecond more.
         return np.asarray(np.load(path, mmap_mode="r" if mmap else None, allow_pickle=False))
     # numpy reads the header as a Python literal, so a damaged one fails as damaged Python does.
-    except (OSError, ValueError, EOFError, SyntaxError, TypeError, TokenError) as error:
+    except (
+        OSError, ValueError, EOFError, SyntaxError, TypeError, TokenError, OverflowError
+    ) as error:  # fmt: skip
         raise DataError(
             f"expected an array in {path}, but it cannot be read ({type(error).__name__}: "
             f"{error}); make its folder again"

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.errors import ConfigurationError, DataError, DependencyNotInstalled
+from agentgym.errors import ConfigurationError, DataError, DependencyNotInstalled, EnvFailure
 from agentgym.retrieval import Passage, Retriever, building
 from agentgym.retrieval.building import Progress, build_index, open_index
 from agentgym.retrieval.corpora.corpus import Corpus
@@ -61,6 +61,8 @@ def test_what_is_built_is_opened(engine: str, tmp_path: Path) -> None:
     assert Progress("reading", 20, 1.0) in states
     retriever.close()
     retriever.close()
+    with pytest.raises(EnvFailure, match="closed"):
+        retriever.search(["number7"], 1)
 
 
 def test_a_path_is_read_as_a_corpus(tmp_path: Path) -> None:
@@ -160,13 +162,25 @@ def test_nothing_but_an_index_is_replaced(tmp_path: Path, overwrite: bool) -> No
     (tmp_path / "photos" / "index.json").write_text("{}")
     (tmp_path / "file").write_text("")
     for name in ("photos", "file"):
-        with pytest.raises(ConfigurationError, match="holds something else; name another"):
+        with pytest.raises(ConfigurationError, match="holds other things than an index; name"):
             build_index(passages(), tmp_path / name, overwrite=overwrite)
     with pytest.raises(ConfigurationError, match="expected a folder for the index"):
         build_index(passages(), "/", overwrite=overwrite)
     with pytest.raises(ConfigurationError, match="expected to write an index to"):
         build_index(passages(), tmp_path / "file" / "index", overwrite=overwrite)
     assert names(tmp_path) == ["file", "photos"] and names(tmp_path / "photos") == ["index.json"]
+
+
+@EVERY
+def test_files_that_lie_with_an_index_are_not_lost(engine: str, tmp_path: Path) -> None:
+    build_index(passages(), tmp_path / "i", engine=ENGINES[engine])
+    (tmp_path / "i" / ".DS_Store").write_text("")  # of the system
+    build_index(passages(), tmp_path / "i", engine=ENGINES[engine], overwrite=True)
+    path = tmp_path / "i" / "corpus.jsonl"
+    path.write_text('{"id": "a", "text": "x"}\n')
+    with pytest.raises(ConfigurationError, match="holds other things than an index"):
+        build_index(path, tmp_path / "i", overwrite=True)
+    assert path.exists() and opened(tmp_path / "i").search(["number7"], 1)[0]
 
 
 def test_two_builds_of_one_index(tmp_path: Path) -> None:
@@ -177,6 +191,22 @@ def test_two_builds_of_one_index(tmp_path: Path) -> None:
 
     assert build_index(nested(), tmp_path / "i") == 20
     assert opened(tmp_path / "i").search(["old"], 1)[0]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_takes_the_name_while_an_index_is_built_is_not_replaced(
+    tmp_path: Path, overwrite: bool
+) -> None:
+    folder = tmp_path / "i"
+
+    def slow() -> Iterator[Passage]:
+        yield from passages()
+        folder.mkdir()
+        (folder / "photo").write_text("of somebody")
+
+    with pytest.raises(ConfigurationError, match="holds other things"):
+        build_index(slow(), folder, overwrite=overwrite)
+    assert names(tmp_path) == ["i"] and (folder / "photo").read_text() == "of somebody"
 
 
 def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +292,8 @@ def test_a_build_killed_at_any_moment_leaves_no_half_index(
     expected = opened(folder).search(["number7 text"], 5)
     event = whole = 0
     while True:
-        shutil.rmtree(folder, ignore_errors=True)
+        for path in (folder, tmp_path / ".i.building"):  # so that events have the same numbers
+            shutil.rmtree(path, ignore_errors=True)
         if not killed_at(event, build):
             break
         if folder.exists():  # killed when it was complete

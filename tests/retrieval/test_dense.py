@@ -115,6 +115,7 @@ def failing(texts: list[str]) -> Any:
 BAD: list[tuple[Any, str]] = [
     (failing, "failed with ValueError: out of memory"),
     (lambda texts: np.zeros(3), r"\[., dimensions\] .* of shape \(3,\)"),
+    (lambda texts: np.zeros((len(texts), 0)), r"of shape \(., 0\)"),
     (lambda texts: np.zeros((9, 3)), r"of shape \(9, 3\)"),
     (lambda texts: np.full((len(texts), 3), np.nan), "finite numbers"),
     (lambda texts: [["a"]], "failed with ValueError"),
@@ -152,6 +153,16 @@ def test_a_damaged_index(folder: Path, part: str, data: str | None) -> None:
     (folder / part).unlink() if data is None else (folder / part).write_text(data)
     with pytest.raises(DataError, match="expected"):
         DenseRetriever(folder, hashed)
+
+
+def test_how_vectors_are_compared_is_what_was_built(folder: Path, tmp_path: Path) -> None:
+    if (folder / dense.GRAPH).exists():
+        (folder / dense.GRAPH).unlink()
+        with pytest.raises(DataError, match=r"dense\.usearch"):
+            DenseRetriever(folder, hashed)
+    else:
+        (folder / dense.GRAPH).write_bytes(b"of an index before")
+        assert DenseRetriever(folder, hashed).search(["red shoe"], 1)[0]
 
 
 def test_parts_of_other_sizes(folder: Path, tmp_path: Path) -> None:

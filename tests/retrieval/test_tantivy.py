@@ -50,6 +50,12 @@ def test_equal_scores_are_in_the_order_of_the_passages(tmp_path: Path) -> None:
         assert [hit.passage for hit in hits] == same[:k]
 
 
+def test_no_number_of_hits_is_too_large(retriever: Retriever) -> None:
+    # tantivy reserves memory for as many as it is asked for, and ends the process if it cannot
+    [all_of_them] = retriever.search(["word1 word2"], 400)
+    assert all_of_them and retriever.search(["word1 word2"], 2**31 - 1) == [all_of_them]
+
+
 def test_segments_and_rebuilding_change_nothing(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,3 +60,12 @@ def test_files_that_do_not_fit_are_refused(
     np.save(tmp_path / "name_offsets.npy", np.array(offsets, np.int64))
     with pytest.raises(DataError, match=r"name_offsets\.npy.*make the folder again"):
         PackedTexts.open(tmp_path, "name")
+
+
+def test_a_damaged_shape_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "name.npy"
+    np.save(path, np.zeros(3))
+    path.write_bytes(path.read_bytes().replace(b"(3,), }" + b" " * 30, b"(%d,), }" % 10**30))
+    for mmap in (True, False):
+        with pytest.raises(DataError, match="expected an array in"):
+            texts.read_array(path, mmap=mmap)

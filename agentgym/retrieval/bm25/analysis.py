@@ -39,7 +39,7 @@ def words(text: str) -> list[str]:
     Runs of underscores alone are still among the tokens of ASCII text; :func:`term` drops them.
     """
     pattern = _ASCII_WORD if text.isascii() else _unicode_word()
-    found = pattern.findall(text)
+    found = list(filter(None, pattern.findall(text)))
     if len(text) > LONGEST_TOKEN and len(max(found, key=len, default="")) > LONGEST_TOKEN:
         return [w[i : i + LONGEST_TOKEN] for w in found for i in range(0, len(w), LONGEST_TOKEN)]
     return found
@@ -100,6 +100,9 @@ _PICTOGRAPHIC = (
     "\U0001f947-\U0001fffd"
 )
 
+# A joiner between two pictographs joins them; elsewhere it attaches to what stands before it.
+_JOINERS = f"\u200d+(?![\u200d{_PICTOGRAPHIC}])"
+
 _PLANES = (range(0x20000), range(0xE0000, 0xE01F0))
 """Code points that can be in a class of :func:`_collected`: letters end with the second plane."""
 _ZERO_WIDTH_SPACE = 0x200B
@@ -110,6 +113,9 @@ _NARROW_NO_BREAK_SPACE = 0x202F
 @lru_cache(maxsize=1)
 def _unicode_word() -> re.Pattern[str]:
     """Build the full grammar; alternatives stand in the order of precedence.
+
+    The last one finds, as empty words, runs that belong to no word: without it each place of such a
+    run would be looked at from every other, which takes hours for a long one.
 
     It is built when the first text comes that is not ASCII: collecting the classes takes a while.
     """
@@ -129,19 +135,25 @@ def _unicode_word() -> re.Pattern[str]:
     word = f"{join}*{run}(?:{join}+{run})*{join}*"
     south_east_asian = f"(?:[{_SOUTH_EAST_ASIAN}]{ext})+"
     ideograph = f"[{_HAN}]{ext}|[{_HIRAGANA}]{ext}"
-    return re.compile(f"{_pictographs(extend)}|{word}|{south_east_asian}|{ideograph}")
+    nothing = f"{_JOINERS}|[{extend_num_let}](?:[{extend_num_let}]|{_attached(extend)})*"
+    found = f"{_pictographs(extend)}|{word}|{south_east_asian}|{ideograph}"
+    return re.compile(f"({found})|{nothing}")
 
 
 def _pictographs(extend: str) -> str:
     """Write the grammar of emoji: single ones, joined and tagged ones, keycaps and flags."""
-    # A joiner between two pictographs joins them; elsewhere it attaches to what stands before it.
-    ext = f"(?:(?![\ufe0e\ufe0f])(?!\u200d+[{_PICTOGRAPHIC}])[{extend}])*"
+    ext = f"(?:(?![\ufe0e\ufe0f]){_attached(extend)})*"
     modifier = f"[{_EMOJI_MODIFIER}]{ext}"
     one = f"(?:\u200d*[{_PICTOGRAPHIC}]{ext}(?:{modifier}|\ufe0f?)|{modifier})"
     tags = "[\U000e0020-\U000e007e]+\U000e007f"
     keycap = f"[{_KEYCAP_BASE}]{ext}\ufe0f?\u20e3{ext}"
     flag = f"(?:[{_REGIONAL_INDICATOR}][{extend}]*){{2}}"
     return f"{one}(?:{tags}|(?:\u200d{one})*)|{keycap}|{flag}"
+
+
+def _attached(extend: str) -> str:
+    """Write what attaches to the character before it, where pictographs may follow."""
+    return f"(?:(?!\u200d)[{extend}]|{_JOINERS})"
 
 
 def _collected() -> tuple[str, str, str, str]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from agentgym import options
 from agentgym.caching import BoundedCache
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.retrieval.bm25 import ranking, similarity
@@ -25,7 +26,7 @@ from agentgym.retrieval.bm25.inversion import invert
 from agentgym.retrieval.bm25.similarity import Floats, Ints
 from agentgym.retrieval.passages import PassageStore
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit
-from agentgym.retrieval.texts import PackedTexts, read_array
+from agentgym.retrieval.texts import PackedTexts, read_array, save_array
 
 FORMAT = "agentgym.bm25/2"
 NAME = "bm25"
@@ -117,7 +118,7 @@ class BM25Index:
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         for name in ARRAYS:
-            np.save(folder / f"{NAME}.{name}.npy", self._arrays[name], allow_pickle=False)
+            save_array(folder / f"{NAME}.{name}.npy", self._arrays[name])
         PackedTexts.pack(self.ids).save(folder, f"{NAME}.ids")
         self._terms.save(folder, f"{NAME}.terms")
         facts = {"format": FORMAT, "k1": self.k1, "b": self.b, "documents": len(self)}
@@ -274,6 +275,7 @@ class BM25Retriever:
             ConfigurationError: ``k`` is below 1.
             EnvFailure: Index or passages are damaged.
         """
+        options.integer(k, "k", 1)
         try:
             return [self._hits(query, k) for query in queries]
         except DataError as error:

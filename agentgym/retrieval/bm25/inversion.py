@@ -207,14 +207,10 @@ def _count(numbers: array[int], sizes: array[int]) -> _Chunk:
     terms, rows = terms[indexed], rows[indexed]
     keys = (terms.astype(np.int64) << CHUNK_BITS) | rows
     keys.sort()
-    firsts = np.flatnonzero(
-        np.concatenate([np.ones(min(len(keys), 1), bool), keys[1:] != keys[:-1]])
-    )
+    firsts = _changes(keys)
     frequencies = np.diff(firsts, append=len(keys))
     found = keys[firsts] >> CHUNK_BITS
-    runs = np.flatnonzero(
-        np.concatenate([np.ones(min(len(found), 1), bool), found[1:] != found[:-1]])
-    )
+    runs = _changes(found)
     return _Chunk(
         lengths=np.bincount(rows, minlength=len(sizes)).astype(np.int32),
         terms=found[runs].astype(np.int32),
@@ -226,4 +222,5 @@ def _count(numbers: array[int], sizes: array[int]) -> _Chunk:
 
 def _changes(values: Ints) -> Ints:
     """Return where another value begins than the one before."""
-    return np.flatnonzero(np.diff(values, prepend=-1))
+    first = np.ones(min(len(values), 1), bool)
+    return np.flatnonzero(np.concatenate([first, values[1:] != values[:-1]]))

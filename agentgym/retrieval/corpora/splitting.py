@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _SENTENCE_END = re.compile(r"[.!?][\"')\]\u201d]*\s+|[\u3002\uff01\uff1f]|\n")
 _LONGEST_TITLE = 200
@@ -57,7 +57,7 @@ def _paragraphs(lines: Iterable[str], most: int, markdown: bool) -> Iterator[tup
             held, size = [], 0
         if heading:
             level = len(heading[1])
-            path = [above for above in path if above[0] < level] + [(level, heading[2])]
+            path = [above for above in path if above[0] < level] + [(level, _unclosed(heading[2]))]
             title = " > ".join(text for _, text in path if text)[:_LONGEST_TITLE]
         elif line or held:
             held.append(raw)
@@ -66,6 +66,13 @@ def _paragraphs(lines: Iterable[str], most: int, markdown: bool) -> Iterator[tup
         goes_on = not raw.endswith("\n")
     if held:
         yield title, "".join(held)
+
+
+def _unclosed(heading: str) -> str:
+    """Return a heading without the ``#`` that may close it."""
+    # A pattern for this takes a time that grows with the square of a run of spaces.
+    bare = heading.rstrip("#")
+    return bare.rstrip() if bare != heading and bare.endswith((" ", "\t")) else heading
 
 
 def _fence(line: str, open_fence: str) -> str:

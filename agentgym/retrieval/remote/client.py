@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -29,13 +30,17 @@ from agentgym.retrieval.remote.connections import Connections, Reply, Unanswered
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit, Passage
 
 DIALECTS = ("search-r1", "ragen")
-RETRIED = (500, 502, 503, 504)
+RETRIED = (429, 500, 502, 503, 504)
 """Statuses after which a request is sent again."""
 QUERIES_PER_REQUEST = 256
 LARGEST_ANSWER = 1 << 28
 """Most bytes of an answer."""
 LONGEST_PAUSE = 10.0
 """Most seconds between two attempts."""
+
+
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+").fullmatch
+"""Names of headers, which are tokens (RFC 9110, section 5.1)."""
 
 
 class _Unexpected(Exception):
@@ -147,7 +152,7 @@ class HttpRetriever:
         problem: Unanswered | None = None
         for attempt in range(self.retries + 1):
             if attempt:
-                time.sleep(min(self.backoff * 2 ** (attempt - 1), LONGEST_PAUSE))
+                time.sleep(min(self.backoff * 2 ** min(attempt - 1, 60), LONGEST_PAUSE))
             try:
                 return self._send(body)
             except Unanswered as error:
@@ -205,9 +210,11 @@ def _address(url: str) -> str:
 
 def _checked(headers: Mapping[str, str]) -> dict[str, str]:
     """Validate headers; the values may be secret and are not shown."""
+    if not isinstance(headers, Mapping):
+        raise ConfigurationError(f"expected headers as a dict, got a {type(headers).__name__}")
     for name, value in headers.items():
-        if not all(isinstance(part, str) and part.isascii() and part.isprintable()
-                   for part in (name, value)):  # fmt: skip
+        sound = isinstance(name, str) and isinstance(value, str) and _HEADER(name)
+        if not (sound and value.isascii() and value.isprintable()):
             raise ConfigurationError(
                 f"expected headers of printable ASCII text, got another value for {name!r:.80}"
             )

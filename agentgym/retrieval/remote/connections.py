@@ -6,6 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from http.client import BadStatusLine, HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import NamedTuple
 
@@ -77,8 +78,9 @@ class Connections:
 
     def close(self) -> None:
         """Close the connections that nobody uses; a later request opens another."""
-        while self._idle and self._process == os.getpid():
-            self._idle.pop().close()
+        with suppress(IndexError):  # also if another thread takes the last one
+            while self._process == os.getpid():
+                self._idle.pop().close()
 
     def _take(self) -> tuple[HTTPConnection, bool]:
         """Return a connection, and whether it has been used before."""

@@ -47,3 +47,41 @@ def test_any_text_can_be_analysed(text: str) -> None:
 
 def test_long_runs_are_cut() -> None:
     assert [len(word) for word in words("a" * (2 * LONGEST_TOKEN + 1))] == [255, 255, 1]
+
+
+@pytest.mark.parametrize(
+    ("run", "kept"),
+    [
+        ("_\u0301", []),
+        ("\u203f", []),
+        ("_\u200d", []),
+        ("\u200d", []),
+        ("#\u200d", []),
+        ("#" + "\u200d" * 300_000, []),
+        ("\u231a" + "\u200d" * 300_000, ["\u231a"]),
+        ("\u231a\u200d", None),
+    ],
+)
+def test_long_runs_that_hold_few_words_or_none_take_no_time(
+    run: str, kept: list[str] | None
+) -> None:
+    # Time that grows with the square of the length would be hours.
+    found = words("\u00e9 " + run * max(1, 300_000 // len(run)) + " x")
+    assert found[0] == "\u00e9" and found[-1] == "x"
+    if kept is not None:
+        assert [word[: len(kept[0])] for word in found[1:-1][:1]] == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("_\u200d\u231a", ["\u200d\u231a"]),
+        ("\u200d_a", ["_a"]),
+        ("#\u200d_a", ["_a"]),
+        ("__\u200d_\u00e9", ["__\u200d_\u00e9"]),
+        ("_\u0301\u4e00", ["\u4e00"]),
+        ("1\u200d\u20e3", ["1\u200d\u20e3"]),
+    ],
+)
+def test_what_such_runs_stand_before_is_found(text: str, expected: list[str]) -> None:
+    assert words(text) == expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import pickle
 import subprocess
 import sys
@@ -78,8 +80,10 @@ def test_index_and_passages_must_belong_together(tmp_path: Path) -> None:
 
 
 def test_a_bad_k_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="at least 1"):
-        build(tmp_path, PASSAGES).search(["red"], 0)
+    retriever = build(tmp_path, PASSAGES)
+    for queries, k in [(["red"], 0), ([], 0), (["red"], 2.5), (["red"], True), (["red"], "3")]:
+        with pytest.raises(ConfigurationError, match="expected k to be an integer from 1"):
+            retriever.search(queries, k)  # type: ignore[arg-type]
 
 
 def test_a_closed_retriever_fails_as_an_engine_does(tmp_path: Path) -> None:
@@ -88,6 +92,41 @@ def test_a_closed_retriever_fails_as_an_engine_does(tmp_path: Path) -> None:
     retriever.close()
     with pytest.raises(EnvFailure, match="closed"):
         retriever.search(["red hat"], 1)
+
+
+def test_a_disk_that_fails_is_a_failure_of_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object) -> bytes:
+        raise OSError(errno.EIO, "input/output error")
+
+    retriever = build(tmp_path, PASSAGES)
+    monkeypatch.setattr(os, "pread", fail)
+    with pytest.raises(EnvFailure, match=r"passages\.bin.*input/output error"):
+        retriever.search(["red hat"], 1)
+
+
+def test_who_has_opened_an_index_that_is_replaced_keeps_it(tmp_path: Path) -> None:
+    # In a process of its own: reading what has become shorter under a mapping would end it.
+    code = (
+        "import sys; from agentgym.retrieval import *\n"
+        "def write(count):\n"
+        "    with PassageWriter(sys.argv[1]) as writer:\n"
+        "        for i in range(count): writer.add(Passage(f'{i:05}', '', f'word{i} shoe'))\n"
+        "    texts = (f'word{i} shoe' for i in range(count))\n"
+        "    BM25Index.build(texts, map('{:05}'.format, range(count))).save(sys.argv[1])\n"
+        "write(9000)\n"
+        "old = BM25Retriever.open(sys.argv[1])\n"
+        "write(2)\n"
+        "old.index.save(sys.argv[1] + '/copy'); BM25Index.open(sys.argv[1] + '/copy').save("
+        "sys.argv[1] + '/copy')\n"
+        "copy = BM25Index.open(sys.argv[1] + '/copy').search('word8999', 1)[0]\n"
+        "print(old.search(['word8999'], 1)[0][0].passage.id, copy[0])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True,
+                          text=True)  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "08999 08999\n"), done.stderr
+    assert len(BM25Retriever.open(tmp_path).store) == 2
 
 
 def test_damage_is_a_failure_of_the_engine(tmp_path: Path) -> None:

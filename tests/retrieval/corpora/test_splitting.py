@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,6 +63,16 @@ def test_long_paragraphs_end_with_sentences_then_words_then_anywhere() -> None:
     assert [text for _, text in split("x" * 120, 50)] == ["x" * 50, "x" * 50, "x" * 20]
     chinese = "\u4f60\u597d\u4e16\u754c\u3002" * 30
     assert all(text.endswith("\u3002") for _, text in split(chinese, 52))
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [("# a ##", "a"), ("# C#", "C#"), ("#  ##", "##"), ("# a # #", "a #"), ("#\ta\t#", "a"),
+     ("# a" + " " * 60_000 + "x", "a" + " " * 199), ("# " + " #" * 30_000, "# " * 100)],
+)  # fmt: skip
+def test_a_heading_may_be_closed(line: str, title: str) -> None:
+    # The long ones end in no time that grows with more than their length.
+    assert split(f"{line}\nText.\n") == [(title, "Text.")]
 
 
 def test_a_fence_is_closed_by_one_of_its_kind() -> None:

@@ -17,7 +17,7 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.retrieval import Hit, Passage
 from agentgym.retrieval.remote import client
 from agentgym.retrieval.remote.client import HttpRetriever
-from agentgym.retrieval.remote.connections import Reply
+from agentgym.retrieval.remote.connections import Reply, Unanswered
 from tests.retrieval.servers import (
     PASSAGES,
     Fixed,
@@ -118,6 +118,20 @@ def test_a_failure_that_stays_is_a_failure_of_the_environment(reply: Any, words:
 def test_no_answer_in_time(reply: Any) -> None:
     with scripted(reply) as server, pytest.raises(EnvFailure, match=r"time.*1 attempts"):
         connect(server.url, timeout=0.2, retries=0).search(["a"], 3)
+
+
+def test_any_number_of_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(client.time, "sleep", pauses.append)
+    retriever = HttpRetriever("http://127.0.0.1:1", retries=2000, backoff=0.5)
+
+    def fail(body: bytes) -> Reply:
+        raise Unanswered("it is down")
+
+    monkeypatch.setattr(retriever, "_send", fail)
+    with pytest.raises(EnvFailure, match=r"2001 attempts"):
+        retriever.search(["a"], 1)
+    assert pauses[:3] == [0.5, 1.0, 2.0] and pauses[-1] == client.LONGEST_PAUSE
 
 
 def test_nobody_listens() -> None:
@@ -264,6 +278,9 @@ def test_a_fork_opens_connections_of_its_own() -> None:
         ("http://host", {"backoff": -1}, "backoff in seconds, of at least 0"),
         ("http://host", {"retries": -1}, "retries"),
         ("http://host", {"headers": {"A": "b\r\nC: d"}}, "headers of printable"),
+        ("http://host", {"headers": {"A:B": "c"}}, "headers of printable"),
+        ("http://host", {"headers": {"": "c"}}, "headers of printable"),
+        ("http://host", {"headers": ["A: b"]}, "headers as a dict, got a list"),
     ],
 )
 def test_bad_arguments(url: Any, kwargs: dict[str, Any], words: str) -> None:
