@@ -26,7 +26,8 @@ class Kind:
     sentences: tuple[tuple[str, ...], ...]
     """Groups of sentences that state relations; the first group opens the article."""
     former: tuple[str, ...] = ()
-    """Sentences that tell what was once true and is not any longer, with a date."""
+    """Sentences that tell, with a date, what was true once and is no longer, or never came true.
+    Of what is asked for in the past tense nothing else may have been true: there is one answer."""
     mentions: tuple[tuple[str, ...], ...]
     """Groups of sentences that state nothing; most of them name other things."""
 
@@ -59,8 +60,8 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
             former=(
-                "Until {some year} {they} had worked for {former employer}.",
-                "{They} had enrolled at {former alma_mater} first but left it in {some year}.",
+                "In {some year} {they} turned down a post at {former employer}.",
+                "{They} declined a place at {former alma_mater} in {some year}.",
                 "A source of {some year}, since corrected, names {former birthplace} as {their} "
                 "place of birth.",
                 "Until {some year} {former mentor} was wrongly taken for {their} mentor.",
@@ -269,7 +270,7 @@ KINDS: dict[str, Kind] = {
             ),
             former=(
                 "Until {some year} it was wrongly believed to be by {former author}.",
-                "An edition by {former publisher} was withdrawn in {some year}.",
+                "{former publisher} had turned it down in {some year}.",
                 "A stage version of {some year} moved the story to {former setting}.",
             ),
             mentions=(
@@ -414,7 +415,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
             former=(
-                "{former captain}, its captain until {some year}, was dismissed.",
+                "{former captain}, named as its captain in {some year}, never went on board.",
                 "A contract with {former builder} was cancelled in {some year}.",
             ),
             mentions=(

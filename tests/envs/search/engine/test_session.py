@@ -256,12 +256,12 @@ def test_at_first_only_the_question_can_be_searched() -> None:
     assert admissible(begun(), 8) == [look(MAYOR.text)]
 
 
-def test_names_that_were_shown_can_be_searched_or_answered() -> None:
+def test_names_that_were_shown_can_be_searched_and_in_the_last_turn_answered() -> None:
     session = begun(topk=2)
     session.act(look("Belden mayor"), 7)
     names = ["Belden", "Orland", "Kit Sorrel", "Ada Marley", "Wern Tools"]
     answer = Command(ANSWER, "Ada Marley")
-    assert admissible(session, 7) == [look(MAYOR.text), *map(look, names), answer]
+    assert admissible(session, 7) == [look(MAYOR.text), *map(look, names)]
     assert admissible(session, 1) == [answer], "Belden stands in the question"
     assert admissible(begun(), 1) == [Command(ANSWER, "unknown")]
 

@@ -31,7 +31,7 @@ from tests.envs.search.generator.solving import Solver
 GOLDEN = {
     "easy": "73f3146e5c3651008fd7c8e450709a40954c2f02bcaed2221ed22cda72270780",
     "medium": "d49eeb5a1808511105c47e2f68ea8ba6ca08a2a5eacbac3bd16f190c8acf978f",
-    "hard": "898530eb71c4414d7c38dbd4a20982bc334df421a646abe041dbb329cd04125e",
+    "hard": "68aa0ecc6911d2c63fafc9e015cf64c51b24544ce91b6e14d5291bc2758a533c",
 }
 SIZE, SHIPPED = 3000, 20_000
 ALL_KINDS = replace(

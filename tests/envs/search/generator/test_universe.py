@@ -26,8 +26,8 @@ from tests.envs.search.generator.indexed import indexed
 # The same on every machine and every Python; raise GENERATOR_VERSION when they change.
 GOLDEN = {
     "easy": "33ff3ec360a32ac15853f9cadcce286d95951d7401371ace5029a6fbb56c64fd",
-    "medium": "ed0d0831a0fcd5959a0fcc6f85c985d5ac5089937df8a20680acc763112f80ac",
-    "hard": "d0880e15a40f67ea581903b2665ecfc1d6696c00450ddedc7350d09b0699fae3",
+    "medium": "49289392de680147cc5f0f61999405351f0213779625f983c06e1de5f59d6251",
+    "hard": "7f083824b632b101c393ebf68cd608b7a0e340228c5bbf51d73a832955654ee6",
 }
 SIZE = 3000
 DIFFICULTY = pytest.mark.parametrize("difficulty", DIFFICULTIES)
