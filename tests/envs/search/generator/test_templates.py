@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.envs.search.generator.kinds import KINDS
+from agentgym.envs.search.generator.relations import RELATIONS, YEAR
 from agentgym.envs.search.generator.templates import PRONOUNS, SUBJECT, Template, article
 
 STATING = [Template(text) for kind in KINDS.values() for group in kind.sentences for text in group]
@@ -22,7 +23,9 @@ def test_a_sentence_gives_back_the_values_it_was_made_of(template: Template, dat
         if slot in PRONOUNS:
             filled.append(data.draw(st.sampled_from(PRONOUNS[slot])))
             continue
-        word = str(data.draw(st.integers(1000, 1999))) if "year" in slot else data.draw(NAMES)
+        told = RELATIONS.get(slot.rpartition(" ")[2])
+        year = "year" in slot or (told is not None and told.object == YEAR)
+        word = str(data.draw(st.integers(1000, 1999))) if year else data.draw(NAMES)
         if not slot.startswith(("some ", "former ", "a some ")):
             values[slot.removeprefix("a ")] = word
         filled.append(article(word) if slot.startswith("a ") else word)
