@@ -31,10 +31,12 @@ MARGIN = 2.0**-20
 """Relative error that is granted to every estimate; float32 rounds by 2**-24."""
 BLOCK = 64
 """Scores of which only the highest is looked at to bound the best k."""
+SPARSE = 4
+"""With this many documents for each posting, looking at the postings alone costs less."""
 FEW_POSTINGS = 1 << 15
 """Up to this many postings are added up in one call."""
 WORTH_PRUNING = 1 << 14
-"""With fewer postings and documents than this times ``k + 4``, adding up always costs less."""
+"""With less to look at than this times ``k + 4``, adding up always costs less."""
 LOOKUP_COST = 20
 """Postings that are added up in the time in which one document is looked up."""
 ROUND_COST = 2000
@@ -82,7 +84,10 @@ def exhaustive(
 ) -> tuple[npt.NDArray[np.int64], Floats]:
     """Add up all postings and return the best k documents."""
     totals = _totals(query, len(ranks))
-    rows = _promising(totals, k)
+    if _sparse(query, len(ranks)):
+        rows = _promising_found(query, totals, k)
+    else:
+        rows = _promising(totals, k)
     return top(rows, totals[rows].astype(np.float32), ranks, k)
 
 
@@ -96,6 +101,11 @@ def top(
         rows, scores = rows[kept], scores[kept]
     order = np.lexsort((ranks[rows], -scores))[:k]
     return rows[order], scores[order]
+
+
+def _sparse(query: Sequence[Postings], documents: int) -> bool:
+    """Return whether a query finds few of all documents."""
+    return SPARSE * sum(len(term.documents) for term in query) < documents
 
 
 def _totals(query: Sequence[Postings], documents: int) -> npt.NDArray[np.float64]:
@@ -124,6 +134,21 @@ def _promising(totals: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]
     return np.flatnonzero(totals >= least) if least > 0 else np.flatnonzero(totals)
 
 
+def _promising_found(
+    query: Sequence[Postings], totals: npt.NDArray[np.float64], k: int
+) -> npt.NDArray[np.int64]:
+    """Return what :func:`_promising` does, by looking at the postings instead of all documents."""
+    rows = np.concatenate([term.documents for term in query]).astype(np.int64)
+    found = totals.take(rows)
+    # A document stands there once for each of its terms, so this many places hold k documents.
+    places = k * len(query)
+    if len(rows) > places:
+        least = np.partition(found, len(rows) - places)[len(rows) - places] * (1 - MARGIN)
+        rows = rows[found >= least]
+    rows = np.unique(rows)
+    return rows[totals.take(rows) > 0]
+
+
 def rescored(query: Sequence[Postings], rows: Ints) -> tuple[Ints, Floats]:
     """Return those of these documents that the query finds, and their scores."""
     totals = np.zeros(len(rows))
@@ -136,7 +161,9 @@ def rescored(query: Sequence[Postings], rows: Ints) -> tuple[Ints, Floats]:
 
 def pruned(query: Sequence[Postings], documents: int, k: int) -> Ints | None:
     """Return documents among which the best k are, ascending; None if adding up costs less."""
-    budget = documents + sum(len(term.documents) for term in query)
+    budget = sum(len(term.documents) for term in query)
+    if not _sparse(query, documents):
+        budget += documents
     if budget < WORTH_PRUNING * (k + 4):
         return None
     terms = sorted(query, key=lambda term: (-term.bound, len(term.documents)))

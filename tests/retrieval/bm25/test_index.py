@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import pickle
@@ -270,7 +271,7 @@ def zipf_text(draw: random.Random, size: int, words: int = 40) -> str:
 
 
 def every_way(index: BM25Index, query: str, k: int) -> None:
-    """Compare pruning, and both ways to add up, with the plain sum; bit for bit."""
+    """Compare pruning, and all ways to add up, with the plain sum; bit for bit."""
     expected = plain(index, query, k)
     terms = index.postings(query)
     ranks = np.argsort(np.argsort(index.ids)).astype(np.int32)
@@ -278,9 +279,10 @@ def every_way(index: BM25Index, query: str, k: int) -> None:
         rows = ranking.pruned(terms, len(index), k)
         assert rows is not None
         assert listed(ranking.top(*ranking.rescored(terms, rows), ranks, k)) == expected
-        for few in (0, 1 << 60):
+        for few, sparse in itertools.product((0, 1 << 60), repeat=2):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(ranking, "FEW_POSTINGS", few)
+                patch.setattr(ranking, "SPARSE", sparse)
                 assert listed(ranking.exhaustive(terms, ranks, k)) == expected
     assert listed(index.search_rows(query, k)) == expected
 
