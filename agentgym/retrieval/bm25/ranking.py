@@ -83,11 +83,10 @@ def exhaustive(
     query: Sequence[Postings], ranks: npt.NDArray[np.int32], k: int
 ) -> tuple[npt.NDArray[np.int64], Floats]:
     """Add up all postings and return the best k documents."""
-    totals = _totals(query, len(ranks))
     if _sparse(query, len(ranks)):
-        rows = _promising_found(query, totals, k)
-    else:
-        rows = _promising(totals, k)
+        return top(*_found_scores(query, len(ranks), k), ranks, k)
+    totals = _totals(query, len(ranks))
+    rows = _promising(totals, k)
     return top(rows, totals[rows].astype(np.float32), ranks, k)
 
 
@@ -134,19 +133,19 @@ def _promising(totals: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]
     return np.flatnonzero(totals >= least) if least > 0 else np.flatnonzero(totals)
 
 
-def _promising_found(
-    query: Sequence[Postings], totals: npt.NDArray[np.float64], k: int
-) -> npt.NDArray[np.int64]:
-    """Return what :func:`_promising` does, by looking at the postings instead of all documents."""
-    rows = np.concatenate([term.documents for term in query]).astype(np.int64)
-    found = totals.take(rows)
+def _found_scores(query: Sequence[Postings], documents: int, k: int) -> tuple[Ints, Floats]:
+    """Return documents among which the best k are, ascending, and the scores of a sparse query."""
+    rows = np.concatenate([term.documents for term in query]).astype(np.intp)
+    totals = np.bincount(rows, np.concatenate([term.scores() for term in query]), documents)
     # A document stands there once for each of its terms, so this many places hold k documents.
     places = k * len(query)
     if len(rows) > places:
+        found = totals.take(rows)
         least = np.partition(found, len(rows) - places)[len(rows) - places] * (1 - MARGIN)
         rows = rows[found >= least]
     rows = np.unique(rows)
-    return rows[totals.take(rows) > 0]
+    scores = totals.take(rows)
+    return rows[scores > 0], scores[scores > 0].astype(np.float32)
 
 
 def rescored(query: Sequence[Postings], rows: Ints) -> tuple[Ints, Floats]:
