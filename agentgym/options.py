@@ -7,12 +7,13 @@ import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from agentgym.errors import ConfigurationError
 
+Preset = TypeVar("Preset")
 LARGEST = 2**31 - 1
 """Largest horizon and training step: what arrays of integers hold on every platform."""
 
@@ -63,6 +64,23 @@ def choice(value: Any, name: str, choices: Collection[str]) -> str:
             f"expected {name} to be one of {', '.join(choices)}; got {value!r:.80}"
         )
     return value
+
+
+def preset(value: Any, name: str, presets: Mapping[str, Preset]) -> Preset:
+    """Return the preset of a name; a configuration of the same kind is returned as it is.
+
+    Raises:
+        ConfigurationError: There is no such preset; lists those that exist.
+    """
+    kind = type(next(iter(presets.values())))
+    if isinstance(value, kind):
+        return value
+    if not isinstance(value, str) or value not in presets:
+        raise ConfigurationError(
+            f"expected {name} among {', '.join(presets)}, got {value!r:.80}; pass one of them, or "
+            f"a {kind.__name__} of your own"
+        )
+    return presets[value]
 
 
 def text(value: Any, name: str) -> str:

@@ -19,13 +19,14 @@ from agentgym.retrieval.bm25 import BM25Index, BM25Retriever
 from agentgym.retrieval.bm25.inversion import MOST_DOCUMENTS
 from agentgym.retrieval.corpora.corpus import Corpus, IdSet
 from agentgym.retrieval.dense import DenseEncoder, DenseRetriever, Encode, write_vectors
-from agentgym.retrieval.passages import PassageStore, PassageWriter, indexed_text
+from agentgym.retrieval.facts import UNREADABLE, read_facts
+from agentgym.retrieval.passages import STORE_FACTS, PassageStore, PassageWriter, indexed_text
 from agentgym.retrieval.publishing import published
 from agentgym.retrieval.retriever import Passage, Retriever
 from agentgym.retrieval.tantivy import TantivyRetriever, write_tantivy
 
 FORMAT = "agentgym.index/1"
-FACTS = "index.json"
+INDEX_FACTS = "index.json"
 ENGINES = ("bm25", "tantivy")
 """Engines that are chosen by name; the third is a :class:`~agentgym.retrieval.dense.DenseEncoder`.
 """
@@ -118,7 +119,7 @@ def write_index(
         store.close()
     name = engine if isinstance(engine, str) else "dense"
     facts = {"format": FORMAT, "engine": name, "passages": len(store), "parameters": parameters}
-    write_atomically(folder / FACTS, json.dumps(facts, indent=1).encode())
+    write_atomically(folder / INDEX_FACTS, json.dumps(facts, indent=1).encode())
     return len(store)
 
 
@@ -252,28 +253,25 @@ def _is_index(folder: Path) -> bool:
     if not folder.is_dir():
         return False
     names = {path.name if path.is_file() else "" for path in folder.iterdir()}
-    return {FACTS, "passages.json"} <= names and all(map(_OWN, names))
+    return {INDEX_FACTS, STORE_FACTS} <= names and all(map(_OWN, names))
 
 
 def _facts(folder: Path) -> dict[str, Any]:
     """Read what an index folder says of itself."""
-    path = folder / FACTS
+    path = folder / INDEX_FACTS
     if not path.is_file():
         got = "a folder without index.json" if folder.is_dir() else "no such folder"
         raise DataError(f"expected an index in {folder}, got {got}; {_remedy(folder)}")
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        if facts["format"] != FORMAT:
-            raise ValueError(f"its format is {facts['format']!r}")
+        facts = read_facts(path, FORMAT)
         if facts["engine"] not in (*ENGINES, "dense"):
             raise ValueError(f"its engine is {facts['engine']!r}")
         if not isinstance(facts["passages"], int) or not isinstance(facts["parameters"], dict):
             raise ValueError("passages or parameters are missing")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise DataError(
             f"expected an index of format {FORMAT!r} in {folder}, but {path.name} cannot be used "
             f"({type(error).__name__}: {error}); it was damaged, or made by another version or "
             f"program: {_remedy(folder)} --overwrite"
         ) from error
-    found: dict[str, Any] = facts
-    return found
+    return facts

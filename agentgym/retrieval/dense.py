@@ -23,6 +23,7 @@ import numpy.typing as npt
 from agentgym import options
 from agentgym.errors import ConfigurationError, DataError, EnvFailure, require
 from agentgym.retrieval.contents import join_contents
+from agentgym.retrieval.facts import UNREADABLE, read_facts
 from agentgym.retrieval.passages import PassageStore
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit
 from agentgym.retrieval.texts import read_array
@@ -34,7 +35,7 @@ Encode = Callable[[list[str]], Any]
 EXACT = 200_000
 """Most passages whose vectors are all compared with each query."""
 FORMAT = "agentgym.dense/1"
-FACTS = "dense.json"
+DENSE_FACTS = "dense.json"
 VECTORS = "dense.npy"
 GRAPH = "dense.usearch"
 BLOCK = 1 << 14
@@ -115,7 +116,9 @@ def write_vectors(
         "query_prefix": encoder.query_prefix,
         "passage_prefix": encoder.passage_prefix,
     }
-    (folder / FACTS).write_text(json.dumps({"format": FORMAT, "longest": longest, **parameters}))
+    (folder / DENSE_FACTS).write_text(
+        json.dumps({"format": FORMAT, "longest": longest, **parameters})
+    )
     return parameters
 
 
@@ -203,7 +206,7 @@ class DenseRetriever:
         self.folder = Path(folder)
         self.encode = encode
         self.batch = options.integer(batch, "batch", 1)
-        self.query_prefix, self._longest, exact = _facts(self.folder / FACTS)
+        self.query_prefix, self._longest, exact = _facts(self.folder / DENSE_FACTS)
         self.store = PassageStore(self.folder)
         self._vectors: Vectors = read_array(self.folder / VECTORS)
         if self._vectors.ndim != 2 or len(self._vectors) != len(self.store):
@@ -311,16 +314,14 @@ class DenseRetriever:
 def _facts(path: Path) -> tuple[str, float, bool]:
     """Read the prefix of queries, the longest vector's length, and whether all are compared."""
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        if facts["format"] != FORMAT or not isinstance(facts["query_prefix"], str):
-            raise ValueError(f"its format is {facts['format']!r}")
+        facts = read_facts(path, FORMAT)
+        if not isinstance(facts["query_prefix"], str):
+            raise ValueError(f"its prefix of queries is {facts['query_prefix']!r:.80}")
         longest = float(facts["longest"])
         if not math.isfinite(longest):
             raise ValueError(f"its longest vector has the length {longest}")
         return facts["query_prefix"], longest, bool(facts["exact"])
-    except (
-        OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError
-    ) as error:  # fmt: skip
+    except UNREADABLE as error:
         raise DataError(
             f"expected {path} to describe an index of format {FORMAT!r}, but it cannot be used "
             f"({type(error).__name__}: {error}); build the index again, with "

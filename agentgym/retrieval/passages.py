@@ -22,12 +22,13 @@ from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
 
 from agentgym.errors import DataError
+from agentgym.retrieval.facts import UNREADABLE, read_facts
 from agentgym.retrieval.retriever import Passage
 
 FORMAT = "agentgym.passages/1"
 RECORDS = "passages.bin"
 OFFSETS = "passages.offsets"
-FACTS = "passages.json"
+STORE_FACTS = "passages.json"
 
 _HEAD = struct.Struct("<II")
 _OFFSET = struct.Struct("<q")
@@ -65,7 +66,7 @@ class PassageWriter:
         self._folder = Path(folder)
         self._folder.mkdir(parents=True, exist_ok=True)
         self._count = self._size = 0
-        (self._folder / FACTS).unlink(missing_ok=True)
+        (self._folder / STORE_FACTS).unlink(missing_ok=True)
         for name in (RECORDS, OFFSETS):  # who has opened a store that was there keeps it
             (self._folder / name).unlink(missing_ok=True)
         self._records = (self._folder / RECORDS).open("wb", buffering=_BUFFER)
@@ -100,7 +101,7 @@ class PassageWriter:
         self._records.close()
         self._offsets.close()
         facts = {"format": FORMAT, "passages": self._count, "bytes": self._size}
-        (self._folder / FACTS).write_text(json.dumps(facts))
+        (self._folder / STORE_FACTS).write_text(json.dumps(facts))
 
     def __len__(self) -> int:
         """Number of passages so far."""
@@ -251,15 +252,13 @@ class PassageStore:
 
     def _facts(self) -> tuple[int, int]:
         """Return the number of passages and the size of their records."""
-        path = self.folder / FACTS
+        path = self.folder / STORE_FACTS
         try:
-            facts = json.loads(path.read_text())
-            if facts["format"] != FORMAT:
-                raise ValueError(f"its format is {facts['format']!r}")
+            facts = read_facts(path, FORMAT)
             count, size = facts["passages"], facts["bytes"]
             if not (isinstance(count, int) and isinstance(size, int) and count >= 0 <= size):
                 raise ValueError(f"it counts {count!r} passages in {size!r} bytes")
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except UNREADABLE as error:
             raise DataError(
                 f"expected {path} to describe passages of format {FORMAT!r}, but it cannot be read "
                 f"({type(error).__name__}: {error}); remove the folder and build the index again"

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from agentgym.errors import DataError
 from agentgym.retrieval import Passage, passages
 from agentgym.retrieval.passages import (
-    FACTS,
     OFFSETS,
     RECORDS,
+    STORE_FACTS,
     PassageStore,
     PassageWriter,
     indexed_text,
@@ -84,7 +84,7 @@ def test_a_store_that_was_not_completed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), PassageWriter(tmp_path) as writer:  # over a complete one
         writer.add(EXAMPLES[0])
         raise RuntimeError
-    with pytest.raises(DataError, match=f"{FACTS}.*build the index again"):
+    with pytest.raises(DataError, match=f"{STORE_FACTS}.*build the index again"):
         PassageStore(tmp_path)
 
 
@@ -113,7 +113,7 @@ def test_a_store_is_replaced(tmp_path: Path) -> None:
     assert list(write(tmp_path, EXAMPLES[:1])) == EXAMPLES[:1]
 
 
-@pytest.mark.parametrize("part", [RECORDS, OFFSETS, FACTS])
+@pytest.mark.parametrize("part", [RECORDS, OFFSETS, STORE_FACTS])
 @pytest.mark.parametrize("data", [None, b"", b"[" * 99_999, b"[]", b'{"format": "other"}'])
 def test_a_damaged_file_is_named(part: str, data: bytes | None, tmp_path: Path) -> None:
     write(tmp_path, EXAMPLES).close()
@@ -126,8 +126,8 @@ def test_a_damaged_file_is_named(part: str, data: bytes | None, tmp_path: Path) 
 @pytest.mark.parametrize("value", [-1, "3", None, 1.5, 10**30, 2])
 def test_wrong_facts_are_refused(key: str, value: object, tmp_path: Path) -> None:
     write(tmp_path, EXAMPLES).close()
-    facts = json.loads((tmp_path / FACTS).read_text())
-    (tmp_path / FACTS).write_text(json.dumps({**facts, key: value}))
+    facts = json.loads((tmp_path / STORE_FACTS).read_text())
+    (tmp_path / STORE_FACTS).write_text(json.dumps({**facts, key: value}))
     with pytest.raises(DataError, match="build the index again"):
         PassageStore(tmp_path)
 

@@ -24,6 +24,7 @@ from agentgym.retrieval.bm25 import ranking, similarity
 from agentgym.retrieval.bm25.analysis import tokenize
 from agentgym.retrieval.bm25.inversion import invert
 from agentgym.retrieval.bm25.similarity import Floats, Ints
+from agentgym.retrieval.facts import UNREADABLE, read_facts
 from agentgym.retrieval.passages import PassageStore
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit
 from agentgym.retrieval.texts import PackedTexts, read_array, save_array
@@ -142,17 +143,13 @@ class BM25Index:
         """
         folder = Path(path)
         try:
-            facts = json.loads((folder / f"{NAME}.json").read_text())
-            if facts["format"] != FORMAT:
-                raise ValueError(f"its format is {facts['format']!r}")
+            facts = read_facts(folder / f"{NAME}.json", FORMAT)
             k1, b = float(facts["k1"]), float(facts["b"])
             arrays = {name: read_array(folder / f"{NAME}.{name}.npy", mmap=mmap) for name in ARRAYS}
             ids = PackedTexts.open(folder, f"{NAME}.ids", mmap=mmap)
             terms = PackedTexts.open(folder, f"{NAME}.terms", mmap=mmap)
             _check(arrays, facts["documents"], len(ids), len(terms))
-        except (
-            OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError
-        ) as error:  # fmt: skip
+        except UNREADABLE as error:
             raise DataError(
                 f"expected a BM25 index of format {FORMAT!r} in {folder}, but it cannot be read "
                 f"({type(error).__name__}: {error}); build it again with "

@@ -10,6 +10,7 @@ from typing import Any
 from agentgym.envs.alfworld.engine.household import TASK_TYPES
 from agentgym.envs.alfworld.generator.tables import ROOM_KINDS, TASK_ROOMS
 from agentgym.errors import ConfigurationError
+from agentgym.options import preset
 from agentgym.tasks import canonical_json
 
 SHORT_NAMES = dict(zip(("place", "look", "clean", "heat", "cool", "two"), TASK_TYPES, strict=True))
@@ -74,15 +75,8 @@ class GeneratorConfig:
         Raises:
             ConfigurationError: There is no such difficulty or setting.
         """
-        if isinstance(value, GeneratorConfig):
-            return value
-        if isinstance(value, str):
-            if value not in DIFFICULTIES:
-                raise ConfigurationError(
-                    f"expected a difficulty: one of {', '.join(DIFFICULTIES)}, or a "
-                    f"GeneratorConfig; got {value!r}"
-                )
-            return DIFFICULTIES[value]
+        if isinstance(value, GeneratorConfig | str):
+            return preset(value, "a difficulty", DIFFICULTIES)
         known = [field.name for field in fields(cls)]
         if not isinstance(value, Mapping):
             raise ConfigurationError(

@@ -11,7 +11,7 @@ from agentgym.envs.search.generator.kinds import KINDS
 from agentgym.envs.search.generator.relations import RELATIONS, WORD, YEAR
 from agentgym.envs.search.generator.templates import Template
 from agentgym.errors import ConfigurationError
-from agentgym.options import choice, integer
+from agentgym.options import choice, integer, preset
 
 STYLES = ("plain", "full")
 QUESTION_KINDS = ("chain", "comparison", "intersection", "count")
@@ -61,14 +61,7 @@ class GeneratorConfig:
         Raises:
             ConfigurationError: There is no such preset.
         """
-        if isinstance(difficulty, GeneratorConfig):
-            return difficulty
-        if not isinstance(difficulty, str) or difficulty not in DIFFICULTIES:
-            raise ConfigurationError(
-                f"expected a difficulty among {', '.join(DIFFICULTIES)}, got {difficulty!r:.80}; "
-                "pass one of them, or a GeneratorConfig of your own"
-            )
-        return DIFFICULTIES[difficulty]
+        return preset(difficulty, "a difficulty", DIFFICULTIES)
 
     def __post_init__(self) -> None:
         """Validate, and turn lists into tuples: configurations are keys of what is kept."""
@@ -237,4 +230,4 @@ HARD = GeneratorConfig(
     mix=_MIX,
 )
 
-DIFFICULTIES = {preset.name: preset for preset in (EASY, MEDIUM, HARD)}
+DIFFICULTIES = {config.name: config for config in (EASY, MEDIUM, HARD)}

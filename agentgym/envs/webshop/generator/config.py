@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES
 from agentgym.errors import ConfigurationError
-from agentgym.options import choice, integer
+from agentgym.options import choice, integer, preset
 
 _SHARES = (
     "buried",
@@ -83,14 +83,7 @@ class GeneratorConfig:
         Raises:
             ConfigurationError: There is no such preset.
         """
-        if isinstance(difficulty, GeneratorConfig):
-            return difficulty
-        if not isinstance(difficulty, str) or difficulty not in DIFFICULTIES:
-            raise ConfigurationError(
-                f"expected a difficulty among {', '.join(DIFFICULTIES)}, got {difficulty!r:.80}; "
-                "pass one of them, or a GeneratorConfig of your own"
-            )
-        return DIFFICULTIES[difficulty]
+        return preset(difficulty, "a difficulty", DIFFICULTIES)
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -182,4 +175,4 @@ HARD = GeneratorConfig(
     slack=(0, 0, 0, 1),
 )
 
-DIFFICULTIES = {preset.name: preset for preset in (EASY, MEDIUM, HARD)}
+DIFFICULTIES = {config.name: config for config in (EASY, MEDIUM, HARD)}

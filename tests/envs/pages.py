@@ -1,0 +1,41 @@
+"""What the tests of the families' pages share: snippets, the table of arguments, the rooms."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Return the code blocks of a language."""
+    return re.findall(rf"```{language}\n(.*?)```", page, flags=re.DOTALL)
+
+
+def run_snippets(page: str) -> dict[str, Any]:
+    """Run the page's Python from top to bottom; return the names that it has defined."""
+    namespace: dict[str, Any] = {}
+    for block in blocks(page, "python"):
+        exec(compile(block, "README.md", "exec"), namespace)  # our own document
+    return namespace
+
+
+def check_arguments(page: str, kind: type) -> None:
+    """Check that the table holds every argument of an environment with its default."""
+    said: dict[str, str] = {}
+    for row in re.findall(r"^\| (`.+?) \| (`.+?) \| .*\|$", page, flags=re.MULTILINE):
+        names, values = (re.findall("`(.+?)`", cell) for cell in row)
+        said |= zip(names, values, strict=True)
+    parameters = inspect.signature(kind).parameters.values()
+    known = {p.name: repr(p.default) for p in parameters if p.kind is p.KEYWORD_ONLY}
+    assert {name: value.replace('"', "'") for name, value in said.items()} == known
+
+
+def check_rooms(page: str, folder: Path) -> None:
+    """Check that the page's last section names what the family's folder holds."""
+    named = set(re.findall(r"`([\w/]+\.py|\w+/)`", page.split("## Rooms")[1]))
+    tops = {name.split("/")[0] for name in named} | {"README.md", "__init__.py", "__pycache__"}
+    assert {path.name for path in folder.iterdir()} <= tops
+    for name in (path.name for path in folder.glob("engine/*.py")):
+        assert {name, f"engine/{name}"} & {*named, "__init__.py"}, name
