@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -29,8 +29,11 @@ from agentgym.envs.search.generator.universe import MAX_SIZE, MIN_SIZE, Universe
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.options import choice, flag, integer
 from agentgym.retrieval import Passage, Retriever
-from agentgym.retrieval.building import ENGINES, open_index, write_index
+from agentgym.retrieval.building import ENGINES, INDEX_FACTS, open_index, write_index
 from agentgym.retrieval.corpora.corpus import Corpus
+from agentgym.retrieval.facts import UNREADABLE, read_facts
+from agentgym.retrieval.passages import FORMAT as STORE_FORMAT
+from agentgym.retrieval.passages import STORE_FACTS
 from agentgym.retrieval.remote.client import DIALECTS, HttpRetriever
 from agentgym.tasks import SPLITS
 
@@ -121,7 +124,7 @@ class CorpusConfig:
         """
         if self.generated or self.given:
             return None
-        for path in (Path(self.corpus, "index.json"), Path(self.corpus)):
+        for path in (Path(self.corpus, INDEX_FACTS), Path(self.corpus)):
             with suppress(OSError, ValueError):
                 state = path.stat()
                 return state.st_size, state.st_mtime_ns
@@ -310,7 +313,7 @@ def _make(config: CorpusConfig) -> Library:
             return SingleLibrary(remote, "server")
         return GeneratedLibrary(config)
     path = Path(config.corpus)
-    if (path / "index.json").is_file():
+    if (path / INDEX_FACTS).is_file():
         if config.engine != ENGINES[0]:
             raise ConfigurationError(
                 f"expected engine to be left out with an index folder, which names its own; got "
@@ -332,7 +335,7 @@ def _make(config: CorpusConfig) -> Library:
 
 def _identity(folder: Path) -> str:
     """Name the content of an index folder by what its passages measure."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        facts: Mapping[str, Any] = json.loads((folder / "passages.json").read_text())
+    with suppress(*UNREADABLE):
+        facts = read_facts(folder / STORE_FACTS, STORE_FORMAT)
         return f"{facts['passages']} passages, {facts['bytes']} bytes"
     return folder.name

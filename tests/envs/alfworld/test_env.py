@@ -236,7 +236,7 @@ def test_a_checked_pack_is_not_checked_again(tmp_path: Any, monkeypatch: Any) ->
         ({"reward": "huge"}, "reward to be one of"),
         ({"expert": "lucky"}, "expert to be one of"),
         ({"reward_scale": 0}, "reward_scale to be a finite number above 0"),
-        ({"difficulty": "extreme"}, "difficulty: one of easy"),
+        ({"difficulty": "extreme"}, "difficulty among easy"),
         ({"receptacles": 1}, "receptacles to be a whole number from 3"),
         ({"order": "size"}, "order"),
         ({"human_goals": True}, "human_goals=False"),
