@@ -1,0 +1,1 @@
+"""SWE tasks: repair a repository so that its failing tests pass."""

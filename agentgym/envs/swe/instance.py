@@ -1,0 +1,73 @@
+"""A repository with a fault, what a user says about it, and the tests that decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A piece of a file and what stands there instead."""
+
+    path: str
+    """The file, relative to the repository, with forward slashes."""
+    start: int
+    """Offset of the piece in bytes."""
+    old: str
+    """The piece as it is."""
+    new: str
+    """What replaces it."""
+
+
+@dataclass(frozen=True)
+class FolderSource:
+    """A repository that lies in a folder and gets its fault by edits."""
+
+    folder: Path
+    """The sound repository; never written to."""
+    edits: tuple[Edit, ...] = ()
+    """What makes the fault; their offsets are those of the sound files, and they do not overlap."""
+
+
+@dataclass(frozen=True)
+class ImageSource:
+    """A repository inside a container image."""
+
+    image: str
+    """Name of the image."""
+    workdir: str = "/testbed"
+    """Where the repository lies in it."""
+    commit: str = ""
+    """The commit to which it is reset; empty leaves it as it is."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One task: make the failing tests pass and break none."""
+
+    id: str
+    """Name, unique in its set."""
+    repo: str
+    """Name of the repository; splits are disjoint by it."""
+    statement: str
+    """The issue, as its reporter wrote it."""
+    source: FolderSource | ImageSource
+    """Where the repository with the fault comes from."""
+    patch: str
+    """The right solution as a unified diff; never shown."""
+    fail_to_pass: tuple[str, ...]
+    """Tests that fail and shall pass, as pytest names them: ``tests/test_a.py::test_b[c]``."""
+    pass_to_pass: tuple[str, ...]
+    """Tests that pass and shall go on to."""
+    test_patch: str = ""
+    """A unified diff that adds hidden tests before grading."""
+    test_command: str = ""
+    """How a set of other people runs its tests; empty runs pytest on the tests' files."""
+    protected: tuple[str, ...] = ()
+    """Patterns of further files whose changes do not count."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that the tests need."""
+    details: Mapping[str, str] = field(default_factory=dict)
+    """Facts for people, such as the kind of the fault."""
