@@ -154,7 +154,8 @@ def _merged(
     listed = listed[order]
     first = np.ones(len(listed), bool)
     np.not_equal(listed[1:], listed[:-1], out=first[1:])
-    return listed[first], np.bincount(np.cumsum(first) - 1, np.concatenate(scores)[order])
+    totals = np.bincount(np.cumsum(first) - 1, np.concatenate(scores)[order])
+    return listed[first], totals.astype(np.float64, copy=False)
 
 
 def rescored(query: Sequence[Postings], rows: Ints) -> tuple[Ints, Floats]:
