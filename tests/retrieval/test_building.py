@@ -254,7 +254,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise OSError(28, "disk is full")
 
     monkeypatch.setattr(PassageWriter, "add", full)
-    with pytest.raises(ConfigurationError, match="to write an index .*disk is full"):
+    with pytest.raises(ConfigurationError, match=r"to write an index .*disk is full"):
         build_index(passages(), tmp_path / "i")
     assert names(tmp_path) == []
 
