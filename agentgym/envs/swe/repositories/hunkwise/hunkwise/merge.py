@@ -56,9 +56,8 @@ def _anchors(
     """Lines that all three texts share, as indices, and the ends of the texts."""
     in_ours = dict(common_lines(base, ours))
     in_theirs = dict(common_lines(base, theirs))
-    shared = [
-        (i, in_ours[i], in_theirs[i]) for i in range(len(base)) if i in in_ours.keys() & in_theirs
-    ]
+    indices = [index for index in in_ours if index in in_theirs]
+    shared = [(index, in_ours[index], in_theirs[index]) for index in indices]
     return [*shared, (len(base), len(ours), len(theirs))]
 
 

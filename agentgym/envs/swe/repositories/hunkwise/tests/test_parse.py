@@ -129,9 +129,6 @@ def test_reversed_hunk():
 
 def test_reversed_keeps_context_in_place():
     """Lines of context stay between the changes when a hunk is reversed."""
-    hunk = parse_patch(
-        "--- a\n+++ b\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n-d\n+e\n".replace("-1,2 +1,2", "-1,3 +1,3")
-    )[0].hunks[0]
-    assert [line.mark + line.text[0] for line in hunk.reversed().lines] == [
-        "-b", "+a", " c", "-e", "+d",
-    ]  # fmt: skip
+    diff = "--- a\n+++ b\n@@ -1,3 +1,3 @@\n-a\n+b\n c\n-d\n+e\n"
+    hunk = parse_patch(diff)[0].hunks[0].reversed()
+    assert hunk.render() == "@@ -1,3 +1,3 @@\n-b\n+a\n c\n-e\n+d\n"
