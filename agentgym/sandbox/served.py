@@ -32,7 +32,7 @@ PATIENCE = 60.0
 held for dead."""
 CHANGED_FILE = 4 << 20
 CHANGED_TOTAL = 32 << 20
-"""Bytes of one file, and of all, that :meth:`Sandbox.changes` returns; what is larger is left out."""
+"""Bytes of one file, and of all, that ``changes`` returns; what is larger is left out."""
 
 _starts = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
 
