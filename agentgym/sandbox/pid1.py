@@ -149,7 +149,7 @@ class Server:
     def __init__(self, wire: Wire, owner: "int | None" = None) -> None:
         self.wire = wire
         self.owner = owner
-        self.config: "Message" = {}
+        self.config: Message = {}
         self.shell = next(
             (path for path in ("/bin/bash", "/usr/bin/bash") if os.access(path, os.X_OK)), "/bin/sh"
         )
@@ -364,8 +364,8 @@ class Server:
 
     def do_snapshot(self, request: "Message") -> None:
         """Send all that differs from the beginning as a tar archive for ``restore``."""
-        members: "list[tuple[str, str]]" = []
-        deleted: "list[str]" = []
+        members: list[tuple[str, str]] = []
+        deleted: list[str] = []
         for number, place in enumerate(self.config["places"]):
             now, then = dict(_marks(place)), self.pristine[number]
             changed = (path for path in sorted(now) if now[path] != then.get(path))
@@ -382,7 +382,7 @@ class Server:
         import tarfile
 
         self.wire.send({**head, "body": True})
-        trailer: "Message" = {}
+        trailer: Message = {}
         try:
             with tarfile.open(
                 fileobj=self._body(), mode="w|", format=tarfile.PAX_FORMAT
@@ -575,7 +575,7 @@ def _kill_descendants(child: int) -> None:
 
 def _descendants(pid: int) -> "set[int]":
     """Return the processes below one, from ``/proc``; empty where there is none."""
-    children: "dict[int, list[int]]" = {}
+    children: dict[int, list[int]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else []:
         try:
             with open(f"/proc/{int(name)}/stat", "rb") as file:
@@ -583,7 +583,7 @@ def _descendants(pid: int) -> "set[int]":
         except (OSError, ValueError, IndexError):
             continue
         children.setdefault(parent, []).append(int(name))
-    found: "set[int]" = set()
+    found: set[int] = set()
     fresh = [pid]
     while fresh:
         fresh = [one for parent in fresh for one in children.get(parent, []) if one not in found]

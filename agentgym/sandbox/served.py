@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 import tarfile
 import threading
 from abc import abstractmethod
@@ -94,9 +95,10 @@ class ServedSandbox(Sandbox):
 
     def _settings(self) -> dict[str, Any]:
         """Return what the server inside is told."""
+        programs = (*self.config.path, f"{sys.base_prefix}/bin", *SYSTEM_PATH)
         environment = {
             **ENVIRONMENT,
-            "PATH": ":".join((*self.config.path, *SYSTEM_PATH)),
+            "PATH": ":".join(dict.fromkeys(programs)),
             "HOME": self.home,
             **self.config.environment,
         }

@@ -40,9 +40,19 @@ class NamespaceSandbox(ServedSandbox):
     isolation: ClassVar[str] = "namespace"
 
     def __init__(self, config: SandboxConfig) -> None:
+        if config.image:
+            raise ConfigurationError(
+                f"expected no image, which namespaces do not run, got {config.image!r}; use "
+                "backend='docker'"
+            )
         super().__init__(config)
         self._process: subprocess.Popen[bytes] | None = None
         self._group: MemoryGroup | None = None
+
+    @classmethod
+    def probe(cls) -> str:
+        """Return why this machine cannot run it, and what to do; empty if it can."""
+        return probe()
 
     @property
     def capabilities(self) -> frozenset[str]:
