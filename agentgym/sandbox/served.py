@@ -31,6 +31,8 @@ PLACES = ("/tmp", HOME, "/dev/shm")
 PATIENCE = 60.0
 """Seconds by which an answer may be late, on a machine that is overloaded, before the sandbox is
 held for dead."""
+LAST_WAIT = 10.0
+"""Seconds that a sandbox may take to end by itself before it is killed."""
 CHANGED_FILE = 4 << 20
 CHANGED_TOTAL = 32 << 20
 """Bytes of one file, and of all, that ``changes`` returns; what is larger is left out."""
@@ -195,7 +197,8 @@ class ServedSandbox(Sandbox):
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()
-            self._dispose()
+            if self._maker == os.getpid():  # a fork only lets go of it
+                self._dispose()
 
     def _call(self, operation: str, *, seconds: float = PATIENCE, **fields: Any) -> dict[str, Any]:
         """Send a request to the server inside."""
