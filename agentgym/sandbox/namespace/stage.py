@@ -138,8 +138,6 @@ def _skeleton(settings: dict[str, Any]) -> None:
     _touch(NEW + "/etc/group", "root:x:0:\nnogroup:x:65534:\n")
     _touch(NEW + "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n")
     os.symlink("/tmp", NEW + "/var/tmp")
-    for source in settings["visible"]:
-        _show(source)
 
 
 def _places(settings: dict[str, Any], owner: int) -> None:
@@ -163,6 +161,8 @@ def _places(settings: dict[str, Any], owner: int) -> None:
             _bind(folder, NEW + place, MOUNT_NOSUID | MOUNT_NODEV)
     _workdir(settings, how, owner)
     _detach(DATA)
+    for source in settings["visible"]:  # last, since it may lie below one of the places
+        _show(source)
 
 
 def _tree_mount(tree: str, owner: int) -> str:
