@@ -19,6 +19,7 @@ SHELL = [
     *("sh", "cat", "chmod", "cut", "env", "head", "id", "ln", "ls", "mkdir", "mkfifo", "rm"),
     *("sed", "seq", "sleep", "touch", "yes"),
 ]
+LIBRARY = Path(sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix}))
 LEFT_OUT = re.compile(
     r"/(lib2to3|idlelib|tests?|ensurepip|__pycache__|tkinter|turtledemo|distutils|pydoc_data"
     r"|site-packages|dist-packages|config-.*)$"
@@ -53,7 +54,8 @@ def import_image(
             _add_python(archive, programs)
         for place, program in programs.items():
             archive.add(program, place)
-        for library in sorted(_libraries(programs.values())):
+        modules = LIBRARY.glob("lib-dynload/*.so") if python else ()
+        for library in sorted(_libraries([*programs.values(), *map(str, modules)])):
             archive.add(library, library.lstrip("/"))
         for path, content in files.items():
             entry = tarfile.TarInfo(path.lstrip("/"))
@@ -68,16 +70,13 @@ def import_image(
 
 def _add_python(archive: tarfile.TarFile, programs: dict[str, str]) -> None:
     """Add the running Python, where it lies here, without its packages."""
-    library = sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix})
 
     def chosen(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
         return None if LEFT_OUT.search(entry.name) else entry
 
-    archive.add(library, library.lstrip("/"), filter=chosen)
+    archive.add(LIBRARY, str(LIBRARY).lstrip("/"), filter=chosen)
     interpreter = os.path.realpath(sys.executable)
     programs[interpreter.lstrip("/")] = interpreter
-    for path in Path(library, "lib-dynload").glob("_*.so"):
-        programs[str(path).lstrip("/")] = str(path)
     for name in ("python", "python3"):
         link = tarfile.TarInfo(f"usr/bin/{name}")
         link.type, link.linkname = tarfile.SYMTYPE, interpreter
