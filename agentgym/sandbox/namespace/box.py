@@ -1,0 +1,165 @@
+"""A sandbox of Linux namespaces, one process tree with a server as its process 1."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
+
+from agentgym.errors import ConfigurationError
+from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxUnavailable
+from agentgym.sandbox.channel import Channel, SocketStream
+from agentgym.sandbox.namespace.cgroup import MemoryGroup
+from agentgym.sandbox.namespace.probe import privileged, probe, unshare
+from agentgym.sandbox.served import LAST_WAIT, PATIENCE, ServedSandbox
+from agentgym.sandbox.showing import check_tree, covered_places, shown_folders
+
+STAGE = Path(__file__).with_name("stage.py")
+BOOT = "import sys; sys.path += sys.argv[1:3]; import stage; stage.main(sys.argv[3:])"
+"""Imports it as a module, so that its compiled form is used, which a script's never is."""
+UID = 64_000
+"""User that commands are on the host where root starts the sandbox."""
+
+
+class NamespaceSandbox(ServedSandbox):
+    """A sandbox of namespaces for users, mounts, processes, network, IPC, host name and cgroups.
+
+    ``unshare`` of util-linux makes the namespaces and starts ``stage.py`` in them, which builds
+    the file system, gives up all privileges and serves. Its connection is the only thing it has
+    of the host, and it ends when that closes or when this process ends, however that happens.
+
+    Args:
+        config: What it holds and may do.
+        overlay: Whether the tree lies under a layer that takes the changes, where the kernel can do
+            that; else it is copied, which costs time and memory by its size.
+
+    Raises:
+        ConfigurationError: The configuration asks for an image.
+    """
+
+    isolation: ClassVar[str] = "namespace"
+
+    def __init__(self, config: SandboxConfig, *, overlay: bool = True) -> None:
+        if config.image:
+            raise ConfigurationError(
+                f"expected no image, which namespaces do not run, got {config.image!r}; use "
+                "backend='docker'"
+            )
+        super().__init__(config)
+        self._with_overlay = overlay
+        self._process: subprocess.Popen[bytes] | None = None
+        self._group: MemoryGroup | None = None
+
+    @classmethod
+    def probe(cls) -> str:
+        """Return why this machine cannot run it, and what to do; empty if it can."""
+        return probe()
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Everything; ``"memory"`` once it is started and there is a cgroup that holds it."""
+        held = {"snapshot", "network", "processes", "disk", "files"}
+        return frozenset(held | ({"memory"} if self._group is not None else set()))
+
+    def _launch(self) -> Channel:
+        """Start the processes and wait until the inside is built."""
+        reason = probe()
+        if reason:
+            raise SandboxUnavailable(reason)
+        settings = self._stage_settings()
+        self._group = MemoryGroup.make(self.config.limits.memory)
+        near, far = socket.socketpair()
+        with far:
+            self._process = _spawn(far, self._group)
+        channel = Channel(SocketStream(near))
+        try:
+            channel.call("build", seconds=PATIENCE, **settings)
+        except (OSError, SandboxDied) as error:
+            channel.close()
+            told = self._last_words()
+            self._dispose()
+            raise SandboxUnavailable(
+                f"expected to build a sandbox of namespaces, got: {told or error}; see "
+                "agentgym.sandbox.probe, or use another back end"
+            ) from error
+        return channel
+
+    def _stage_settings(self) -> dict[str, Any]:
+        """Return what ``stage.py`` is told."""
+        config = self.config
+        check_tree(config)
+        return {
+            "workdir": config.workdir,
+            "home": self.home,
+            "places": list(self.places),
+            "tree": None if config.tree is None else str(config.tree.resolve()),
+            "visible": [str(path) for path in shown_folders(config)],
+            "hidden": [str(path) for path in covered_places(config)],
+            "overlay": self._with_overlay,
+            "limits": asdict(config.limits),
+            "uid": UID if privileged() else None,
+        }
+
+    def _rlimits(self) -> dict[str, int]:
+        """Bound every process; memory only where no cgroup bounds all of them."""
+        limits = self.config.limits
+        found = {
+            "NPROC": limits.processes,
+            "FSIZE": limits.file_size,
+            "NOFILE": limits.open_files,
+            "CORE": 0,
+        }
+        return found if self._group is not None else {**found, "AS": limits.memory}
+
+    def _last_words(self) -> str:
+        """Return the last line that the processes printed before they failed."""
+        assert self._process is not None and self._process.stderr is not None
+        try:
+            _, printed = self._process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            return ""
+        return (printed.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
+
+    def _dispose(self) -> None:
+        """Wait for the end of the processes and remove the cgroup."""
+        process, self._process = self._process, None
+        group, self._group = self._group, None
+        if process is not None:
+            try:
+                process.wait(LAST_WAIT)
+            except subprocess.TimeoutExpired:
+                process.kill()  # and with it process 1, by --kill-child
+                process.wait()
+            if process.stderr is not None:
+                process.stderr.close()
+        if group is not None:
+            group.remove()
+
+
+def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.Popen[bytes]:
+    """Start the stage in new namespaces, with nothing of the host but its connection."""
+    # A Python that was built with old headers has none; then only the connection tells of our end.
+    owner = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
+    joining = -1 if group is None else group.open()
+    passed = [connection.fileno(), owner, joining]
+    folders = map(str, STAGE.parents[:2])
+    command = [sys.executable, "-I", "-S", "-c", BOOT, *folders, *map(str, passed)]
+    try:
+        return subprocess.Popen(
+            [*unshare(), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=[descriptor for descriptor in passed if descriptor >= 0],
+            env={},
+            cwd="/",
+            start_new_session=True,  # the keys that interrupt this process are not meant for it
+        )
+    finally:
+        for descriptor in (owner, joining):
+            if descriptor >= 0:
+                os.close(descriptor)
