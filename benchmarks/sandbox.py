@@ -154,14 +154,17 @@ def traces(pid: int) -> dict[str, int]:
     return {
         "processes": len(descendants(pid)),
         "mounts": len(Path("/proc/self/mountinfo").read_text().splitlines()),
-        "folders": sum(not belongs_to_others(path.name) for path in (*groups, *temporary)),
+        "folders": sum(not belongs_to_others(path) for path in (*groups, *temporary)),
         "descriptors": len(os.listdir("/proc/self/fd")),
     }
 
 
-def belongs_to_others(name: str) -> bool:
-    """Return whether a group is that of a process which lives and is not this one."""
-    parts = name.split(":")
+def belongs_to_others(path: Path) -> bool:
+    """Return whether a folder is that of a process which lives and is not this one."""
+    try:
+        parts = (path / "owner").read_text().split("/")
+    except OSError:
+        parts = path.name.split(":")
     owner = parts[2] if len(parts) > 3 else ""
     return owner.isdigit() and int(owner) != os.getpid() and lives(int(owner))
 
