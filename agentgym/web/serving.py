@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from agentgym import options
 from agentgym.errors import ConfigurationError, require
 
 if TYPE_CHECKING:
@@ -63,7 +62,6 @@ def serve_app(
         KeyboardInterrupt: It was interrupted; requests under way have been answered.
     """
     uvicorn = require("uvicorn", extra)
-    options.integer(port, "port", 0, 65535)
     with listen(host, port) as listening, _interrupted_by_sigterm():
         config = uvicorn.Config(
             app, access_log=False, log_level="warning", server_header=False, lifespan="off",

@@ -112,6 +112,7 @@ def serve(
         DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
         KeyboardInterrupt: It was interrupted; requests under way have been answered.
     """
+    options.integer(port, "port", 0, 65535)
     serve_app(make_app(retriever, topk), "search", host=host, port=port, started=started)
 
 

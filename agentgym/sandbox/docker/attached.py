@@ -69,7 +69,8 @@ class AttachedStream:
         """End the connection and with it the container; a fork only lets go of it."""
         with suppress(OSError):
             self._socket.close()
-            self._file.close()
+            # The answer to the request, which the SDK keeps there, holds the connection too.
+            getattr(self._file, "_response", self._file).close()
 
     def _frame(self) -> bool:
         """Receive the head of the next frame; return whether there is one."""

@@ -100,7 +100,7 @@ class DockerSandbox(ServedSandbox):
         if self._engine.limits("PidsLimit"):
             found.add("processes")
         if not self.config.image:
-            found |= {"disk", "files"}
+            found |= {"disk"} if self._engine.is_podman else {"disk", "files"}
         if self._planned().served:
             found.add("snapshot")
         return frozenset(found)

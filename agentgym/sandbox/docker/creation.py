@@ -92,7 +92,7 @@ def plan_container(
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
             read_only=not config.image,
-            tmpfs=_temporary(config, image, served, home),
+            tmpfs=_temporary(config, image, served, home, not engine.is_podman),
             mounts=[] if config.image else list(_mounts(config)),
             log_config={"Type": "none"},
             dns=["127.0.0.1"],  # else the host's resolv.conf is shown inside
@@ -162,11 +162,14 @@ def create(engine: Engine, plan: Plan, command: list[str]) -> str:
     return str(made["Id"])
 
 
-def _temporary(config: SandboxConfig, image: Image, served: bool, home: str) -> dict[str, str]:
+def _temporary(
+    config: SandboxConfig, image: Image, served: bool, home: str, counted: bool
+) -> dict[str, str]:
     """Return the file systems in memory, which share what a box may write.
 
     ``workdir`` gets half of it and what the tree takes besides. In a container of an image only a
-    tree is put into memory, and only if there is a server to put it there.
+    tree is put into memory, and only if there is a server to put it there. Podman knows neither
+    owners nor a number of files of such file systems, so they are not ``counted`` there.
     """
     limits = config.limits
     own = f"uid={image.user},gid={image.user}," if image.user.isdigit() else ""
@@ -181,10 +184,15 @@ def _temporary(config: SandboxConfig, image: Image, served: bool, home: str) -> 
         size = max(SMALLEST, limits.disk // share) + more[0]
         files = limits.files // share + 1 + more[1]
         mode = "1777" if place in ("/tmp", "/dev/shm") else "0755" if own else "0777"
+        if not counted:
+            result[place] = f"rw,exec,nosuid,nodev,notmpcopyup,size={size},mode=1777"
+            continue
         result[place] = f"rw,exec,nosuid,nodev,size={size},nr_inodes={files},{own}mode={mode}"
     if not config.image:
         folders = (path for path in _hidden(config) if path.is_dir())
-        result.update({str(folder): "ro,size=4096,mode=0555" for folder in folders})
+        # Podman would fill it with what it is there to hide.
+        empty = "ro,size=4096,mode=0555" if counted else "ro,notmpcopyup,size=4096,mode=0555"
+        result.update({str(folder): empty for folder in folders})
     return result
 
 

@@ -15,8 +15,8 @@ from agentgym.sandbox.base import SandboxUnavailable
 EXTRA = "swe"
 PATIENCE = 180
 """Seconds that the engine may take for a request: a busy one starts containers slowly."""
-STARTS = 4
-"""Containers that a process lets the engine start at a time; more would make all of them slow."""
+IDLE = 2
+"""Addresses to which the SDK keeps connections open; those of a container are never used again."""
 PLACES = (
     "/var/run/docker.sock",
     "/run/podman/podman.sock",
@@ -48,7 +48,9 @@ class Engine:
         try:
             # TLS for tcp:// comes from DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, as for the command.
             settings = {**docker.utils.kwargs_from_env(), "base_url": address}
-            self.api: Any = docker.APIClient(**settings, version="auto", timeout=PATIENCE)
+            self.api: Any = docker.APIClient(
+                **settings, version="auto", timeout=PATIENCE, num_pools=IDLE
+            )
             self.info: Mapping[str, Any] = self.api.info()
             version: Mapping[str, Any] = self.api.version()
         except Exception as error:  # whatever requests, urllib3 and the SDK raise
@@ -56,7 +58,6 @@ class Engine:
         parts = [str(part.get("Name", "")) for part in version.get("Components") or ()]
         self.is_podman = any("podman" in name.lower() for name in parts)
         """Whether it is Podman, which answers the same requests with small differences."""
-        self.starting = threading.BoundedSemaphore(STARTS)
 
     @property
     def is_local(self) -> bool:

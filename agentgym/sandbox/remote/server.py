@@ -114,6 +114,7 @@ def serve(
     """
     check_backend(backend)
     options.integer(most, "most", 1)
+    options.integer(port, "port", 0, 65535)
     token = token or secrets.token_urlsafe(24)
     boxes = Boxes(
         lambda config: open_sandbox(config, backend),
