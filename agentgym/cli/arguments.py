@@ -142,7 +142,63 @@ class Serve:
     """Documents per query where a request does not say how many."""
 
 
-COMMANDS = (List, Play, Eval, Replay, Doctor, Index, Serve)
+@dataclass(frozen=True)
+class Validate:
+    """Check tasks: the expert solves each, and doing nothing solves none."""
+
+    env: Positional[str]
+    """Short name or id, such as swe or agentgym/SWE-v0, or MODULE:ID of your own."""
+    split: tuple[str, ...] = ()
+    """Splits to check; all of them if left out."""
+    n: int | None = None
+    """Tasks to check of each split, drawn by the seed; all of them if left out."""
+    seed: int = 0
+    """Seed of the choice."""
+    jobs: int = 1
+    """Episodes played at the same time."""
+    failing: Path | None = None
+    """Write the ids of the tasks that fail to this file, one a line."""
+    set: tuple[str, ...] = ()
+    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
+
+
+@dataclass(frozen=True)
+class SweBuild:
+    """Make SWE tasks from Python libraries: faults put into their source, or pairs of releases."""
+
+    library: Positional[tuple[str, ...]]
+    """What to make tasks from: a requirement such as toolz==1.2.0, whose source distribution pip
+    downloads, the file of one, a folder, or installed:NAME. For --kind versions, two or more
+    releases of one library from old to new. The word bundled makes the bundled tasks anew."""
+    output: Path
+    """Folder of the tasks; a run that was cut off goes on where it stopped."""
+    kind: Literal["mutation", "versions"] = "mutation"
+    """mutation: faults that tests of the library find; versions: the tests of a release on the
+    source of the one before it."""
+    limit: int = 50
+    """Most tasks of each library (mutation)."""
+    seed: int = 0
+    """Seed of the choice of faults and of the wording."""
+    backend: str = "auto"
+    """Sandbox in which the tests run: namespace, docker or remote; auto takes the first that can
+    run here."""
+    timeout: float = 120.0
+    """Most seconds of one run of the tests."""
+
+
+SWE_COMMANDS = (SweBuild,)
+SweCommand = Annotated[SweBuild, subcommand("build")]
+
+
+@dataclass(frozen=True)
+class Swe:
+    """Make and hold SWE tasks: agentgym swe build --help."""
+
+    command: OmitArgPrefixes[SweCommand]
+    """What to do."""
+
+
+COMMANDS = (List, Play, Eval, Replay, Doctor, Index, Serve, Validate, *SWE_COMMANDS)
 Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
     Annotated[List, subcommand("list")],
     Annotated[Play, subcommand("play")],
@@ -151,6 +207,8 @@ Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
     Annotated[Doctor, subcommand("doctor")],
     Annotated[Index, subcommand("index")],
     Annotated[Serve, subcommand("serve")],
+    Annotated[Validate, subcommand("validate")],
+    Annotated[Swe, subcommand("swe")],
 ]
 
 
