@@ -1,0 +1,1 @@
+"""Deciding whether a repository is repaired."""
