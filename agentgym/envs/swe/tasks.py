@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +18,8 @@ from agentgym.tasks import KEPT_TASKS, NumberedTasks, Task
 
 BUNDLED = "bundled"
 """The instances that come with the package."""
+INDEX = "instances.jsonl"
+"""The file by which a folder of built instances is known."""
 TURNS: Mapping[str, int] = {"bundled": 12, "stored": 15, "official": 50}
 """Turns that episodes have by the kind of their set, where nobody asks for others."""
 
@@ -24,10 +27,10 @@ TURNS: Mapping[str, int] = {"bundled": 12, "stored": 15, "official": 50}
 class InstanceSet(Protocol):
     """Instances in splits, from wherever they come."""
 
-    name: str
-    """Short name, which begins the ids of tasks."""
-    splits: tuple[str, ...]
-    """Names of the splits."""
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Names of the splits."""
+        ...
 
     def len(self, split: str) -> int:
         """Return the number of instances of a split."""
@@ -37,8 +40,12 @@ class InstanceSet(Protocol):
         """Return an instance; the index is valid."""
         ...
 
-    def find(self, instance_id: str) -> tuple[str, int] | None:
-        """Return split and index of the instance with this id; None if there is none."""
+    def find(self, instance_id: str) -> tuple[str, int]:
+        """Return split and index of the instance with this id.
+
+        Raises:
+            TaskNotFound: There is none.
+        """
         ...
 
 
@@ -48,6 +55,7 @@ class InstanceTasks(NumberedTasks[Instance]):
     Ids of tasks hold numbers, since those of instances may name what is at fault.
 
     Args:
+        name: Short name of the set.
         instances: The instances.
         kind: What kind of set it is: a key of :data:`TURNS`.
         plan_length: Gives the length of the expert's plan.
@@ -57,16 +65,17 @@ class InstanceTasks(NumberedTasks[Instance]):
 
     def __init__(
         self,
+        name: str,
         instances: InstanceSet,
         kind: str,
         plan_length: Callable[[Instance], int | None] | None = None,
     ) -> None:
-        super().__init__(f"swe/{instances.name}", plan_length=plan_length, kept=KEPT_TASKS)
+        super().__init__(f"swe/{name}", plan_length=plan_length, kept=KEPT_TASKS)
         self.instances = instances
         self.kind = kind
         self.splits = tuple(split for split in instances.splits if instances.len(split))
         if not self.splits:
-            raise ConfigurationError(f"expected instances in {instances.name}, which has none")
+            raise ConfigurationError(f"expected instances in {name}, which has none")
 
     def len(self, split: str) -> int:
         """Return the number of tasks in ``split``."""
@@ -91,9 +100,7 @@ class InstanceTasks(NumberedTasks[Instance]):
                 raise ConfigurationError(
                     "expected the reset option instance_id alone, got task_id, split or index too"
                 )
-            wanted = known.pop("instance_id")
-            place = self.instances.find(wanted)
-            known["task_id"] = wanted if place is None else self.task(*place).id
+            known["split"], known["index"] = self.instances.find(known.pop("instance_id"))
         return super().choose(known, rng, split)
 
     def _problem(self, split: str, number: int) -> Instance:
@@ -128,27 +135,45 @@ def check_source(value: Any) -> str:
     return text(value, "source")
 
 
-@cache
-def open_instances(source: str) -> tuple[InstanceSet, str]:
-    """Return the instances of a source, and what kind of set they are; once for a process.
+@dataclass(frozen=True)
+class Source:
+    """Where instances come from; environments of one source share them."""
 
-    Args:
-        source: ``bundled``; a folder that ``agentgym swe build`` has written; a file of rows
-            (``.jsonl``, ``.json``, ``.parquet``); or the name of a published data set.
+    source: str
+    """``bundled``; a folder that ``agentgym swe build`` has written; a file or folder of rows of a
+    published set; or the name or hub id of one."""
+    image_mirror: str = ""
+    """Registry and namespace from which images come instead of their own."""
+
+    @property
+    def name(self) -> str:
+        """Short name of the set."""
+        return self.source if self.source == BUNDLED else Path(self.source).stem
+
+    @property
+    def kind(self) -> str:
+        """What kind of set it is: a key of :data:`TURNS`."""
+        if self.source == BUNDLED:
+            return BUNDLED
+        return "stored" if (Path(self.source).expanduser() / INDEX).is_file() else "official"
+
+
+@cache
+def open_instances(source: Source) -> InstanceSet:
+    """Return the instances of a source, read once for a process.
 
     Raises:
         ConfigurationError: There is no such source.
         DataError: It cannot be read.
     """
-    if source == BUNDLED:
+    if source.kind == BUNDLED:
         from agentgym.envs.swe.generator.bundled import bundled_instances
 
-        return bundled_instances(), "bundled"
-    path = Path(source).expanduser()
-    if path.is_dir():
+        return bundled_instances()
+    if source.kind == "stored":
         from agentgym.envs.swe.generator.stored import StoredInstances
 
-        return StoredInstances(path), "stored"
-    from agentgym.envs.swe.official import open_official
+        return StoredInstances(Path(source.source).expanduser())
+    from agentgym.envs.swe.official.instances import OfficialInstances
 
-    return open_official(source), "official"
+    return OfficialInstances(source.source, namespace=source.image_mirror)
