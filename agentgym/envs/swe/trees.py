@@ -8,11 +8,12 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from agentgym.caching import BoundedCache, cache_folder, check_folder, save_folder
-from agentgym.envs.swe.instance import Edit, FolderSource
+from agentgym.envs.swe.edits import edited_files
+from agentgym.envs.swe.instance import FolderSource
 from agentgym.errors import DataError, EnvFailure
 
 TREE_VERSION = 1
@@ -56,33 +57,16 @@ def contents(source: FolderSource) -> Mapping[str, bytes]:
     known = _contents.get(source)
     if known is None:
         files = _files(source.folder)
-        for path in sorted({edit.path for edit in source.edits}):
-            if path not in files:
-                raise DataError(f"expected the file {path} in {source.folder}, which edits change")
-            mine = [edit for edit in source.edits if edit.path == path]
-            files[path] = edited(files[path], mine)
+        files |= edited_files(partial(_known, source, files), source.edits)
         known = _contents.put(source, files)
     return known
 
 
-def edited(content: bytes, edits: list[Edit]) -> bytes:
-    """Return the content of a file with its edits made.
-
-    Raises:
-        DataError: A piece is not where an edit says, or two overlap.
-    """
-    last = len(content)
-    for edit in sorted(edits, key=lambda one: -one.start):
-        old = edit.old.encode()
-        end = edit.start + len(old)
-        if end > last or content[edit.start : end] != old:
-            raise DataError(
-                f"expected {edit.old[:60]!r} at byte {edit.start} of {edit.path}, got "
-                f"{content[edit.start : end][:60]!r}: the edits are of another version of the file"
-            )
-        content = content[: edit.start] + edit.new.encode() + content[end:]
-        last = edit.start
-    return content
+def _known(source: FolderSource, files: Mapping[str, bytes], path: str) -> bytes:
+    """Return the sound content of a file that edits change."""
+    if path not in files:
+        raise DataError(f"expected the file {path} in {source.folder}, which edits change")
+    return files[path]
 
 
 def _files(folder: Path) -> dict[str, bytes]:

@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import secrets
-import shlex
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from agentgym.envs.swe.boxes import Boxes, write_files
 from agentgym.envs.swe.diffs import apply_diff, read_diff
 from agentgym.envs.swe.grading.image import run_in_image
-from agentgym.envs.swe.grading.protection import Changes, Edits, source_edits
-from agentgym.envs.swe.grading.report import FAILED, LARGEST_REPORT, PASSED, read_junit
+from agentgym.envs.swe.grading.junit import CaseResult
+from agentgym.envs.swe.grading.protection import Changes, Edits, is_protected, source_edits
+from agentgym.envs.swe.grading.running import run_tests
 from agentgym.envs.swe.grading.suspicion import suspicious_edits
-from agentgym.envs.swe.grading.verdict import Grade, judge, nothing_done
+from agentgym.envs.swe.grading.verdict import FAILED, PASSED, Grade, judge, nothing_done
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.runtime import WORKDIR
 from agentgym.envs.swe.trees import contents
 from agentgym.sandbox import Sandbox
 
-# As ``python -P`` does from 3.11 on: without the working directory, whose files could take the
-# place of pytest's and of the standard library's.
-_PYTEST = "import sys; sys.path[:1] = []; import pytest; raise SystemExit(pytest.console_main())"
-_OPTIONS = (
-    "-c", "/dev/null", f"--rootdir={WORKDIR}", "-p", "no:cacheprovider", "-q", "--tb=no",
-    "--continue-on-collection-errors", "-o", "junit_family=xunit1",
-)  # fmt: skip
 _CANARIES = "def test_{bad}():\n    assert False\n\n\ndef test_{good}():\n    assert True\n"
 
 
 @dataclass(frozen=True)
-class TestRun:
-    """What a run of tests gave."""
-
-    __test__ = False  # no test, although pytest would take it for one
+class GuardedRun:
+    """What a run of tests with canaries gave."""
 
     statuses: Mapping[str, str]
     """Status of each test by its id."""
@@ -91,7 +82,7 @@ class Grader:
         flags = suspicious_edits(edits.counted, before)
         return replace(grade, suspicious=flags, ignored=edits.ignored)
 
-    def run(self, instance: Instance, edits: Changes, tests: Iterable[str] = ()) -> TestRun:
+    def run(self, instance: Instance, edits: Changes, tests: Iterable[str] = ()) -> GuardedRun:
         """Run the tests of a repository of a folder on edits of it, all of which are taken over.
 
         Args:
@@ -110,32 +101,27 @@ class Grader:
             try:
                 write_files(box, {**edits, **hidden})
             except OSError as error:
-                return TestRun({}, False, f"the edits cannot be written: {error}"[:300])
+                return GuardedRun({}, False, f"the edits cannot be written: {error}"[:300])
             return self._run(box, chosen)
 
-    def _run(self, box: Sandbox, chosen: Collection[str]) -> TestRun:
+    def _run(self, box: Sandbox, chosen: Collection[str]) -> GuardedRun:
         """Run tests together with canaries, and read the report."""
         first = next(iter(sorted(chosen)), "").partition("::")[0]
         folder, _, last = first.rpartition("/")
         if not last.endswith(".py"):  # a folder of tests, or nothing
             folder = first.rstrip("/")
-        bad, good, name, report = (f"n{secrets.token_hex(8)}" for _ in range(4))
+        bad, good, name = (f"n{secrets.token_hex(8)}" for _ in range(3))
         canary = f"{folder}/test_{name}.py" if folder else f"test_{name}.py"
         box.write(canary, _CANARIES.format(bad=bad, good=good).encode())
-        report = f"/tmp/{report}.xml"
-        arguments = ("python3", "-c", _PYTEST, *_OPTIONS, f"--junitxml={report}", *chosen, canary)
-        result = box.exec(shlex.join(arguments), timeout=self.timeout)
-        if result.timed_out:
-            return TestRun({}, False, f"the tests took longer than {self.timeout:g} s")
-        try:
-            statuses = dict(read_junit(box.read(report, LARGEST_REPORT + 1)))
-        except FileNotFoundError:
-            statuses = {}
+        run = run_tests(box, (*chosen, canary), timeout=self.timeout)
+        if run.timed_out:
+            return GuardedRun({}, False, f"the tests took longer than {self.timeout:g} s")
+        statuses = {test: _status(test, case) for test, case in run.results.items()}
         found = [statuses.pop(f"{canary}::test_{one}", "") for one in (bad, good)]
-        if found == [FAILED, PASSED] and result.exit_code == 1:
-            return TestRun(statuses, True)
-        return TestRun(
-            statuses, False, f"the tests did not run to their end (exit code {result.exit_code})"
+        if found == [FAILED, PASSED] and run.exit_code == 1:
+            return GuardedRun(statuses, True)
+        return GuardedRun(
+            statuses, False, f"the tests did not run to their end (exit code {run.exit_code})"
         )
 
 
@@ -152,6 +138,16 @@ def solution_paths(instance: Instance) -> frozenset[str]:
     """Return the files that the right solution touches; their changes always count."""
     found = [path for one in read_diff(instance.patch) for path in (one.before, one.after)]
     return frozenset(path for path in found if path)
+
+
+def _status(test: str, case: CaseResult) -> str:
+    """Return what became of a test; what the source under test skips has failed.
+
+    A test may say that it does not apply here; the source may not say so for it.
+    """
+    place = case.text.partition(":")[0].removeprefix(f"{WORKDIR}/")
+    mine = place == test.partition("::")[0] or is_protected(place) or not place.endswith(".py")
+    return FAILED if case.outcome == "skipped" and not mine else case.outcome.upper()
 
 
 def _unsound(instance: Instance, claimed: Grade, reason: str) -> Grade:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agentgym.envs.swe.grading.report import PASSED, SKIPPED, XFAIL
 from agentgym.envs.swe.instance import Instance
 
+PASSED, SKIPPED, XFAIL, FAILED = "PASSED", "SKIPPED", "XFAIL", "FAILED"
+"""What can become of a test, as far as it matters here."""
 FULL, PARTIAL, NO = "FULL", "PARTIAL", "NO"
 """Everything fixed and nothing broken; something fixed and nothing broken; all else."""
 
