@@ -71,7 +71,8 @@ def _summary(command: Index, corpus: Corpus, passages: int) -> str:
 def serve(command: Serve, console: Console) -> int:
     """Answer searches until interrupted."""
     from agentgym.retrieval.building import open_index
-    from agentgym.retrieval.remote.server import is_loopback, serve
+    from agentgym.retrieval.remote.server import serve
+    from agentgym.web.serving import is_loopback
 
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
