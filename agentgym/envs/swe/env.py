@@ -19,9 +19,9 @@ from agentgym.envs.swe.grading import Grader
 from agentgym.envs.swe.instance import Instance
 from agentgym.envs.swe.tasks import (
     TURNS,
+    InstanceSet,
     InstanceTasks,
     Source,
-    check_source,
     open_instances,
 )
 from agentgym.options import choice, flag, integer, text
@@ -43,7 +43,8 @@ class SWEEnv(TextEnv[Session]):
 
     Args:
         source: ``"bundled"``; a folder that ``agentgym swe build`` has written; a file or folder
-            of rows of a published set; or the name or hub id of one.
+            of rows of a published set; the name or hub id of one; or an
+            :class:`~agentgym.envs.swe.tasks.InstanceSet`.
         backend: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`.
         reward: ``sparse``: 1 for a submission that is FULL. ``dense``: the rise of the share of
             tests that are fixed, which is 0 as soon as one is broken.
@@ -77,7 +78,7 @@ class SWEEnv(TextEnv[Session]):
     def __init__(
         self,
         *,
-        source: str | os.PathLike[str] = "bundled",
+        source: str | os.PathLike[str] | InstanceSet = "bundled",
         backend: str = "auto",
         reward: str = "sparse",
         max_turns: int | None = None,
@@ -90,7 +91,7 @@ class SWEEnv(TextEnv[Session]):
         pull: str = "missing",
         **kwargs: Any,
     ) -> None:
-        self._source = Source(check_source(source), text(image_mirror or "", "image_mirror"))
+        self._source = Source(source, text(image_mirror or "", "image_mirror"))
         kind = self._source.kind
         self._boxes = Boxes(
             choice(backend, "backend", CHOSEN_BACKENDS),

@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from agentgym.envs.swe.instance import Instance
 from agentgym.errors import ConfigurationError
-from agentgym.options import text
 from agentgym.tasks import KEPT_TASKS, NumberedTasks, Task
 
 BUNDLED = "bundled"
@@ -24,6 +23,7 @@ TURNS: Mapping[str, int] = {"bundled": 12, "stored": 15, "official": 50}
 """Turns that episodes have by the kind of their set, where nobody asks for others."""
 
 
+@runtime_checkable
 class InstanceSet(Protocol):
     """Instances in splits, from wherever they come."""
 
@@ -124,38 +124,50 @@ class InstanceTasks(NumberedTasks[Instance]):
         return self
 
 
-def check_source(value: Any) -> str:
-    """Return where instances come from, as text.
-
-    Raises:
-        ConfigurationError: It is neither text nor a path.
-    """
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    return text(value, "source")
-
-
 @dataclass(frozen=True)
 class Source:
-    """Where instances come from; environments of one source share them."""
+    """Where instances come from; environments of one source share them.
 
-    source: str
+    Raises:
+        ConfigurationError: It is neither text nor a path nor a set of instances.
+    """
+
+    source: str | os.PathLike[str] | InstanceSet
     """``bundled``; a folder that ``agentgym swe build`` has written; a file or folder of rows of a
-    published set; or the name or hub id of one."""
+    published set; the name or hub id of one; or a set of instances itself."""
     image_mirror: str = ""
     """Registry and namespace from which images come instead of their own."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        if isinstance(self.source, os.PathLike):
+            object.__setattr__(self, "source", os.fspath(self.source))
+        if not isinstance(self.source, str) and not isinstance(self.source, InstanceSet):
+            raise ConfigurationError(
+                "expected source to be 'bundled', a path, the name of a data set, or an object "
+                f"with splits, len, instance and find; got {self.source!r:.80}"
+            )
+
+    @property
+    def path(self) -> Path:
+        """The source as a path."""
+        return Path(str(self.source)).expanduser()
 
     @property
     def name(self) -> str:
         """Short name of the set."""
-        return self.source if self.source == BUNDLED else Path(self.source).stem
+        if not isinstance(self.source, str):
+            return "own"
+        return self.source if self.source == BUNDLED else self.path.stem
 
     @property
     def kind(self) -> str:
         """What kind of set it is: a key of :data:`TURNS`."""
+        if not isinstance(self.source, str):
+            return "stored"
         if self.source == BUNDLED:
             return BUNDLED
-        return "stored" if (Path(self.source).expanduser() / INDEX).is_file() else "official"
+        return "stored" if (self.path / INDEX).is_file() else "official"
 
 
 @cache
@@ -166,6 +178,8 @@ def open_instances(source: Source) -> InstanceSet:
         ConfigurationError: There is no such source.
         DataError: It cannot be read.
     """
+    if not isinstance(source.source, str):
+        return source.source
     if source.kind == BUNDLED:
         from agentgym.envs.swe.generator.bundled import bundled_instances
 
@@ -173,7 +187,7 @@ def open_instances(source: Source) -> InstanceSet:
     if source.kind == "stored":
         from agentgym.envs.swe.generator.stored import StoredInstances
 
-        return StoredInstances(Path(source.source).expanduser())
+        return StoredInstances(source.path)
     from agentgym.envs.swe.official.instances import OfficialInstances
 
     return OfficialInstances(source.source, namespace=source.image_mirror)
