@@ -31,9 +31,7 @@ def test_without_a_test_patch_the_files_of_the_tests_are_run() -> None:
 
 
 def test_django_runs_modules() -> None:
-    patch = diff(
-        "tests/forms_tests/tests/test_a.py", "tests/admin/tests.py", "tests/admin/models.py"
-    )
+    patch = diff("tests/forms/tests/test_a.py", "tests/admin/tests.py", "tests/admin/models.py")
     run = plan("django/django", {"version": "3.1"}, patch=patch)
     assert run.command == f"{COMMANDS['django/django']} forms.tests.test_a admin.tests"
     assert run.log_format == "unittest"
