@@ -1,0 +1,153 @@
+"""The near side of the protocol of ``pid1.py``, over any stream of bytes."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import time
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from agentgym.sandbox.base import SandboxDied
+
+CHUNK = 1 << 16
+LARGEST = 256 << 20
+"""Bytes of a message or body beyond which the other side is not believed."""
+
+
+class Stream(Protocol):
+    """What a channel needs of a connection; a ``socket.socket`` is one."""
+
+    def sendall(self, data: bytes, /) -> None:
+        """Send all of it."""
+
+    def recv(self, size: int, /) -> bytes:
+        """Return up to ``size`` bytes; empty when the other side has closed."""
+        ...
+
+    def settimeout(self, seconds: float | None, /) -> None:
+        """Let what takes longer raise ``TimeoutError``."""
+
+    def close(self) -> None:
+        """End the connection, so that the other side notices."""
+
+
+class Channel:
+    """Sends requests and waits for their answers.
+
+    Args:
+        stream: A connection to a server that was just started.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._deadline = 0.0
+
+    def call(
+        self, operation: str, *, seconds: float = 60.0, body: bytes | None = None, **fields: Any
+    ) -> dict[str, Any]:
+        """Send a request and return its answer.
+
+        Args:
+            operation: The operation.
+            seconds: How long the answer may take before the sandbox is held for dead.
+            body: Bytes that follow the request.
+            **fields: Its arguments.
+
+        Returns:
+            The answer; the bytes that followed it, if any, stand under ``"body"``.
+
+        Raises:
+            OSError: The operation failed inside.
+            SandboxDied: The other side closed, or did not answer in time.
+        """
+        request = {"op": operation, **fields, **({} if body is None else {"body": True})}
+        self._deadline = time.monotonic() + seconds
+        try:
+            self._stream.settimeout(seconds)
+            self._stream.sendall(b"".join(_framed(request, body)))
+            answer = self._message()
+            if answer.get("body"):
+                answer["body"] = self._body()
+                answer.update(self._message())
+        except (OSError, EOFError, ValueError) as error:
+            self.close()
+            raise SandboxDied(
+                f"expected an answer to {operation!r} within {seconds:.0f} seconds, got "
+                f"{_told(error)}; reset the sandbox"
+            ) from error
+        if "error" in answer:
+            raise OSError(answer.get("errno") or 0, answer["error"])
+        return answer
+
+    def close(self) -> None:
+        """Close the stream; what is at its other end stops."""
+        self._stream.close()
+
+    def _message(self) -> dict[str, Any]:
+        """Receive one message."""
+        message = json.loads(self._exactly(self._size()))
+        if not isinstance(message, dict):
+            raise ValueError("a message that is no JSON object")
+        return message
+
+    def _body(self) -> bytes:
+        """Receive all chunks up to the empty one."""
+        chunks: list[bytes] = []
+        room = LARGEST
+        while size := self._size():
+            room -= size
+            if room < 0:
+                raise ValueError(f"a body of more than {LARGEST} bytes")
+            chunks.append(self._exactly(size))
+        return b"".join(chunks)
+
+    def _size(self) -> int:
+        """Receive a length."""
+        (size,) = struct.unpack(">I", self._exactly(4))
+        if size > LARGEST:
+            raise ValueError(f"a length of {size} bytes")
+        return int(size)
+
+    def _exactly(self, size: int) -> bytes:
+        """Receive so many bytes, no later than the deadline."""
+        parts: list[bytes] = []
+        while size:
+            self._stream.settimeout(max(0.001, self._deadline - time.monotonic()))
+            part = self._stream.recv(min(size, 1 << 20))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+def unpacked(text: str) -> bytes:
+    """Return bytes that stand in a message."""
+    return base64.b64decode(text)
+
+
+def packed(data: bytes) -> str:
+    """Return bytes as they stand in a message."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def _framed(message: dict[str, Any], body: bytes | None) -> Iterator[bytes]:
+    """Yield the bytes of a message and its body."""
+    data = json.dumps(message).encode("ascii")
+    yield struct.pack(">I", len(data)) + data
+    if body is not None:
+        for start in range(0, len(body), CHUNK):
+            chunk = body[start : start + CHUNK]
+            yield struct.pack(">I", len(chunk)) + chunk
+        yield struct.pack(">I", 0)
+
+
+def _told(error: Exception) -> str:
+    """Say in words what went wrong with a stream."""
+    if isinstance(error, EOFError | ConnectionError | BrokenPipeError):
+        return "the end of the stream"
+    if isinstance(error, TimeoutError):
+        return "nothing"
+    return str(error) or type(error).__name__

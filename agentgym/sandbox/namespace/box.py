@@ -1,0 +1,165 @@
+"""A sandbox of Linux namespaces, one process tree with a server as its process 1."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import sysconfig
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
+
+from agentgym.errors import ConfigurationError
+from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxUnavailable
+from agentgym.sandbox.channel import Channel
+from agentgym.sandbox.namespace.cgroup import MemoryGroup
+from agentgym.sandbox.namespace.probe import privileged, probe
+from agentgym.sandbox.served import PATIENCE, ServedSandbox
+
+STAGE = Path(__file__).with_name("stage.py")
+UID = 64_000
+"""User that commands are on the host where root starts the sandbox."""
+FIRST_PRIVATE = ("--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup")
+
+
+class NamespaceSandbox(ServedSandbox):
+    """A sandbox of namespaces for users, mounts, processes, network, IPC, host name and cgroups.
+
+    ``unshare`` of util-linux makes the namespaces and starts ``stage.py`` in them, which builds
+    the file system, gives up all privileges and serves. Its connection is the only thing it has
+    of the host, and it ends when that closes or when this process ends, however that happens.
+
+    Args:
+        config: What it holds and may do.
+    """
+
+    isolation: ClassVar[str] = "namespace"
+
+    def __init__(self, config: SandboxConfig) -> None:
+        super().__init__(config)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._group: MemoryGroup | None = None
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Everything; ``"memory"`` once it is started and there is a cgroup that holds it."""
+        held = {"snapshot", "network", "processes", "disk", "files"}
+        return frozenset(held | ({"memory"} if self._group is not None else set()))
+
+    def _launch(self) -> Channel:
+        """Start the processes and wait until the inside is built."""
+        reason = probe()
+        if reason:
+            raise SandboxUnavailable(reason)
+        settings = self._stage_settings()
+        self._group = MemoryGroup.make(self.config.limits.memory)
+        near, far = socket.socketpair()
+        with far:
+            self._process = _spawn(far, self._group)
+        channel = Channel(near)
+        try:
+            channel.call("build", seconds=PATIENCE, **settings)
+        except (OSError, SandboxDied) as error:
+            channel.close()
+            told = self._last_words()
+            self._dispose()
+            raise SandboxUnavailable(
+                f"expected to build a sandbox of namespaces, got: {told or error}; see "
+                "agentgym.sandbox.probe, or use another back end"
+            ) from error
+        return channel
+
+    def _stage_settings(self) -> dict[str, Any]:
+        """Return what ``stage.py`` is told."""
+        config = self.config
+        if config.tree is not None and not config.tree.is_dir():
+            raise ConfigurationError(f"expected a folder as tree, got {config.tree}")
+        visible = [path.absolute() for path in (_prefix(), *config.visible)]
+        for path in visible:
+            if not path.exists():
+                raise ConfigurationError(f"expected what is visible to exist, got {path}")
+        return {
+            "workdir": config.workdir,
+            "home": self.home,
+            "places": list(self.places),
+            "tree": None if config.tree is None else str(config.tree.resolve()),
+            "visible": [str(path) for path in dict.fromkeys(visible)],
+            "hidden": [str(path.absolute()) for path in (*_packages(config), *config.hidden)],
+            "limits": asdict(config.limits),
+            "uid": UID if privileged() else None,
+        }
+
+    def _rlimits(self) -> dict[str, int]:
+        """Bound every process; memory only where no cgroup bounds all of them."""
+        limits = self.config.limits
+        found = {
+            "NPROC": limits.processes,
+            "FSIZE": limits.file_size,
+            "NOFILE": limits.open_files,
+            "CORE": 0,
+        }
+        return found if self._group is not None else {**found, "AS": limits.memory}
+
+    def _last_words(self) -> str:
+        """Return the last line that the processes printed before they failed."""
+        assert self._process is not None and self._process.stderr is not None
+        try:
+            _, printed = self._process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            return ""
+        return (printed.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
+
+    def _dispose(self) -> None:
+        """Wait for the end of the processes and remove the cgroup."""
+        process, self._process = self._process, None
+        group, self._group = self._group, None
+        if process is not None:
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()  # and with it process 1, by --kill-child
+                process.wait()
+            if process.stderr is not None:
+                process.stderr.close()
+        if group is not None:
+            group.remove()
+
+
+def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.Popen[bytes]:
+    """Start the stage in new namespaces, with nothing of the host but its connection."""
+    owner = os.pidfd_open(os.getpid())
+    joining = -1 if group is None else group.open()
+    user = () if privileged() else ("--user", "--map-root-user")
+    python = [sys.executable, "-I", "-S", "-B", str(STAGE)]
+    passed = [connection.fileno(), owner, joining]
+    try:
+        return subprocess.Popen(
+            ["unshare", *user, *FIRST_PRIVATE, "--fork", "--kill-child=KILL", *python,
+             *map(str, passed)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=[descriptor for descriptor in passed if descriptor >= 0],
+            env={},
+            cwd="/",
+            start_new_session=True,  # the keys that interrupt this process are not meant for it
+        )  # fmt: skip
+    finally:
+        os.close(owner)
+        if joining >= 0:
+            os.close(joining)
+
+
+def _prefix() -> Path:
+    """Return the folder of the running Python, of a virtual environment the one it was made of."""
+    return Path(sys.base_prefix)
+
+
+def _packages(config: SandboxConfig) -> list[Path]:
+    """Return the installed packages of the running Python, which may hold anything."""
+    scheme = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
+    paths = sysconfig.get_paths(vars=scheme)
+    found = {Path(paths["purelib"]), Path(paths["platlib"])}
+    return sorted(path for path in found if path not in config.visible)

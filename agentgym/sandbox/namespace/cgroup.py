@@ -1,0 +1,111 @@
+"""A memory limit for all processes of a sandbox together, where this process may set one."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from agentgym.sandbox.namespace.owner import alive, mine
+
+PREFIX = "agentgym-"
+
+_numbers = itertools.count()
+
+
+class MemoryGroup:
+    """A control group of its own; :meth:`make` returns one.
+
+    Args:
+        folder: The group's folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def make(cls, limit: int) -> MemoryGroup | None:
+        """Return a group whose processes hold at most so many bytes; None where none can be had."""
+        parent = _parent()
+        if parent is None:
+            return None
+        folder = parent / f"{PREFIX}{mine()}-{next(_numbers)}"
+        try:
+            folder.mkdir()
+            if (folder / "memory.limit_in_bytes").exists():
+                (folder / "memory.limit_in_bytes").write_text(str(limit))
+                swap = folder / "memory.memsw.limit_in_bytes"
+            else:
+                (folder / "memory.max").write_text(str(limit))
+                swap = folder / "memory.swap.max"
+            with suppress(OSError):  # a kernel without swap accounting has none to limit
+                swap.write_text(str(limit) if "memsw" in swap.name else "0")
+        except OSError:
+            with suppress(OSError):
+                folder.rmdir()
+            return None
+        return cls(folder)
+
+    def open(self) -> int:
+        """Return a descriptor; a process that writes ``0`` to it joins."""
+        return os.open(self.folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+
+    def remove(self) -> None:
+        """Remove the group, whose processes have ended."""
+        for _ in range(50):
+            try:
+                self.folder.rmdir()
+            except FileNotFoundError:
+                return
+            except OSError:  # the last process is still being taken down
+                time.sleep(0.02)
+            else:
+                return
+
+
+@cache
+def _parent() -> Path | None:
+    """Return the folder in which groups can be made, swept of those whose owner is gone."""
+    for folder in _candidates():
+        try:
+            probe = folder / f"{PREFIX}{mine()}-probe"
+            probe.mkdir()
+        except OSError:
+            continue
+        names = {path.name for path in probe.iterdir()}
+        probe.rmdir()
+        if names & {"memory.limit_in_bytes", "memory.max"}:
+            _sweep(folder)
+            return folder
+    return None
+
+
+def _candidates() -> list[Path]:
+    """Return the folders of this process's groups, of version 1 and 2, and of those above."""
+    found = []
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        inside = path.lstrip("/")
+        if "memory" in controllers.split(","):
+            found.append(Path("/sys/fs/cgroup/memory") / inside)
+        elif not controllers:
+            own = Path("/sys/fs/cgroup") / inside
+            # Of version 2, a group that holds processes can have no children with limits.
+            found += [own, own.parent] if inside else [own]
+    return found
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the groups whose owner has ended without doing so."""
+    for path in folder.glob(PREFIX + "*"):
+        owner = path.name.removeprefix(PREFIX).rpartition("-")[0]
+        if not alive(owner):
+            with suppress(OSError):
+                path.rmdir()

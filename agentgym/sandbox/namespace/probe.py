@@ -1,0 +1,84 @@
+"""Whether this machine can make sandboxes of namespaces, and if not, why and what to do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+OLDEST = (5, 12)
+"""Linux from which on mounts can be made read-only all the way down, in a user namespace too."""
+CAP_SYS_ADMIN = 21
+ELSEWHERE = "use backend='docker'"
+
+
+@cache
+def privileged() -> bool:
+    """Return whether this process may mount, and can become another user for commands."""
+    try:
+        status = Path("/proc/self/status").read_text()
+        users = Path("/proc/self/uid_map").read_text().split()
+    except OSError:
+        return False
+    held = next(line for line in status.splitlines() if line.startswith("CapEff")).split()[1]
+    # In a user namespace, such as that of a rootless container, the kernel does not know us as root.
+    initial = users[:2] == ["0", "0"] and int(users[2]) > 1 << 16
+    return os.geteuid() == 0 and initial and bool(int(held, 16) >> CAP_SYS_ADMIN & 1)
+
+
+@cache
+def probe() -> str:
+    """Return why sandboxes of namespaces cannot run here, and what to do; empty if they can."""
+    if not sys.platform.startswith("linux"):
+        return f"expected Linux for sandboxes of namespaces, got {sys.platform}; {ELSEWHERE}"
+    release = platform.release()
+    version = tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
+    if version < OLDEST:
+        return f"expected Linux 5.12 or newer, got {release}; {ELSEWHERE}"
+    if shutil.which("unshare") is None:
+        return "expected the program unshare, got none; install the package util-linux"
+    return _attempt()
+
+
+def _attempt() -> str:
+    """Make the namespaces once; return what the system said against it and what helps."""
+    user = () if privileged() else ("--user", "--map-root-user")
+    command = ["unshare", *user, "--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup",
+               "--fork", "--kill-child=KILL", "mount", "-t", "proc", "proc", "/proc"]  # fmt: skip
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"expected unshare to make namespaces, got: {error}; {ELSEWHERE}"
+    if not done.returncode:
+        return ""
+    said = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+    return f"expected to make namespaces, got {said!r}; {_remedy()}"
+
+
+def _remedy() -> str:
+    """Return what to do, by the switches of the systems that forbid user namespaces."""
+    if _switch("kernel/apparmor_restrict_unprivileged_userns") == "1":
+        return (
+            "AppArmor forbids user namespaces to programs without a profile: run sudo sysctl -w "
+            f"kernel.apparmor_restrict_unprivileged_userns=0, or give Python a profile, or {ELSEWHERE}"
+        )
+    if _switch("kernel/unprivileged_userns_clone") == "0":
+        return f"run sudo sysctl -w kernel.unprivileged_userns_clone=1, or {ELSEWHERE}"
+    if _switch("user/max_user_namespaces") == "0":
+        return f"run sudo sysctl -w user.max_user_namespaces=15000, or {ELSEWHERE}"
+    return (
+        "a container may forbid it: start it with --security-opt seccomp=unconfined --security-opt "
+        f"apparmor=unconfined --security-opt systempaths=unconfined, or {ELSEWHERE}"
+    )
+
+
+def _switch(name: str) -> str:
+    """Return the value of a kernel setting; empty if there is none."""
+    try:
+        return Path("/proc/sys", name).read_text().strip()
+    except OSError:
+        return ""

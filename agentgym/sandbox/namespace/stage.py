@@ -1,0 +1,334 @@
+"""What makes the inside of a sandbox: runs as process 1 of new namespaces, before any command.
+
+It builds the file system, gives up every privilege, and goes on as the server of ``pid1.py``. It
+imports nothing but the standard library and is started with ``python -I -S`` by
+:mod:`agentgym.sandbox.namespace.box`, whose settings it reads from the connection.
+
+Everything is mounted over ``/proc`` of this private mount namespace: it exists on every Linux and
+holds nothing that is shown inside. So no folder of the host is needed, and none can be left behind.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import sys
+from typing import Any
+
+NEW = "/proc"
+DATA, LOWER, EMPTY = NEW + "/.data", NEW + "/.lower", "/.empty"
+DEVICES = ("null", "zero", "full", "random", "urandom")
+SHARED = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "nsswitch.conf", "os-release")
+SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+MS_REMOUNT, MS_BIND = 32, 4096
+MNT_DETACH = 2
+MOUNT_RDONLY, MOUNT_NOSUID, MOUNT_NODEV, MOUNT_NOEXEC, MOUNT_IDMAP = 1, 2, 4, 8, 1 << 20
+CLONE_NEWUSER = 1 << 28
+OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442
+"""System calls, of one number on every architecture."""
+KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219}
+PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS = 4, 24, 28, 38
+NOROOT_LOCKED = 0b1111
+"""Secure bits: user 0 gains no capabilities, and neither does a change to another user."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> int:
+    """Raise what a system call failed with."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def _syscall(what: str, number: int, *arguments: Any) -> int:
+    """Make a system call that the C library may not know."""
+    full = [ctypes.c_long(a) if isinstance(a, int) else a for a in (number, *arguments)]
+    return _check(_libc.syscall(*full), what)
+
+
+def _mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
+    """Mount a file system."""
+    result = _libc.mount(
+        os.fsencode(source),
+        os.fsencode(target),
+        None if kind is None else kind.encode(),
+        ctypes.c_ulong(flags),
+        os.fsencode(options) if options else None,
+    )
+    _check(result, f"mount of {kind or source} at {target}")
+
+
+def _detach(target: str) -> None:
+    """Take a mount out of sight; what uses it goes on to."""
+    _check(_libc.umount2(os.fsencode(target), MNT_DETACH), f"umount of {target}")
+
+
+def _bind(source: str, target: str, attributes: int, users: int | None = None) -> None:
+    """Show a file or folder of the host at a place, with all that is mounted below it.
+
+    Args:
+        source: What is shown.
+        target: Where.
+        attributes: How, for instance read-only, down to the last mount.
+        users: Descriptor of a user namespace that says whose its files are inside.
+    """
+    here, clone, recursive, empty = -100, 1 | os.O_CLOEXEC, 0x8000, 0x1000
+    if users is not None:
+        clone, recursive, attributes = clone, 0, attributes | MOUNT_IDMAP
+    path = ctypes.c_char_p(os.fsencode(source))
+    copy = _syscall(f"opening {source}", OPEN_TREE, here, path, clone | recursive)
+    wanted = (ctypes.c_uint64 * 4)(attributes, 0, 0, users or 0)
+    nothing = ctypes.c_char_p(b"")
+    try:
+        _syscall(f"attributes of {source}", MOUNT_SETATTR, copy, nothing, empty | recursive,
+                 ctypes.byref(wanted), ctypes.sizeof(wanted))  # fmt: skip
+        _syscall(f"mount of {source}", MOVE_MOUNT, copy, nothing, here,
+                 ctypes.c_char_p(os.fsencode(target)), 4)  # fmt: skip
+    finally:
+        os.close(copy)
+
+
+def _show(source: str, attributes: int = MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV) -> None:
+    """Show a file or folder at the same place inside."""
+    target = NEW + source
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        _touch(target)
+    _bind(source, target, attributes)
+
+
+def _touch(path: str, content: str = "") -> None:
+    with open(path, "w") as file:
+        file.write(content)
+
+
+def _skeleton(settings: dict[str, Any]) -> None:
+    """Make the root with the system's programs, devices and a minimal ``/etc``."""
+    os.chdir("/")  # nothing may stand in what is about to be covered
+    _mount("agentgym", NEW, "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,nr_inodes=4096,mode=755")
+    for folder in ("proc", "dev", "etc", "tmp", "run", "var", EMPTY[1:]):
+        os.mkdir(f"{NEW}/{folder}")
+    _mount("proc", NEW + "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    for name in SYSTEM:
+        if os.path.islink("/" + name):
+            os.symlink(os.readlink("/" + name), f"{NEW}/{name}")
+        elif os.path.isdir("/" + name):
+            _show("/" + name)
+    for name in DEVICES:
+        _show("/dev/" + name, MOUNT_NOSUID | MOUNT_NOEXEC)
+    for name, number in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
+        os.symlink("/proc/self/fd" + number, f"{NEW}/dev/{name}")
+    for name in SHARED:
+        if os.path.exists("/etc/" + name):
+            _show("/etc/" + name)
+    home = settings["home"]
+    _touch(NEW + "/etc/passwd", f"root:x:0:0:root:{home}:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n")
+    _touch(NEW + "/etc/group", "root:x:0:\nnogroup:x:65534:\n")
+    _touch(NEW + "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n")
+    os.symlink("/tmp", NEW + "/var/tmp")
+    for source in settings["visible"]:
+        _show(source)
+
+
+def _places(settings: dict[str, Any], owner: int) -> None:
+    """Make the folders that commands write to, all on one file system of bounded size."""
+    limits, tree = settings["limits"], settings["tree"]
+    os.mkdir(DATA)
+    size, count = limits["disk"], limits["files"]
+    how = _tree_mount(tree, owner) if tree else ""
+    if how == "copy":
+        more = _measured(tree)
+        size, count = size + more[0], count + more[1]
+    _mount("agentgym", DATA, "tmpfs", MS_NOSUID | MS_NODEV,
+           f"size={size},nr_inodes={count + 64},mode=755")  # fmt: skip
+    for name, place in (("upper", settings["workdir"]), *enumerate(settings["places"])):
+        folder = f"{DATA}/{name}"
+        os.mkdir(folder)
+        os.chmod(folder, 0o1777 if place in ("/tmp", "/dev/shm") else 0o755)
+        os.chown(folder, owner, owner)
+        os.makedirs(NEW + place, exist_ok=True)
+        if name != "upper":
+            _bind(folder, NEW + place, MOUNT_NOSUID | MOUNT_NODEV)
+    _workdir(settings, how, owner)
+    _detach(DATA)
+
+
+def _tree_mount(tree: str, owner: int) -> str:
+    """Put the pristine tree at :data:`LOWER`, owned by the box; return how it can be used."""
+    os.mkdir(LOWER)
+    found = os.stat(tree)
+    attributes = MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV
+    if os.getuid() == owner or found.st_uid == owner:
+        _bind(tree, LOWER, attributes)
+        return "overlay" if found.st_uid == owner else "copy"
+    users = _user_namespace(found.st_uid, found.st_gid, owner)
+    try:
+        _bind(tree, LOWER, attributes, users)
+        return "overlay"
+    except OSError:  # a file system that does not translate users
+        _bind(tree, LOWER, attributes)
+        return "copy"
+    finally:
+        os.close(users)
+
+
+def _user_namespace(uid: int, gid: int, owner: int) -> int:
+    """Return a user namespace in which a user's and group's files are the box's."""
+    parent, child = os.pipe()
+    done, finish = os.pipe()
+    pid = os.fork()
+    if not pid:
+        result = _libc.unshare(CLONE_NEWUSER)
+        os.write(child, b"x" if result == 0 else b"-")
+        os.close(finish)
+        os.read(done, 1)
+        os._exit(0)
+    try:
+        os.read(parent, 1)
+        base = f"{NEW}/proc/{pid}"
+        _touch(base + "/uid_map", f"{uid} {owner} 1")
+        _touch(base + "/gid_map", f"{gid} {owner} 1")
+        return os.open(base + "/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        for descriptor in (parent, child, done, finish):
+            os.close(descriptor)
+        os.waitpid(pid, 0)
+
+
+def _workdir(settings: dict[str, Any], how: str, owner: int) -> None:
+    """Give the box its private copy of the tree, or an empty folder."""
+    target, upper = NEW + settings["workdir"], DATA + "/upper"
+    if how:
+        os.chmod(upper, os.stat(LOWER).st_mode & 0o777 | 0o700)
+    if how == "overlay" and _overlay(target, upper, owner):
+        return
+    if how:
+        _copy(LOWER, upper, owner)
+    _bind(upper, target, MOUNT_NOSUID | MOUNT_NODEV)
+    if how:
+        _detach(LOWER)
+
+
+def _overlay(target: str, upper: str, owner: int) -> bool:
+    """Lay a writable layer over the tree; return whether this kernel can."""
+    work = DATA + "/work"
+    os.mkdir(work)
+    own = "index=off,metacopy=off"
+    if os.getuid() == owner:
+        own = "userxattr"
+        try:
+            os.setxattr(upper, "user.agentgym", b"1")
+            os.removexattr(upper, "user.agentgym")
+        except OSError:  # then it could not mark a folder that replaces another
+            return False
+    try:
+        _mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV,
+               f"lowerdir={LOWER},upperdir={upper},workdir={work},{own}")  # fmt: skip
+    except OSError:
+        return False
+    _detach(LOWER)
+    return True
+
+
+def _measured(folder: str) -> tuple[int, int]:
+    """Return the bytes, in whole pages, and the number of files below a folder."""
+    size = count = 0
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            size += (os.lstat(os.path.join(parent, name)).st_size | 4095) + 1
+            count += 1
+    return size, count
+
+
+def _copy(source: str, target: str, owner: int) -> None:
+    """Copy a tree with its times, as the box's own files."""
+    import shutil
+
+    shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+    for parent, folders, files in os.walk(target):
+        for name in (*folders, *files):
+            os.chown(os.path.join(parent, name), owner, owner, follow_symlinks=False)
+
+
+def _enter(settings: dict[str, Any]) -> None:
+    """Make the new root the root, and let go of the old one."""
+    os.chdir(NEW)
+    _check(_libc.pivot_root(b".", b"."), "pivot_root")
+    _detach(".")
+    os.chdir("/")
+    for path in settings["hidden"]:
+        if os.path.isdir(path):
+            _bind(EMPTY, path, MOUNT_RDONLY)
+        elif os.path.lexists(path):
+            _bind("/dev/null", path, MOUNT_RDONLY)
+    _mount("agentgym", "/", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def _give_up(owner: int) -> None:
+    """Become a user that owns nothing of this, in a user namespace that owns nothing either."""
+    if os.getuid() != owner:
+        os.setgroups([])
+        os.setresgid(owner, owner, owner)
+        os.setresuid(owner, owner, owner)
+        _libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # else its maps could not be written
+    uid, gid = os.getuid(), os.getgid()
+    _check(_libc.unshare(CLONE_NEWUSER), "a second user namespace")
+    _touch("/proc/self/setgroups", "deny")
+    _touch("/proc/self/uid_map", f"0 {uid} 1")
+    _touch("/proc/self/gid_map", f"0 {gid} 1")
+    _touch("/proc/sys/user/max_user_namespaces", "0")
+    number = KEYCTL.get(os.uname().machine)
+    if number is not None:  # a session of its own, without the keys of the host's
+        _libc.syscall(ctypes.c_long(number), ctypes.c_long(1), None)
+    _libc.prctl(PR_SET_SECUREBITS, NOROOT_LOCKED, 0, 0, 0)
+    capability = 0
+    while _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
+        capability += 1
+    _check(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    version, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    _check(_libc.capset(ctypes.byref(version), ctypes.byref(nothing)), "giving up capabilities")
+
+
+def _module(path: str) -> Any:
+    """Import a file, from its compiled form where there is one."""
+    spec = importlib.util.spec_from_file_location("pid1", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def main() -> None:
+    """Build the inside and serve."""
+    connection, owner_process, group = map(int, sys.argv[1:4])
+    if group >= 0:
+        os.write(group, b"0")  # this process joins
+        os.close(group)
+    path = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pid1.py")
+    pid1 = _module(path)
+    wire = pid1.Wire(connection, connection)
+    os.set_inheritable(owner_process, False)
+    settings = wire.receive()
+    owner = settings["uid"] if settings["uid"] is not None else os.getuid()
+    try:
+        os.umask(0o022)
+        _skeleton(settings)
+        _places(settings, owner)
+        _enter(settings)
+        _give_up(owner)
+    except OSError as error:
+        wire.send({"error": str(error), "errno": error.errno})
+        return
+    wire.send({})
+    pid1.serve(connection, connection, owner_process)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,672 @@
+"""The server that is process 1 of a sandbox: it runs commands and ends all that they started.
+
+It stands alone in one file, on the standard library of Python 3.6 and later, since container images
+bring old interpreters. ``python3 -I -S pid1.py`` reads requests from standard input and answers on
+standard output; :func:`serve` does so on descriptors that are open already.
+
+A message is its length (four bytes, big endian) and a JSON object. An object with ``"body": true``
+is followed by chunks, each again with its length, up to an empty one; after the body of an answer
+comes one more message, which is empty or holds the error that cut the body short. The first request
+is ``configure``; the other operations are the methods of :class:`Server` whose names begin with
+``do_``. One request is answered at a time. When the stream closes, the server ends, and with
+process 1 ends everything in its namespace.
+"""
+# ruff: noqa: UP006, UP035, UP045  (the syntax of Python 3.6)
+
+import binascii
+import errno
+import json
+import os
+import resource
+import select
+import signal
+import stat
+import struct
+import sys
+import time
+from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Set, Tuple
+
+Message = Dict[str, Any]
+Mark = Tuple[Any, ...]
+
+CHUNK = 1 << 16
+DEPTH = 64
+"""Folders below each other that are looked into; what lies deeper is left out."""
+REPOSITORY = ".git"
+DELETED = "deleted"
+"""Member of a snapshot that lists what is gone; all others begin with the number of a place."""
+PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
+
+
+class Gone(Exception):
+    """Whoever sends the requests has closed the stream."""
+
+
+class Wire:
+    """Messages and bodies on a pair of descriptors."""
+
+    def __init__(self, source: int, sink: int) -> None:
+        self.source = source
+        self._sink = sink
+        self._left = 0
+        self._ended = True
+        for descriptor in (source, sink):
+            os.set_inheritable(descriptor, False)
+
+    def receive(self) -> Message:
+        """Wait for the next message."""
+        (size,) = struct.unpack(">I", self._exactly(4))
+        message = json.loads(self._exactly(size).decode("ascii"))
+        self._left, self._ended = 0, not message.get("body")
+        return dict(message)
+
+    def send(self, message: Message) -> None:
+        """Send one message."""
+        data = json.dumps(message).encode("ascii")
+        self._put(struct.pack(">I", len(data)) + data)
+
+    def read(self, size: int) -> bytes:
+        """Return up to ``size`` bytes of the body that follows a message; empty at its end."""
+        if not self._left and not self._ended:
+            (self._left,) = struct.unpack(">I", self._exactly(4))
+            self._ended = not self._left
+        data = self._exactly(min(size, self._left))
+        self._left -= len(data)
+        return data
+
+    def skip(self) -> None:
+        """Pass over what is left of a body."""
+        while self.read(CHUNK):
+            pass
+
+    def write(self, data: bytes) -> int:
+        """Send a piece of a body."""
+        if data:
+            self._put(struct.pack(">I", len(data)) + bytes(data))
+        return len(data)
+
+    def finish(self, trailer: Message) -> None:
+        """End a body."""
+        self._put(struct.pack(">I", 0))
+        self.send(trailer)
+
+    def _exactly(self, size: int) -> bytes:
+        parts = []
+        while size:
+            part = os.read(self.source, min(size, 1 << 20))
+            if not part:
+                raise Gone
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _put(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._sink, view) :]
+        except (BrokenPipeError, ConnectionResetError):
+            raise Gone from None
+
+
+class Output:
+    """What a command prints: its two ends."""
+
+    def __init__(self, kept: int) -> None:
+        self._half = kept // 2
+        self._head = b""
+        self._tail = b""
+        self.total = 0
+
+    def add(self, data: bytes) -> None:
+        """Take in what was printed next."""
+        self.total += len(data)
+        room = self._half - len(self._head)
+        self._head += data[:room]
+        if len(data) > room:
+            self._tail = (self._tail + data[room:])[-self._half :] if self._half else b""
+
+    @property
+    def left_out(self) -> int:
+        """Bytes that are in neither end."""
+        return self.total - len(self._head) - len(self._tail)
+
+    def joined(self) -> bytes:
+        """Return both ends, with a marker between them where something is missing."""
+        if not self.left_out:
+            return self._head + self._tail
+        marker = "\n[... {} bytes left out ...]\n".format(self.left_out)  # noqa: UP032
+        return self._head + marker.encode("ascii") + self._tail
+
+
+class Server:
+    """Answers requests until the stream closes."""
+
+    def __init__(self, wire: Wire, owner: Optional[int] = None) -> None:
+        self.wire = wire
+        self.owner = owner
+        self.config = {}  # type: Message
+        self.shell = next(
+            (path for path in ("/bin/bash", "/usr/bin/bash") if os.access(path, os.X_OK)), "/bin/sh"
+        )
+        # A handler of its own, so that the interpreter writes to the descriptor at all.
+        self._wake, wake = os.pipe()
+        os.set_blocking(wake, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake, **({"warn_on_full_buffer": False} if _newer(3, 7) else {}))
+        if os.getpid() != 1:
+            _prctl(PR_SET_CHILD_SUBREAPER, 1)
+        _prctl(PR_SET_DUMPABLE, 0)  # so that no command looks into this process
+
+    def run(self) -> NoReturn:
+        """Answer requests; end with the stream or with its owner."""
+        try:
+            while True:
+                self._wait()
+                self._answer(self.wire.receive())
+        except Gone:
+            self._kill(0)
+        finally:
+            os._exit(0)
+
+    def _wait(self) -> None:
+        """Wait for a request, or for the end of the owner."""
+        poller = select.poll()
+        poller.register(self.wire.source, select.POLLIN)
+        if self.owner is not None:
+            poller.register(self.owner, select.POLLIN)
+        if any(descriptor == self.owner for descriptor, _ in poller.poll()):
+            raise Gone
+
+    def _answer(self, request: Message) -> None:
+        """Do what a request asks; an operation that fails is an answer too."""
+        try:
+            answer = getattr(self, "do_" + str(request["op"]))(request)
+        except (OSError, ValueError) as error:
+            answer = _failure(error)
+        if request.get("body"):
+            self.wire.skip()
+        if answer is not None:
+            self.wire.send(answer)
+
+    def do_configure(self, request: Message) -> Message:
+        """Take the settings and remember what the places hold.
+
+        They are ``workdir``, ``environment``, ``rlimits`` (name -> value), ``output``,
+        ``kept_output`` and ``places``: the folders that commands write to, ``workdir`` first.
+        """
+        self.config = request
+        for place in request["places"]:
+            os.makedirs(place, exist_ok=True)
+        self.pristine = [dict(_marks(place)) for place in request["places"]]
+        return {"python": list(sys.version_info[:3]), "shell": self.shell, "pid": os.getpid()}
+
+    def do_exec(self, request: Message) -> Message:
+        """Run ``command`` for at most ``timeout`` seconds, in ``cwd``, with ``env``."""
+        begin = time.monotonic()
+        reader, writer = os.pipe()
+        child = os.fork()
+        if not child:
+            self._become(request, writer)
+        os.close(writer)
+        try:
+            output = Output(self.config["kept_output"])
+            status, reason = self._watch(child, reader, output, begin + request["timeout"])
+            killed, status = self._kill(child, status)
+            os.set_blocking(reader, False)
+            _drain(reader, output, self.config["output"])
+        finally:
+            os.close(reader)
+        return {
+            "exit_code": _exit_code(status),
+            "output": _packed(output.joined()),
+            "truncated": output.left_out,
+            "timed_out": reason == "time",
+            "flooded": reason == "output",
+            "killed": killed,
+            "seconds": time.monotonic() - begin,
+        }
+
+    def _become(self, request: Message, writer: int) -> NoReturn:
+        """Turn this process, a fork, into the command."""
+        try:
+            os.setsid()
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(writer, 1)
+            os.dup2(writer, 2)
+            os.closerange(3, 256)
+            for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
+                signal.signal(number, signal.SIG_DFL)
+            _offer_to_oom_killer()
+            for name, value in self.config["rlimits"].items():
+                _limit(getattr(resource, "RLIMIT_" + name), value)
+            os.chdir(self._path(request.get("cwd") or ""))
+            environment = {**self.config["environment"], **(request.get("env") or {})}
+            os.execve(
+                self.shell,
+                [os.path.basename(self.shell), "-c", _encoded(request["command"])],
+                {_encoded(name): _encoded(value) for name, value in environment.items()},
+            )
+        except BaseException as error:
+            os.write(2, "cannot run the command: {}\n".format(error).encode("utf-8", "replace"))  # noqa: UP032
+        finally:
+            os._exit(126)
+
+    def _watch(
+        self, child: int, reader: int, output: Output, deadline: float
+    ) -> Tuple[Optional[int], str]:
+        """Collect output until the command ends; return its status, or why it has to."""
+        poller = select.poll()
+        for descriptor in (reader, self._wake, self.wire.source, self.owner):
+            if descriptor is not None:
+                poller.register(descriptor, select.POLLIN)
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return None, "time"
+            if output.total > self.config["output"]:
+                return None, "output"
+            for descriptor, _ in poller.poll(left * 1000 + 1):
+                if descriptor == self._wake:
+                    os.read(self._wake, 4096)
+                    status = _reap(child)
+                    if status is not None:
+                        return status, ""
+                elif descriptor == reader:
+                    data = os.read(reader, CHUNK)
+                    output.add(data)
+                    if not data:
+                        poller.unregister(reader)
+                else:  # nothing may be asked meanwhile, so somebody has gone
+                    raise Gone
+
+    def _kill(self, child: int, status: Optional[int] = None) -> Tuple[int, int]:
+        """Kill and reap all that runs; return how many besides the child, and its status."""
+        killed = 0
+        while True:
+            if os.getpid() == 1:
+                _kill_all()
+            else:
+                _kill_descendants(child)
+            try:
+                found, state = os.waitpid(-1, 0)
+            except ChildProcessError:
+                return killed, status or 0
+            if found == child:
+                status = state
+            else:
+                killed += 1
+
+    def _path(self, path: str) -> bytes:
+        """Return a path; a relative one starts where commands run."""
+        return os.path.join(_encoded(self.config["workdir"]), _encoded(path))
+
+    def do_read(self, request: Message) -> Message:
+        """Return the first ``max_bytes`` of ``path``."""
+        descriptor = _open_regular(self._path(request["path"]), os.O_RDONLY)
+        with os.fdopen(descriptor, "rb") as file:
+            content = file.read(request["max_bytes"])
+        return {"content": _packed(content)}
+
+    def do_write(self, request: Message) -> Message:
+        """Write ``content`` (base64) to ``path`` with ``mode``."""
+        path = self._path(request["path"])
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        descriptor = _open_regular(path, os.O_WRONLY | os.O_CREAT)
+        with os.fdopen(descriptor, "wb") as file:
+            file.truncate(0)
+            os.fchmod(file.fileno(), request["mode"])
+            file.write(binascii.a2b_base64(request["content"]))
+        return {}
+
+    def do_put(self, request: Message) -> Message:
+        """Unpack the body, a tar archive, in ``folder``; with ``pristine``, it counts as unchanged.
+
+        With ``pristine`` the folder has to be one of the places.
+        """
+        import tarfile
+
+        folder = request["folder"]
+        os.makedirs(folder, exist_ok=True)
+        with tarfile.open(fileobj=self.wire, mode="r|") as archive:  # type: ignore[call-overload]
+            for member in archive:
+                _unpack(archive, member, lambda name: os.path.join(folder, _checked(name)))
+        if request.get("pristine"):
+            self.pristine[self.config["places"].index(folder)] = dict(_marks(folder))
+        return {}
+
+    def do_changes(self, request: Message) -> None:
+        """Send the changed regular files of ``workdir`` as a tar archive, and what is deleted.
+
+        Files of more than ``file_bytes``, and those beyond ``total_bytes``, are left out.
+        """
+        workdir, room = self.config["places"][0], request["total_bytes"]
+        now = dict(_marks(workdir))
+        chosen = []
+        for path in sorted(now):
+            kind, size = now[path][0], now[path][1]
+            if now[path] == self.pristine[0].get(path) or not stat.S_ISREG(kind):
+                continue
+            if not _of_repository(path) and size <= min(room, request["file_bytes"]):
+                room -= size
+                chosen.append(path)
+        deleted = [
+            path
+            for path, mark in sorted(self.pristine[0].items())
+            if stat.S_ISREG(mark[0]) and not _of_repository(path)
+            and not (path in now and stat.S_ISREG(now[path][0]))
+        ]  # fmt: skip
+        self._send_archive({"deleted": deleted}, [(path, path) for path in chosen], workdir, b"")
+
+    def do_snapshot(self, request: Message) -> None:
+        """Send all that differs from the beginning as a tar archive for ``restore``."""
+        members, deleted = [], []  # type: List[Tuple[str, str]], List[str]
+        for number, place in enumerate(self.config["places"]):
+            now, then = dict(_marks(place)), self.pristine[number]
+            changed = (path for path in sorted(now) if now[path] != then.get(path))
+            members += [("%d/%s" % (number, path), os.path.join(place, path)) for path in changed]
+            gone = (path for path in sorted(then) if path not in now)
+            deleted += ["%d/%s" % (number, path) for path in gone]
+        self._send_archive({}, members, "/", json.dumps(deleted).encode("ascii"))
+
+    def _send_archive(
+        self, head: Message, members: List[Tuple[str, str]], folder: str, deleted: bytes
+    ) -> None:
+        """Send files as the body of an answer, and before them the list of what is deleted."""
+        import io
+        import tarfile
+
+        self.wire.send({**head, "body": True})
+        trailer = {}  # type: Message
+        try:
+            with tarfile.open(fileobj=self.wire, mode="w|", format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
+                if deleted:
+                    first = tarfile.TarInfo(DELETED)
+                    first.size = len(deleted)
+                    archive.addfile(first, io.BytesIO(deleted))
+                for name, path in members:
+                    _pack(archive, name, os.path.join(folder, path))
+        except (OSError, ValueError) as error:
+            trailer = _failure(error)
+        self.wire.finish(trailer)
+
+    def do_restore(self, request: Message) -> Message:
+        """Make what the body, a snapshot, says; the box has to be as at its beginning."""
+        import tarfile
+
+        with tarfile.open(fileobj=self.wire, mode="r|") as archive:  # type: ignore[call-overload]
+            for member in archive:
+                if member.name == DELETED:
+                    content = archive.extractfile(member)
+                    for path in json.loads(content.read().decode("ascii") if content else "[]"):
+                        _remove(self._placed(path))
+                else:
+                    _unpack(archive, member, self._placed)
+        return {}
+
+    def _placed(self, name: str) -> str:
+        """Return the path that a name in a snapshot stands for."""
+        number, _, path = _checked(name).partition("/")
+        if not number.isdigit() or int(number) >= len(self.config["places"]):
+            raise ValueError("expected a snapshot of this sandbox, got the member %r" % name)
+        return os.path.join(self.config["places"][int(number)], path)
+
+
+def _marks(folder: str, prefix: str = "", depth: int = 0) -> Iterator[Tuple[str, Mark]]:
+    """Yield what lies in a folder and what tells whether it changed.
+
+    The time of the last change of an inode is among it, which no command can set.
+    """
+    try:
+        names = os.listdir(folder)
+    except PermissionError:
+        try:
+            os.chmod(folder, 0o700)
+            names = os.listdir(folder)
+        except OSError:
+            return
+    except OSError:
+        return
+    device = os.lstat(folder).st_dev
+    for name in names:
+        path = os.path.join(folder, name)
+        try:
+            found = os.lstat(path)
+        except OSError:
+            continue
+        if stat.S_ISDIR(found.st_mode):
+            # What is mounted below is not written to.
+            if found.st_dev == device:
+                yield prefix + name, (found.st_mode, 0)
+                if depth < DEPTH:
+                    yield from _marks(path, prefix + name + "/", depth + 1)
+        else:
+            times = (found.st_mtime_ns, found.st_ctime_ns)
+            yield prefix + name, (found.st_mode, found.st_size, *times)
+
+
+def _of_repository(path: str) -> bool:
+    """Return whether a path lies in the store of a version control system."""
+    return REPOSITORY in path.split("/")
+
+
+def _open_regular(path: bytes, flags: int) -> int:
+    """Open a file, unless it is special or tells about this very process."""
+    # Without O_NONBLOCK, a named pipe would never open.
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o644)
+    found = os.fstat(descriptor)
+    try:
+        own = os.stat("/proc").st_dev == found.st_dev != os.stat("/").st_dev
+    except OSError:
+        own = False
+    if own or not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise FileNotFoundError(errno.ENOENT, "expected a regular file", os.fsdecode(path))
+    return descriptor
+
+
+def _pack(archive: Any, name: str, path: str) -> None:
+    """Add a file, folder or link to an archive; sockets and what cannot be read are left out."""
+    member = archive.gettarinfo(path, name)
+    if member is None:
+        return
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    if not member.isreg():
+        archive.addfile(member)
+        return
+    try:
+        file = open(path, "rb")  # noqa: SIM115  (closed below)
+    except PermissionError:
+        try:
+            os.chmod(path, 0o600)
+            file = open(path, "rb")  # noqa: SIM115
+            os.chmod(path, member.mode)
+        except OSError:
+            return
+    with file:
+        archive.addfile(member, file)
+
+
+def _unpack(archive: Any, member: Any, locate: Callable[[str], str]) -> None:
+    """Make one member of an archive where its name says, in place of what is there."""
+    path = locate(member.name)
+    if member.isdir():
+        if os.path.islink(path) or not os.path.isdir(path):
+            _remove(path)
+            os.makedirs(path)
+        os.chmod(path, member.mode & 0o7777 | 0o700)
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    _remove(path)
+    if member.issym():
+        os.symlink(member.linkname, path)
+    elif member.islnk():
+        os.link(locate(member.linkname), path)
+    elif member.isfifo():
+        os.mkfifo(path, member.mode & 0o777)
+    elif member.isreg():
+        content = archive.extractfile(member)
+        with open(path, "xb") as file:
+            for data in iter(lambda: content.read(CHUNK), b""):
+                file.write(data)
+        os.chmod(path, member.mode & 0o777)
+        os.utime(path, (member.mtime, member.mtime))
+    else:
+        raise ValueError("expected files, folders and links, got the special file %r" % member.name)
+
+
+def _checked(name: str) -> str:
+    """Return the name of a member of an archive, if it stays in the folder."""
+    parts = name.split("/")
+    if name.startswith("/") or ".." in parts:
+        raise ValueError("expected names that stay in their folder, got %r" % name)
+    return "/".join(part for part in parts if part not in ("", "."))
+
+
+def _remove(path: str) -> None:
+    """Remove a file or a folder with all that it holds, if it is there."""
+    import shutil
+
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
+
+
+def _reap(child: int) -> Optional[int]:
+    """Reap what has ended; return the status of the child if it is among it."""
+    status = None
+    while True:
+        try:
+            found, state = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return status
+        if not found:
+            return status
+        if found == child:
+            status = state
+
+
+def _kill_all() -> None:
+    """Kill every process of the namespace but this one."""
+    try:
+        os.kill(-1, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _kill_descendants(child: int) -> None:
+    """Kill what this process started, where there is no namespace that tells what that is."""
+    victims = _descendants(os.getpid())
+    for pid in victims or {child} - {0}:
+        try:
+            # A process that is the child's may have moved to another session, but not elsewhere.
+            os.kill(pid, signal.SIGKILL) if victims else os.killpg(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def _descendants(pid: int) -> Set[int]:
+    """Return the processes below one, from ``/proc``; empty where there is none."""
+    children = {}  # type: Dict[int, List[int]]
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else []:
+        try:
+            with open("/proc/%s/stat" % int(name), "rb") as file:
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+        children.setdefault(parent, []).append(int(name))
+    found, fresh = set(), [pid]  # type: Set[int], List[int]
+    while fresh:
+        fresh = [one for parent in fresh for one in children.get(parent, []) if one not in found]
+        found.update(fresh)
+    return found
+
+
+def _drain(reader: int, output: Output, limit: int) -> None:
+    """Take what is left in the pipe of a command that has ended."""
+    try:
+        while output.total <= limit:
+            data = os.read(reader, CHUNK)
+            if not data:
+                break
+            output.add(data)
+    except BlockingIOError:
+        pass
+
+
+def _exit_code(status: int) -> int:
+    """Return an exit status, or minus the number of a signal."""
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def _failure(error: Exception) -> Message:
+    """Describe an error to the other side."""
+    return {"error": str(error), "errno": getattr(error, "errno", None)}
+
+
+def _limit(kind: int, value: int) -> None:
+    """Lower a limit of this process, which its children inherit."""
+    hard = resource.getrlimit(kind)[1]
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(kind, (value, value))
+
+
+def _offer_to_oom_killer() -> None:
+    """Make a command, never process 1, what the kernel kills when memory runs out."""
+    _prctl(PR_SET_DUMPABLE, 1)  # else the file belongs to somebody else
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        pass
+
+
+def _prctl(option: int, value: int) -> None:
+    """Set an attribute of this process, where the system and the interpreter can."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+    except (ImportError, OSError, AttributeError):
+        pass
+
+
+def _packed(data: bytes) -> str:
+    """Return bytes as they stand in a message: in base64."""
+    return binascii.b2a_base64(data, newline=False).decode("ascii")
+
+
+def _newer(*version: int) -> bool:
+    """Return whether the interpreter is at least of this version."""
+    return sys.version_info >= version
+
+
+def _encoded(text: str) -> bytes:
+    """Return text as the bytes that the system calls get, whatever the locale."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def serve(source: int, sink: int, owner: Optional[int] = None) -> NoReturn:
+    """Answer requests on open descriptors.
+
+    Args:
+        source: Where requests come from.
+        sink: Where answers go; may be the same.
+        owner: Descriptor of the process with which the server ends, even if the stream stays open.
+    """
+    Server(Wire(source, sink), owner).run()
+
+
+def main() -> None:
+    """Serve on standard input and output, of which the commands get neither."""
+    source, sink = os.dup(0), os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    serve(source, sink)
+
+
+if __name__ == "__main__":
+    main()

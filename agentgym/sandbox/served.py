@@ -1,0 +1,207 @@
+"""What every sandbox has in common in which ``pid1.py`` runs."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+import threading
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from agentgym.sandbox.base import (
+    ENVIRONMENT,
+    ExecResult,
+    Sandbox,
+    SandboxConfig,
+    SandboxDied,
+)
+from agentgym.sandbox.channel import Channel, packed, unpacked
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+HOME = "/home/agent"
+"""The home folder of commands."""
+SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
+PLACES = ("/tmp", HOME, "/dev/shm")
+"""Folders that commands can write to, besides ``workdir``."""
+PATIENCE = 60.0
+"""Seconds by which an answer may be late, on a machine that is overloaded, before the sandbox is
+held for dead."""
+CHANGED_FILE = 4 << 20
+CHANGED_TOTAL = 32 << 20
+"""Bytes of one file, and of all, that :meth:`Sandbox.changes` returns; what is larger is left out."""
+
+_starts = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
+
+
+class ServedSandbox(Sandbox):
+    """A sandbox that a server inside makes; a back end says how to start and to end it.
+
+    Args:
+        config: What it holds and may do.
+    """
+
+    def __init__(self, config: SandboxConfig) -> None:
+        super().__init__(config)
+        self._channel: Channel | None = None
+        self._maker = 0
+
+    @abstractmethod
+    def _launch(self) -> Channel:
+        """Start a fresh one and return the channel to its server."""
+
+    @abstractmethod
+    def _dispose(self) -> None:
+        """Wait for the end of what :meth:`_launch` started and free what it used, if anything.
+
+        The channel is closed already, so that it is ending by itself.
+        """
+
+    @abstractmethod
+    def _rlimits(self) -> dict[str, int]:
+        """Return the limits of each process, by their names without ``RLIMIT_``."""
+
+    @property
+    def workdir(self) -> str:
+        """Where commands run, as they see it."""
+        return self.config.workdir
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Folders that commands can write to and that snapshots hold, besides :attr:`workdir`."""
+        return PLACES
+
+    @property
+    def home(self) -> str:
+        """The home folder of commands."""
+        return HOME
+
+    def start(self) -> Self:
+        """Start it, if it is not running."""
+        if self._channel is None:
+            with _starts:
+                self._channel = self._launch()
+                self._maker = os.getpid()
+                try:
+                    self._channel.call("configure", seconds=PATIENCE, **self._settings())
+                except BaseException:
+                    self.close()
+                    raise
+        return self
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what the server inside is told."""
+        environment = {
+            **ENVIRONMENT,
+            "PATH": ":".join((*self.config.path, *SYSTEM_PATH)),
+            "HOME": self.home,
+            **self.config.environment,
+        }
+        return {
+            "workdir": self.workdir,
+            "places": [self.workdir, *self.places],
+            "environment": environment,
+            "rlimits": self._rlimits(),
+            "output": self.config.limits.output,
+            "kept_output": self.config.limits.kept_output,
+        }
+
+    def exec(
+        self,
+        command: str,
+        *,
+        timeout: float = 60.0,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> ExecResult:
+        """Run a command line and wait for its end."""
+        answer = self._call(
+            "exec",
+            seconds=timeout + PATIENCE,
+            command=command,
+            timeout=timeout,
+            cwd=cwd or "",
+            env=dict(env or {}),
+        )
+        return ExecResult(
+            exit_code=answer["exit_code"],
+            output=unpacked(answer["output"]),
+            truncated=answer["truncated"],
+            timed_out=answer["timed_out"],
+            flooded=answer["flooded"],
+            killed=answer["killed"],
+            seconds=answer["seconds"],
+        )
+
+    def read(self, path: str, max_bytes: int = 1 << 20) -> bytes:
+        """Return the beginning of a regular file."""
+        try:
+            return unpacked(self._call("read", path=path, max_bytes=max_bytes)["content"])
+        except OSError as error:
+            raise FileNotFoundError(f"expected a file at {path!r} to read, got: {error}") from error
+
+    def write(self, path: str, content: bytes, mode: int = 0o644) -> None:
+        """Write a file; folders above it are made."""
+        self._call("write", path=path, content=packed(content), mode=mode)
+
+    def changes(self) -> dict[str, bytes | None]:
+        """Return what differs from ``tree``, files of more than 4 MiB left out."""
+        answer = self._call("changes", file_bytes=CHANGED_FILE, total_bytes=CHANGED_TOTAL)
+        found: dict[str, bytes | None] = dict.fromkeys(answer["deleted"])
+        with tarfile.open(fileobj=io.BytesIO(answer["body"]), mode="r:") as archive:
+            for member in archive:
+                content = archive.extractfile(member) if member.isfile() else None
+                if content is not None:
+                    found[member.name] = content.read()
+        return {path: found[path] for path in sorted(found) if not self._same(path, found[path])}
+
+    def _same(self, path: str, content: bytes | None) -> bool:
+        """Return whether a file was only touched: it is as in the tree."""
+        tree = self.config.tree
+        if tree is None or content is None or ".." in path.split("/"):
+            return False
+        before = tree / path
+        try:
+            return before.is_file() and before.read_bytes() == content
+        except OSError:
+            return False
+
+    def reset(self) -> None:
+        """Return to the state after the start: a fresh one takes its place.
+
+        Wiping one in place would be no cheaper where it has to be thorough, and could never be as
+        thorough: nothing that a command did to the old one reaches the new one.
+        """
+        self.close()
+        self.start()
+
+    def snapshot(self) -> bytes:
+        """Return everything that was written."""
+        body: bytes = self._call("snapshot", seconds=2 * PATIENCE)["body"]
+        return body
+
+    def restore(self, state: bytes) -> None:
+        """Return to a state taken by :meth:`snapshot`."""
+        self.reset()
+        self._call("restore", seconds=2 * PATIENCE, body=state)
+
+    def close(self) -> None:
+        """End it; may be called twice."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.close()
+            self._dispose()
+
+    def _call(self, operation: str, *, seconds: float = PATIENCE, **fields: Any) -> dict[str, Any]:
+        """Send a request to the server inside."""
+        if self._channel is None:
+            raise SandboxDied("expected a sandbox that runs, got a closed one; call start or reset")
+        if self._maker != os.getpid():
+            raise SandboxDied(
+                "expected the process that started the sandbox, got a fork of it; start one in the "
+                "process that uses it"
+            )
+        return self._channel.call(operation, seconds=seconds, **fields)
