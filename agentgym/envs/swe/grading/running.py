@@ -10,6 +10,9 @@ from agentgym.envs.swe.grading.junit import LARGEST_REPORT, CaseResult, read_jun
 from agentgym.errors import DataError
 from agentgym.sandbox.base import Sandbox
 
+# As ``python -P`` does from 3.11 on: without the working directory, whose files could take the
+# place of pytest's and of the standard library's. PYTHONPATH has it behind pytest.
+_ISOLATED = "import sys; sys.path[:1] = []; import pytest; raise SystemExit(pytest.console_main())"
 REPORT = "/tmp/report.xml"
 """Where the report lies in the box."""
 ARGUMENTS = (
@@ -68,8 +71,8 @@ def run_tests(
     Returns:
         What came of it. A report that is missing or no report is an empty one.
     """
-    words = ("python", "-m", "pytest", *ARGUMENTS, f"--junitxml={REPORT}", *tests)
-    done = box.exec(" ".join(map(shlex.quote, words)), timeout=timeout, env=env)
+    words = ("python3", "-c", _ISOLATED, *ARGUMENTS, f"--junitxml={REPORT}", *tests)
+    done = box.exec(shlex.join(words), timeout=timeout, env=env)
     results: Mapping[str, CaseResult] = {}
     if not done.timed_out:
         try:

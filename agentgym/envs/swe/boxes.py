@@ -1,0 +1,140 @@
+"""Boxes with the repository of an instance: for an agent to work in, and for its work to be graded.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
+from agentgym.envs.swe.runtime import WORKDIR, runtime
+from agentgym.envs.swe.trees import tree
+from agentgym.errors import EnvFailure
+from agentgym.sandbox import Limits, Sandbox, SandboxConfig
+from agentgym.sandbox.opening import open_sandbox
+
+SMALL = Limits(
+    memory=1 << 30, processes=64, disk=64 << 20, files=5_000, file_size=16 << 20, output=20 << 20
+)
+"""What a box with a repository of a folder may use."""
+LARGE = Limits(memory=8 << 30, processes=1024, disk=4 << 30, files=200_000, file_size=1 << 30)
+"""What a box with a repository of an image may use."""
+_FAULT = "/tmp/agentgym-fault.diff"
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """How boxes are opened."""
+
+    backend: str = "auto"
+    """Back end of the sandboxes; repositories in images need ``docker`` or ``remote``."""
+    allow_unsafe: bool = False
+    """Whether commands may run without isolation where nothing better can."""
+    image_mirror: str | None = None
+    """Registry or namespace that stands before the names of images."""
+    pull: str = "missing"
+    """When images are pulled: ``missing``, ``always`` or ``never``."""
+
+    def open(self, instance: Instance, *, grading: bool = False) -> Sandbox:
+        """Start a box with the repository and its fault.
+
+        Args:
+            instance: The instance.
+            grading: Whether it is for grading: then it holds what an agent may not see.
+
+        Raises:
+            SandboxUnavailable: No back end can run on this machine.
+            EnvFailure: The repository cannot be brought into its state.
+        """
+        source = instance.source
+        if isinstance(source, FolderSource):
+            return open_sandbox(self._folder(instance, source), self.backend).start()
+        options: dict[str, Any] = {"pull": self.pull}
+        if self.image_mirror is not None:
+            options["mirror"] = self.image_mirror
+        backend = "docker" if self.backend == "auto" else self.backend
+        box = open_sandbox(self._image(instance, source), backend, **options).start()
+        try:
+            _prepare(box, source, grading)
+        except BaseException:
+            box.close()
+            raise
+        return box
+
+    def _folder(self, instance: Instance, source: FolderSource) -> SandboxConfig:
+        """Describe a box for a repository of a folder."""
+        shared = runtime()
+        return SandboxConfig(
+            tree=tree(source),
+            workdir=WORKDIR,
+            visible=(shared.folder,),
+            hidden=shared.hidden,
+            path=shared.path,
+            environment={**shared.environment, **instance.environment},
+            limits=SMALL,
+            trusted=self.allow_unsafe,
+        )
+
+    def _image(self, instance: Instance, source: ImageSource) -> SandboxConfig:
+        """Describe a box for a repository of an image."""
+        return SandboxConfig(
+            workdir=source.workdir,
+            image=source.image,
+            path=source.path,
+            environment={"PAGER": "cat", "GIT_PAGER": "cat", **instance.environment},
+            limits=LARGE,
+            trusted=self.allow_unsafe,
+        )
+
+
+def write_files(box: Sandbox, files: Mapping[str, bytes | None]) -> None:
+    """Write files into a box, and remove those whose content is None.
+
+    Raises:
+        OSError: One cannot be written.
+    """
+    gone = [path for path, content in files.items() if content is None]
+    if gone:
+        box.exec(f"rm -rf -- {shlex.join(gone)}")
+    for path, content in files.items():
+        if content is not None:
+            box.write(path, content)
+
+
+def run_checked(box: Sandbox, command: str, what: str, timeout: float = 300.0) -> None:
+    """Run a command that has to succeed.
+
+    Raises:
+        EnvFailure: It did not.
+    """
+    result = box.exec(command, timeout=timeout)
+    if result.exit_code:
+        raise EnvFailure(
+            f"expected {what} to succeed, got exit code {result.exit_code}: {result.text[-500:]}"
+        )
+
+
+def _prepare(box: Sandbox, source: ImageSource, grading: bool) -> None:
+    """Bring the repository of an image into the state that the instance names."""
+    if source.commit:
+        run_checked(box, f"git reset --hard -q {shlex.quote(source.commit)}", "git reset")
+    if source.fault:
+        apply_in_box(box, source.fault, "the fault")
+    if source.hidden and not grading:
+        run_checked(box, f"rm -rf -- {shlex.join(source.hidden)}", "hiding the tests")
+
+
+def apply_in_box(box: Sandbox, diff: str, what: str) -> None:
+    """Apply a diff in a box with what it has: git, or patch.
+
+    Raises:
+        EnvFailure: It does not fit.
+    """
+    box.write(_FAULT, diff.encode())
+    command = (
+        f"git apply --whitespace=nowarn {_FAULT} || git apply --3way {_FAULT} || "
+        f"patch --batch --fuzz=5 -p1 -i {_FAULT}"
+    )
+    run_checked(box, f"({command}) && rm -f {_FAULT}", f"applying {what}")
