@@ -142,4 +142,6 @@ def _run(git: str, arguments: tuple[str, ...], folder: Path) -> None:
     )
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip()
-        raise EnvFailure(f"expected git {' '.join(arguments)} to make a repository, got {reason!r:.300}")
+        raise EnvFailure(
+            f"expected git {' '.join(arguments)} to make a repository, got {reason!r:.300}"
+        )

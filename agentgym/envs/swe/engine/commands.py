@@ -227,6 +227,6 @@ def _edit(text: str, fence: re.Match[str]) -> tuple[Command, int]:
     if not middle:
         raise Fault(f"the ```edit block is not complete: {form}")
     closed = fence.end() + 1 + len(path) + 1 + end.end()
-    return Command(EDIT, " ".join(path.split()), old.removeprefix("\n"), new.removesuffix("\n")), closed
-
-
+    return Command(
+        EDIT, " ".join(path.split()), old.removeprefix("\n"), new.removesuffix("\n")
+    ), closed
