@@ -39,8 +39,12 @@ class FileDiff:
     """The changes, from top to bottom."""
 
 
-def read_diff(text: str) -> list[FileDiff]:
+def read_diff(text: str, *, binary: bool = False) -> list[FileDiff]:
     """Read a unified diff, as ``diff -u`` and ``git diff`` write it.
+
+    Args:
+        text: The diff.
+        binary: Let binary files stand, without hunks.
 
     Raises:
         DataError: It is none, or it changes binary files.
@@ -53,7 +57,7 @@ def read_diff(text: str) -> list[FileDiff]:
         at += 1
         if line.startswith("diff --git "):
             found.append(FileDiff(*_git_paths(line)))
-        elif line.startswith(("Binary files ", "GIT binary patch")):
+        elif line.startswith(("Binary files ", "GIT binary patch")) and not binary:
             raise DataError(f"expected a diff of text files, got {line.strip()!r:.200}")
         elif line.startswith(("rename from ", "copy from ")):
             found[-1].before = line.split(" ", 2)[2].rstrip("\n")
