@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -36,8 +37,9 @@ class Reproduction:
     @property
     def script(self) -> str:
         """The script as a user shows it."""
-        imports = self.setup.rpartition("\n")[2].startswith(("import ", "from "))
-        gap = "\n\n" if imports else "\n"
+        nodes = ast.parse(self.setup).body
+        apart = bool(nodes) and isinstance(nodes[-1], (*_IMPORTS, *_BLOCKS))
+        gap = "\n\n" if apart else "\n"
         return gap.join(filter(None, (self.setup, self.expression)))
 
     @property
@@ -49,42 +51,19 @@ class Reproduction:
     @property
     def subject(self) -> str:
         """The public function or class that is looked at, as far as it can be told."""
+        own = {node.name for node in ast.parse(self.setup).body if isinstance(node, _BLOCKS)}
         tree = ast.parse(self.expression or self.setup)
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
         names = [_dotted(node.func) for node in calls]
-        usable = [name for name in names if name and name.split(".")[-1] not in _BUILTIN]
+        usable = [name for name in names if name and name.split(".")[-1] not in _BUILTIN | own]
         return usable[0 if self.expression else -1] if usable else ""
 
 
 _BUILTIN = frozenset(
-    (
-        "len",
-        "list",
-        "sorted",
-        "str",
-        "repr",
-        "tuple",
-        "dict",
-        "set",
-        "int",
-        "float",
-        "bool",
-        "print",
-    )
-    + (
-        "next",
-        "iter",
-        "sum",
-        "isinstance",
-        "range",
-        "round",
-        "any",
-        "all",
-        "append",
-        "join",
-        "type",
-    )
+    "len list sorted str repr tuple dict set int float bool print next iter sum isinstance range "
+    "round any all append join type zip enumerate min max abs map filter bytes Decimal Path".split()
 )
+"""Functions that nobody files an issue about."""
 
 
 class Suite:
@@ -146,25 +125,30 @@ class Suite:
         if node is None or isinstance(node, ast.AsyncFunctionDef):
             return None
         try:
-            body = [*self._arguments(node, index), *_until(node.body, line)]
+            body = [*_until(node.body, line)]
+            used = {name for statement in body for name in _names(statement)}
+            body = [*self._arguments(node, index, used), *body]
         except _NoScript:
             return None
         expression = ""
         if body and isinstance(body[-1], ast.Expr) and hasattr(body[-1], "looked_at"):
-            expression = ast.unparse(body.pop().value)  # type: ignore[attr-defined]
+            expression = self._expression(body.pop().value)  # type: ignore[attr-defined]
         needed = self._needed([*body, *ast.parse(expression).body])
-        statements = [*needed, *body]
-        setup = "\n".join(map(_written, statements))
+        setup = "\n".join(filter(None, map(self._written, [*needed, *body])))
         found = Reproduction(_spaced(setup), expression)
         if "pytest" in found.script or "unittest" in found.script or "self." in found.script:
             return None
         return found if found.script.count("\n") < LONGEST and found.script else None
 
-    def _arguments(self, node: ast.FunctionDef, index: int) -> Iterator[ast.stmt]:
+    def _arguments(
+        self, node: ast.FunctionDef, index: int, used: Collection[str]
+    ) -> Iterator[ast.stmt]:
         """Yield statements that bind the parameters of a test."""
         wanted = [entry.arg for entry in node.args.args if entry.arg != "self"]
         bound = _parameters(node, index)
         for name in wanted:
+            if name in bound and name not in used:
+                continue
             if name in bound:
                 yield _assign(name, bound[name])
             else:
@@ -213,6 +197,31 @@ class Suite:
         taken.sort(key=lambda node: node.lineno)
         return [*(ast.parse(text).body[0] for text in _joined(texts)), *taken]
 
+    def _expression(self, value: ast.expr) -> str:
+        """Return an expression, as its file writes it if it comes from there as it is."""
+        text = ast.get_source_segment(self._source, value) if hasattr(value, "lineno") else None
+        try:
+            if text and ast.dump(ast.parse(text, mode="eval").body) == ast.dump(value):
+                return text
+        except SyntaxError:
+            pass
+        return ast.unparse(value)
+
+    def _written(self, node: ast.stmt) -> str:
+        """Return a statement, as its file writes it if it comes from there as it is."""
+        if isinstance(node, ast.Pass):
+            return ""
+        text = ast.get_source_segment(self._source, node) if hasattr(node, "lineno") else None
+        try:
+            if text:
+                indent = " " * node.col_offset
+                lines = "\n".join(line.removeprefix(indent) for line in text.split("\n"))
+                if ast.dump(ast.parse(lines)) == ast.dump(ast.Module([node], [])):
+                    return lines
+        except SyntaxError:
+            pass
+        return ast.unparse(node)
+
 
 class _NoScript(Exception):
     """A test is of a form that cannot be turned into a script."""
@@ -227,16 +236,45 @@ def _until(body: Sequence[ast.stmt], line: int) -> Iterator[ast.stmt]:
         if fails:
             yield from _failing(node)
             return
-        if isinstance(node, (ast.Assert, ast.With)) and _is_check(node):
+        if isinstance(node, ast.With) and _is_check(node):
+            yield from _caught(node)
+            continue
+        if isinstance(node, ast.Assert):
             continue
         if not (isinstance(node, ast.Expr) and _unittest_value(node.value) is not None):
             yield node
 
 
+def _caught(node: ast.With) -> Iterator[ast.stmt]:
+    """Yield statements that catch what shall be raised, where it is looked at afterwards."""
+    [item, *_] = node.items
+    name, call = item.optional_vars, item.context_expr
+    if isinstance(name, ast.Name) and isinstance(call, ast.Call) and call.args:
+        body = textwrap.indent("\n".join(map(ast.unparse, node.body)), "    ")
+        kind = ast.unparse(call.args[0])
+        text = f"try:\n{body}\nexcept {kind} as caught:\n    {name.id} = caught"
+        yield ast.parse(text).body[0]
+
+
+class _Direct(ast.NodeTransformer):
+    """Look at exceptions themselves, where a test looks at what caught them."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """Replace ``error.value``."""
+        self.generic_visit(node)
+        caught = isinstance(node.value, ast.Name) and node.attr == "value"
+        return node.value if caught and node.value.id in _CAUGHT_NAMES else node  # type: ignore[attr-defined]
+
+
+_CAUGHT_NAMES = frozenset(
+    ("error", "err", "info", "excinfo", "exc_info", "exc", "caught", "raised", "e", "failure")
+)
+
+
 def _failing(node: ast.stmt) -> Iterator[ast.stmt]:
     """Yield what a user would write in place of the statement that fails."""
     if isinstance(node, ast.Assert):
-        yield _looked_at(_came(node.test))
+        yield _looked_at(_Direct().visit(_came(node.test)))
     elif isinstance(node, ast.With):
         if not _is_check(node):
             raise _NoScript
@@ -269,7 +307,8 @@ def _came(test: ast.expr) -> ast.expr:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return test.operand
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        literal = isinstance(test.left, (ast.Constant, ast.List, ast.Dict, ast.Tuple))
+        computes = (ast.Name, ast.Call, ast.Attribute)
+        literal = not any(isinstance(part, computes) for part in ast.walk(test.left))
         if isinstance(test.ops[0], (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
             return test.comparators[0] if literal else test.left
     return test
@@ -401,17 +440,22 @@ def _joined(texts: dict[str, None]) -> list[str]:
     return [*sorted(plain), *joined]
 
 
-def _written(node: ast.stmt) -> str:
-    return "" if isinstance(node, ast.Pass) else ast.unparse(node)
-
-
 def _spaced(setup: str) -> str:
-    """Set imports off from the rest."""
-    lines = [line for line in setup.split("\n") if line.strip()]
-    count = 0
-    while count < len(lines) and lines[count].startswith(("import ", "from ")):
-        count += 1
-    return "\n".join((*lines[:count], *([""] if 0 < count else []), *lines[count:])).rstrip()
+    """Set imports and definitions off from the rest."""
+    nodes = ast.parse(setup).body
+    lines = setup.split("\n")
+    parts: list[str] = []
+    for before, node in zip([None, *nodes], nodes, strict=False):
+        if before is not None:
+            imports = isinstance(before, _IMPORTS) and not isinstance(node, _IMPORTS)
+            defines = isinstance(before, _BLOCKS) or isinstance(node, _BLOCKS)
+            parts += [""] if imports or defines else []
+        parts += lines[node.lineno - 1 : node.end_lineno]
+    return "\n".join(parts)
+
+
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_BLOCKS = (*FUNCTIONS, ast.ClassDef)
 
 
 def _dotted(node: ast.AST) -> str:

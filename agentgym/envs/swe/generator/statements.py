@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 
 from agentgym.stream import Stream
 
+_UNINTERESTING = re.compile(r"\n\s*Use -v.*|^AssertionError: (?=assert)|^Failed: |\n\s*\n")
+_NOT_RAISED = re.compile(r"^DID NOT RAISE (?:<class ')?(?:\w+\.)*(\w+)(?:'>)?$")
 MOST_LINES = 16
 """Most lines of a result that are shown."""
 MOST_SYMPTOMS = 3
 """Most further symptoms that are told."""
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _PRIVATE = re.compile(r"(?<![\w])_[A-Za-z]\w*")
-_WHERE = re.compile(r"/testbed|\bline \d+|\btest_\w+|\bTest[A-Z]\w*|\bmutant|\bself\b")
+_WHERE = re.compile(r"/testbed|\btest_\w+|\bTest[A-Z]\w*|\bmutant|\bself\b")
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ def _without_secrets(symptom: Symptom) -> Symptom:
     behaviour = symptom.behaviour
     if behaviour and (hidden_words(behaviour) or len(behaviour) > 300):
         behaviour = ""
-    message = symptom.message
+    message = _UNINTERESTING.sub("", symptom.message).strip()
+    message = _NOT_RAISED.sub(r"No \1 was raised.", message)
     if message and (hidden_words(message) or len(message) > 1500):
         message = ""
     subject = "" if hidden_words(symptom.subject) else symptom.subject

@@ -275,7 +275,9 @@ class Workbench:
         commands = []
         for number, script in enumerate(scripts):
             box.write(f"/tmp/script{number}.py", script.encode())
-            commands.append(f"timeout 5 python3 /tmp/driver.py /tmp/script{number}.py || printf '\\0\\n'")
+            commands.append(
+                f"timeout 5 python3 /tmp/driver.py /tmp/script{number}.py || printf '\\0\\n'"
+            )
         done = box.exec("; ".join(commands), timeout=10.0 * len(scripts))
         lines = [line for line in done.text.split("\n") if "\0" in line]
         if len(lines) != len(scripts):
