@@ -44,9 +44,15 @@ class UnisolatedSandbox(ServedSandbox):
     def __init__(self, config: SandboxConfig) -> None:
         if not config.trusted:
             raise SandboxUnavailable(
-                "expected a back end that keeps commands apart from this machine, got 'subprocess', "
-                "which does not; use another one, or set trusted=True if every command is your own"
+                "expected a back end that keeps commands apart from this machine, got 'subprocess'"
+                ", which does not; use another, or set trusted=True if every command is your own"
             )
+        warnings.warn(
+            "commands run without any isolation: they can read, change and delete what you can, "
+            "and reach the network; use a back end that isolates for commands of a model",
+            RuntimeWarning,
+            stacklevel=3,
+        )
         super().__init__(config)
         self._folder: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -81,12 +87,6 @@ class UnisolatedSandbox(ServedSandbox):
         reason = self.probe()
         if reason:
             raise SandboxUnavailable(reason)
-        warnings.warn(
-            "commands run without any isolation: they can read, change and delete what you can, and "
-            "reach the network; use a back end that isolates for commands of a model",
-            RuntimeWarning,
-            stacklevel=4,
-        )
         _sweep()
         self._folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         (self._folder / OWNER).write_text(this_process())
@@ -101,8 +101,8 @@ class UnisolatedSandbox(ServedSandbox):
         with far:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", pid1.__file__],
-                stdin=far,
-                stdout=far,
+                stdin=far.fileno(),
+                stdout=far.fileno(),
                 stderr=subprocess.DEVNULL,
                 env={},
                 cwd="/",

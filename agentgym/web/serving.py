@@ -10,8 +10,10 @@ import errno
 import ipaddress
 import json
 import os
+import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from agentgym import options
@@ -62,7 +64,7 @@ def serve_app(
     """
     uvicorn = require("uvicorn", extra)
     options.integer(port, "port", 0, 65535)
-    with listen(host, port) as listening:
+    with listen(host, port) as listening, _interrupted_by_sigterm():
         config = uvicorn.Config(
             app, access_log=False, log_level="warning", server_header=False, lifespan="off",
             timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=LAST_WAIT, ws="none",
@@ -70,6 +72,19 @@ def serve_app(
         address, found = listening.getsockname()[:2]
         started(f"http://{f'[{address}]' if ':' in address else address}:{found}")
         uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the process as Ctrl-C does, so that what it holds is closed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def is_loopback(host: str) -> bool:

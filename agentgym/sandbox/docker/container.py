@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentgym.errors import NotSupported
 from agentgym.sandbox import pid1
@@ -18,7 +18,7 @@ from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxUnavailable
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.docker import creation, orphans
 from agentgym.sandbox.docker.attached import AttachedStream, attach
-from agentgym.sandbox.docker.engine import find_engine
+from agentgym.sandbox.docker.engine import find_engine, probe_engine
 from agentgym.sandbox.docker.images import Images
 from agentgym.sandbox.docker.shell import KEEPER, ShellChannel
 from agentgym.sandbox.packing import pack_tree
@@ -63,7 +63,8 @@ class DockerSandbox(ServedSandbox):
         ConfigurationError: An argument is out of its domain.
     """
 
-    isolation = "container"
+    isolation: ClassVar[str] = "container"
+    images: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -80,6 +81,11 @@ class DockerSandbox(ServedSandbox):
         self._plan: creation.Plan | None = None
         self._container = ""
         self._stream: AttachedStream | None = None
+
+    @classmethod
+    def probe(cls) -> str:
+        """Return why this machine cannot run it, and what to do; empty if it can."""
+        return probe_engine()
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -139,7 +145,7 @@ class DockerSandbox(ServedSandbox):
         Raises:
             NotSupported: Something was written where snapshots do not reach.
         """
-        if self.config.image:
+        if self.config.image and self._planned().served:
             self._check_reach()
         return super().snapshot()
 

@@ -88,7 +88,7 @@ class NamespaceSandbox(ServedSandbox):
         config = self.config
         if config.tree is not None and not config.tree.is_dir():
             raise ConfigurationError(f"expected a folder as tree, got {config.tree}")
-        visible = [path.absolute() for path in (_prefix(), *config.visible)]
+        visible = [path.absolute() for path in (*_prefix(), *config.visible)]
         for path in visible:
             if not path.exists():
                 raise ConfigurationError(f"expected what is visible to exist, got {path}")
@@ -164,9 +164,13 @@ def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.P
             os.close(joining)
 
 
-def _prefix() -> Path:
-    """Return the folder of the running Python, of a virtual environment the one it was made of."""
-    return Path(sys.base_prefix)
+def _prefix() -> list[Path]:
+    """Return the folder of the running Python, unless it is the system's, which is shown anyway.
+
+    Of a virtual environment it is the one that it was made of.
+    """
+    prefix = Path(sys.base_prefix)
+    return [] if prefix.is_relative_to("/usr") else [prefix]
 
 
 def _packages(config: SandboxConfig) -> list[Path]:

@@ -8,11 +8,13 @@ import time
 import uuid
 import weakref
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from agentgym import options
-from agentgym.errors import ConfigurationError, DataError, EnvFailure
+from agentgym.errors import AgentGymError, ConfigurationError, DataError, EnvFailure
 from agentgym.sandbox.base import (
     ExecResult,
     Sandbox,
@@ -58,7 +60,8 @@ class RemoteSandbox(Sandbox):
         ConfigurationError: There is no address or token, or an argument is out of its domain.
     """
 
-    isolation = "remote"
+    isolation: ClassVar[str] = "remote"
+    images: ClassVar[bool] = True
 
     def __init__(
         self, config: SandboxConfig, *, url: str = "", token: str = "", retries: int = 3
@@ -81,6 +84,15 @@ class RemoteSandbox(Sandbox):
         self._capabilities: frozenset[str] | None = None
         self._release: weakref.finalize[..., Any] | None = None
 
+    @classmethod
+    def probe(cls) -> str:
+        """Return why it cannot be used, and what to do; empty if a server answers."""
+        try:
+            RemoteSandbox(SandboxConfig())._ask("/leases", {"boxes": []})
+        except AgentGymError as error:
+            return str(error)
+        return ""
+
     @property
     def capabilities(self) -> frozenset[str]:
         """What the sandbox on the server can; starts it if it is not running."""
@@ -95,7 +107,8 @@ class RemoteSandbox(Sandbox):
             return self
         tree = b"" if self.config.tree is None else pack_tree(self.config.tree)
         digest = hashlib.sha256(tree).hexdigest() if self.config.tree is not None else ""
-        request = {"id": uuid.uuid4().hex, "config": write_config(self.config, digest)}
+        box = uuid.uuid4().hex
+        request = {"id": box, "config": write_config(self.config, digest)}
         answer, _ = self._ask("/boxes", request)
         if "missing" in answer:
             self._ask("/trees", {}, tree)
@@ -105,7 +118,7 @@ class RemoteSandbox(Sandbox):
                 f"expected the sandbox server {self.url} to start a sandbox, got {answer!r:.200}; "
                 "see what it says where it runs"
             )
-        self._box, self._number, self._maker = request["id"], 0, os.getpid()
+        self._box, self._number, self._maker = box, 0, os.getpid()
         self._capabilities = frozenset(answer["capabilities"])
         leases = renewals(self.url + self._token, self._renewer())
         leases.add(self._box, float(answer["lease"]))
@@ -122,16 +135,16 @@ class RemoteSandbox(Sandbox):
     ) -> ExecResult:
         """Run a command line and wait for its end."""
         arguments = {"command": command, "timeout": timeout, "cwd": cwd, "env": dict(env or {})}
-        answer, _ = self._operate("exec", seconds=timeout, **arguments)
+        answer, _ = self._operate("exec", arguments, seconds=timeout)
         return ExecResult(**{**answer, "output": unpacked(answer["output"])})
 
     def read(self, path: str, max_bytes: int = 1 << 20) -> bytes:
         """Return the beginning of a regular file."""
-        return self._operate("read", path=path, max_bytes=max_bytes)[1]
+        return self._operate("read", {"path": path, "max_bytes": max_bytes})[1]
 
     def write(self, path: str, content: bytes, mode: int = 0o644) -> None:
         """Write a file; folders above it are made."""
-        self._operate("write", body=content, path=path, mode=mode)
+        self._operate("write", {"path": path, "mode": mode}, content)
 
     def changes(self) -> dict[str, bytes | None]:
         """Return what differs from ``tree``."""
@@ -161,7 +174,7 @@ class RemoteSandbox(Sandbox):
         """Return to a state taken by :meth:`snapshot`."""
         if not self._box:
             self.start()
-        self._operate("restore", body=state)
+        self._operate("restore", {}, state)
 
     def close(self) -> None:
         """Let the server end it; may be called twice."""
@@ -170,15 +183,18 @@ class RemoteSandbox(Sandbox):
             self._release()
             self._release = None
         if box and self._maker == os.getpid():
-            try:
-                self._send(f"/boxes/{box}/close", encode({"number": self._number + 1}), PATIENCE)
-            except (EnvFailure, SandboxUnavailable):
-                pass  # the server closes it when its lease has run out
+            # If it is not heard, the server closes the box when its lease has run out.
+            with suppress(SandboxDied):
+                self._send(f"/boxes/{box}/close", encode({}), PATIENCE)
 
     # -- parts ----------------------------------------------------------------------------------
 
     def _operate(
-        self, operation: str, *, seconds: float = 0.0, body: bytes = b"", **arguments: Any
+        self,
+        operation: str,
+        arguments: Mapping[str, Any] = MappingProxyType({}),
+        body: bytes = b"",
+        seconds: float = 0.0,
     ) -> tuple[dict[str, Any], bytes]:
         """Carry out an operation of the box, once."""
         if not self._box or self._maker != os.getpid():
@@ -187,14 +203,22 @@ class RemoteSandbox(Sandbox):
                 "another process; call start or reset"
             )
         self._number += 1
-        message = {"number": self._number, **arguments}
-        return self._ask(f"/boxes/{self._box}/{operation}", message, body, seconds)
+        data = encode({"number": self._number, **arguments}, body)
+        try:
+            reply = self._send(f"/boxes/{self._box}/{operation}", data, seconds + PATIENCE)
+        except SandboxDied:
+            self.close()  # nobody knows what it did of this
+            raise
+        return self._read_reply(reply)
 
     def _ask(
-        self, path: str, message: Mapping[str, Any], body: bytes = b"", seconds: float = 0.0
+        self, path: str, message: Mapping[str, Any], body: bytes = b""
     ) -> tuple[dict[str, Any], bytes]:
-        """Send a message and return the answer, or raise what the operation raised."""
-        reply = self._send(path, encode(message, body), seconds + PATIENCE)
+        """Send a message that is for no box, and return the answer."""
+        return self._read_reply(self._send(path, encode(message, body), PATIENCE))
+
+    def _read_reply(self, reply: Reply) -> tuple[dict[str, Any], bytes]:
+        """Return an answer, or raise what the operation raised."""
         try:
             answer, rest = decode(reply.body)
         except DataError as error:
@@ -226,7 +250,9 @@ class RemoteSandbox(Sandbox):
         else:
             problem = f"{problem} ({self.retries + 1} attempts)"
         if path.startswith("/boxes/"):
-            raise SandboxDied(f"expected the sandbox at {self.url} to answer, but {problem}; reset it")
+            raise SandboxDied(
+                f"expected the sandbox at {self.url} to answer, but {problem}; reset it"
+            )
         raise SandboxUnavailable(
             f"expected the sandbox server {self.url} to answer, but {problem}; see that agentgym "
             f"serve sandbox runs there, can be reached from here, and has the token of {TOKEN}"

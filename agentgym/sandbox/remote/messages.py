@@ -10,6 +10,7 @@ request                     message                              answer
 ``/boxes``                  ``{"id", "config"}``                 ``{"capabilities", "lease"}``, or
                                                                  ``{"missing": digest}``
 ``/boxes/<id>/<operation>`` ``{"number", ...}``, the arguments   what the operation returns
+``/boxes/<id>/close``       ``{}``                               ``{}``
 ``/leases``                 ``{"boxes": [id]}``                  ``{"gone": [id]}``
 =========================== ==================================== =================================
 
@@ -67,9 +68,9 @@ def decode(data: bytes) -> tuple[dict[str, Any], bytes]:
         if not isinstance(message, dict):
             raise ValueError("it holds no object")
     except (struct.error, ValueError, RecursionError) as error:
-        raise DataError(f"expected a message of a sandbox server, got {data[:40]!r}: {error}") from (
-            None
-        )
+        raise DataError(
+            f"expected a message of a sandbox server, got {data[:40]!r}: {error}"
+        ) from (None)
     return message, data[4 + size :]
 
 
