@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from agentgym.envs.swe.diffs import read_diff
 from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
@@ -21,6 +20,8 @@ SMALL = Limits(
 """What a box with a repository of a folder may use."""
 LARGE = Limits(memory=8 << 30, processes=1024, disk=4 << 30, files=200_000, file_size=1 << 30)
 """What a box with a repository of an image may use."""
+PULLS = ("missing", "always", "never")
+"""When images are pulled."""
 LONGEST_LOG = 32 << 20
 """Bytes of the log of a test run that are kept; thousands of tests write megabytes."""
 GIT = "git -c safe.directory='*' -c core.autocrlf=false"
@@ -48,10 +49,8 @@ class Boxes:
     """Back end of the sandboxes; repositories in images need ``docker`` or ``remote``."""
     allow_unsafe: bool = False
     """Whether commands may run without isolation where nothing better can."""
-    image_mirror: str | None = None
-    """Registry or namespace that stands before the names of images."""
     pull: str = "missing"
-    """When images are pulled: ``missing``, ``always`` or ``never``."""
+    """When images are pulled: one of :data:`PULLS`."""
 
     def open(self, instance: Instance, *, grading: bool = False) -> Sandbox:
         """Start a box with the repository and its fault.
@@ -67,10 +66,8 @@ class Boxes:
         source = instance.source
         if isinstance(source, FolderSource):
             return open_sandbox(self._folder(instance, source), self.backend).start()
-        options: dict[str, Any] = {"pull": self.pull}
-        if self.image_mirror is not None:
-            options["mirror"] = self.image_mirror
         backend = "docker" if self.backend == "auto" else self.backend
+        options = {"pull": self.pull} if backend == "docker" else {}
         box = open_sandbox(self._image(instance, source, grading), backend, **options).start()
         try:
             _prepare(box, source, grading)

@@ -138,8 +138,6 @@ def _skeleton(settings: dict[str, Any]) -> None:
     _touch(NEW + "/etc/group", "root:x:0:\nnogroup:x:65534:\n")
     _touch(NEW + "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n")
     os.symlink("/tmp", NEW + "/var/tmp")
-    for source in settings["visible"]:
-        _show(source)
 
 
 def _places(settings: dict[str, Any], owner: int) -> None:
@@ -320,6 +318,8 @@ def main(arguments: list[str]) -> None:
         os.umask(0o022)
         _skeleton(settings)
         _places(settings, owner)
+        for source in settings["visible"]:  # last, since one may lie under /tmp
+            _show(source)
         _enter(settings)
         _give_up(owner)
     except OSError as error:

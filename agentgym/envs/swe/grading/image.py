@@ -11,8 +11,6 @@ from agentgym.envs.swe.official.logs import LOG_FORMATS, statuses_of, test_secti
 from agentgym.envs.swe.official.patches import touched_files
 from agentgym.errors import ConfigurationError
 
-TIMEOUT = 1800.0
-"""Seconds that the tests of a published set may take at least, as in SWE-bench's harness."""
 _SCRIPT = "/tmp/agentgym-tests.sh"
 
 
@@ -25,7 +23,7 @@ def run_in_image(
         boxes: How containers are opened.
         instance: The instance, whose source is an image.
         edits: The edits that count.
-        timeout: Seconds that the tests may take, if more than :data:`TIMEOUT`.
+        timeout: Seconds that the tests may take.
 
     Returns:
         The status of each test of the instance that was run, and why there is none (or empty).
@@ -43,7 +41,6 @@ def run_in_image(
         )
     brought = set(touched_files(instance.test_patch))
     own = {path: content for path, content in edits.items() if path not in brought}
-    timeout = max(timeout, TIMEOUT)
     with boxes.open(instance, grading=True) as box:
         if instance.test_patch:  # before the edits, on files that nobody has touched
             apply_in_box(box, instance.test_patch, "the tests")
