@@ -161,6 +161,8 @@ def _places(settings: dict[str, Any], owner: int) -> None:
             _bind(folder, NEW + place, MOUNT_NOSUID | MOUNT_NODEV)
     _workdir(settings, how, owner)
     _detach(DATA)
+    for source in settings["visible"]:  # last, since it may lie below one of the places
+        _show(source)
 
 
 def _tree_mount(tree: str, owner: int) -> str:
