@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agentgym.stream import Stream
 
@@ -87,7 +87,10 @@ def statement(library: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
         return ""
     others = [entry.behaviour for entry in usable if entry is not shown and entry.behaviour]
     others = [text for text in dict.fromkeys(others) if text != shown.behaviour][:MOST_SYMPTOMS]
-    parts = [_title(library, shown, stream), *_body(library, shown, stream), *_more(others, stream)]
+    title = _title(library, shown, stream)
+    if shown.clear and shown.behaviour.rstrip(".") in title:
+        shown = replace(shown, behaviour="")  # it need not be said twice
+    parts = [title, *_body(library, shown, stream), *_more(others, stream)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -101,7 +104,13 @@ def _without_secrets(symptom: Symptom) -> Symptom:
     if message and (hidden_words(message) or len(message) > 1500):
         message = ""
     subject = "" if hidden_words(symptom.subject) else symptom.subject
-    return Symptom(behaviour, symptom.script, subject, symptom.came, symptom.expected, message)
+    came, expected = map(_only_kind, (symptom.came, symptom.expected))
+    return Symptom(behaviour, symptom.script, subject, came, expected, message)
+
+
+def _only_kind(seen: Seen) -> Seen:
+    """Leave out what an exception says, if a user would not write it."""
+    return replace(seen, error=seen.error.partition(":")[0]) if hidden_words(seen.error) else seen
 
 
 def _difficulty(symptom: Symptom) -> tuple[bool, int]:
@@ -111,8 +120,9 @@ def _difficulty(symptom: Symptom) -> tuple[bool, int]:
 
 def _title(library: str, symptom: Symptom, stream: Stream) -> str:
     """Write the title: what goes wrong, and where a user meets it."""
-    subject = f"`{symptom.subject}`" if symptom.subject else library
+    subject = f"`{symptom.subject}`"
     error = symptom.came.error.partition(":")[0] if symptom.clear else ""
+    choices: tuple[str, ...] = _NOT_AS_SAID
     if error and not symptom.expected.error:
         choices = _RAISES
     elif error:
@@ -121,11 +131,13 @@ def _title(library: str, symptom: Symptom, stream: Stream) -> str:
         choices = _ACCEPTS
     elif symptom.clear:
         choices = _WRONG
-    else:
-        choices = _NOT_AS_SAID
     sentence = symptom.behaviour.rstrip(".")
     short = symptom.behaviour and len(sentence) <= 90
-    wanted = [text for text in choices if short or "{sentence}" not in text]
+    wanted = [
+        text
+        for text in choices
+        if (short or "{sentence}" not in text) and (symptom.subject or "{subject}" not in text)
+    ]
     return stream.choice(wanted).format(
         subject=subject, library=library, error=error, sentence=sentence
     )
@@ -135,6 +147,7 @@ _RAISES = (
     "{error} from {subject}",
     "{subject} raises {error}",
     "Unexpected {error} in {library}",
+    "{error} where I expected none ({library})",
     "{library}: {subject} fails with {error}",
     "{error}, although it should work: {sentence}",
 )
@@ -154,6 +167,7 @@ _WRONG = (
     "Wrong result of {subject}",
     "{subject} gives a wrong result",
     "{library}: unexpected result of {subject}",
+    "Wrong result with {library}",
     "Not true for me: {sentence}",
     "Broken: {sentence}",
 )

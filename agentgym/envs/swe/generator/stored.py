@@ -166,7 +166,8 @@ class StoredInstances:
         if record is None:
             example = next(iter(self._records))
             raise TaskNotFound(
-                f"expected the id of a task of {self._file}, such as {example}; got {task_id!r:.200}"
+                f"expected the id of a task of {self._file}, such as {example}, got "
+                f"{task_id!r:.200}"
             )
         return self._instance(record)
 

@@ -32,7 +32,16 @@ RUNS = 2
 """Runs of the tests that must come out alike."""
 SCRIPTS = 4
 """Most failing tests that are turned into scripts."""
-OUTCOMES = ("usable", "survived", "too many", "not collected", "too slow", "unstable", "no fault")
+OUTCOMES = (
+    "usable",
+    "survived",
+    "too many",
+    "not collected",
+    "too slow",
+    "unstable",
+    "no fault",
+    "not told",
+)
 """What becomes of a candidate."""
 
 Files = Mapping[str, "bytes | None"]
