@@ -8,12 +8,16 @@ from agentgym.sandbox.base import (
     SandboxDied,
     SandboxUnavailable,
 )
+from agentgym.sandbox.opening import BACKENDS, open_sandbox, probe
 
 __all__ = [
+    "BACKENDS",
     "ExecResult",
     "Limits",
     "Sandbox",
     "SandboxConfig",
     "SandboxDied",
     "SandboxUnavailable",
+    "open_sandbox",
+    "probe",
 ]

@@ -118,9 +118,16 @@ class Sandbox(ABC):
 
     isolation: ClassVar[str]
     """``"none"``, ``"namespace"``, ``"container"`` or ``"remote"``."""
+    images: ClassVar[bool] = False
+    """Whether it runs ``config.image``."""
 
     def __init__(self, config: SandboxConfig) -> None:
         self.config = config
+
+    @classmethod
+    def probe(cls) -> str:
+        """Return why this machine cannot run it, and what to do; empty if it can."""
+        return ""
 
     @property
     @abstractmethod

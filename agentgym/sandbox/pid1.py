@@ -11,7 +11,6 @@ is ``configure``; the other operations are the methods of :class:`Server` whose 
 ``do_``. One request is answered at a time. When the stream closes, the server ends, and with
 process 1 ends everything in its namespace.
 """
-# ruff: noqa: UP006, UP035, UP045  (the syntax of Python 3.6)
 
 import binascii
 import errno
@@ -24,10 +23,15 @@ import stat
 import struct
 import sys
 import time
-from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Set, Tuple
+from contextlib import suppress
 
-Message = Dict[str, Any]
-Mark = Tuple[Any, ...]
+TYPE_CHECKING = False  # the module typing would be a tenth of the memory of this process
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, NoReturn
+
+    Message = dict[str, Any]
+    Mark = tuple[Any, ...]
 
 CHUNK = 1 << 16
 DEPTH = 64
@@ -35,7 +39,7 @@ DEPTH = 64
 REPOSITORY = ".git"
 DELETED = "deleted"
 """Member of a snapshot that lists what is gone; all others begin with the number of a place."""
-PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
+PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
 
 
 class Gone(Exception):
@@ -53,14 +57,14 @@ class Wire:
         for descriptor in (source, sink):
             os.set_inheritable(descriptor, False)
 
-    def receive(self) -> Message:
+    def receive(self) -> "Message":
         """Wait for the next message."""
         (size,) = struct.unpack(">I", self._exactly(4))
         message = json.loads(self._exactly(size).decode("ascii"))
         self._left, self._ended = 0, not message.get("body")
         return dict(message)
 
-    def send(self, message: Message) -> None:
+    def send(self, message: "Message") -> None:
         """Send one message."""
         data = json.dumps(message).encode("ascii")
         self._put(struct.pack(">I", len(data)) + data)
@@ -85,7 +89,7 @@ class Wire:
             self._put(struct.pack(">I", len(data)) + bytes(data))
         return len(data)
 
-    def finish(self, trailer: Message) -> None:
+    def finish(self, trailer: "Message") -> None:
         """End a body."""
         self._put(struct.pack(">I", 0))
         self.send(trailer)
@@ -135,17 +139,17 @@ class Output:
         """Return both ends, with a marker between them where something is missing."""
         if not self.left_out:
             return self._head + self._tail
-        marker = "\n[... {} bytes left out ...]\n".format(self.left_out)  # noqa: UP032
+        marker = f"\n[... {self.left_out} bytes left out ...]\n"
         return self._head + marker.encode("ascii") + self._tail
 
 
 class Server:
     """Answers requests until the stream closes."""
 
-    def __init__(self, wire: Wire, owner: Optional[int] = None) -> None:
+    def __init__(self, wire: Wire, owner: "int | None" = None) -> None:
         self.wire = wire
         self.owner = owner
-        self.config = {}  # type: Message
+        self.config: Message = {}
         self.shell = next(
             (path for path in ("/bin/bash", "/usr/bin/bash") if os.access(path, os.X_OK)), "/bin/sh"
         )
@@ -154,18 +158,20 @@ class Server:
         os.set_blocking(wake, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake, **({"warn_on_full_buffer": False} if _newer(3, 7) else {}))
+        self._child = 0
         if os.getpid() != 1:
-            _prctl(PR_SET_CHILD_SUBREAPER, 1)
+            _prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans of a command come here, as to process 1
+        _prctl(PR_SET_NO_NEW_PRIVS, 1)
         _prctl(PR_SET_DUMPABLE, 0)  # so that no command looks into this process
 
-    def run(self) -> NoReturn:
+    def run(self) -> "NoReturn":
         """Answer requests; end with the stream or with its owner."""
         try:
             while True:
                 self._wait()
                 self._answer(self.wire.receive())
         except Gone:
-            self._kill(0)
+            self._kill()
         finally:
             os._exit(0)
 
@@ -178,7 +184,7 @@ class Server:
         if any(descriptor == self.owner for descriptor, _ in poller.poll()):
             raise Gone
 
-    def _answer(self, request: Message) -> None:
+    def _answer(self, request: "Message") -> None:
         """Do what a request asks; an operation that fails is an answer too."""
         try:
             answer = getattr(self, "do_" + str(request["op"]))(request)
@@ -189,7 +195,7 @@ class Server:
         if answer is not None:
             self.wire.send(answer)
 
-    def do_configure(self, request: Message) -> Message:
+    def do_configure(self, request: "Message") -> "Message":
         """Take the settings and remember what the places hold.
 
         They are ``workdir``, ``environment``, ``rlimits`` (name -> value), ``output``,
@@ -201,18 +207,18 @@ class Server:
         self.pristine = [dict(_marks(place)) for place in request["places"]]
         return {"python": list(sys.version_info[:3]), "shell": self.shell, "pid": os.getpid()}
 
-    def do_exec(self, request: Message) -> Message:
+    def do_exec(self, request: "Message") -> "Message":
         """Run ``command`` for at most ``timeout`` seconds, in ``cwd``, with ``env``."""
         begin = time.monotonic()
         reader, writer = os.pipe()
-        child = os.fork()
-        if not child:
+        self._child = os.fork()
+        if not self._child:
             self._become(request, writer)
         os.close(writer)
         try:
             output = Output(self.config["kept_output"])
-            status, reason = self._watch(child, reader, output, begin + request["timeout"])
-            killed, status = self._kill(child, status)
+            status, reason = self._watch(reader, output, begin + request["timeout"])
+            killed, status = self._kill(status)
             os.set_blocking(reader, False)
             _drain(reader, output, self.config["output"])
         finally:
@@ -227,7 +233,7 @@ class Server:
             "seconds": time.monotonic() - begin,
         }
 
-    def _become(self, request: Message, writer: int) -> NoReturn:
+    def _become(self, request: "Message", writer: int) -> "NoReturn":
         """Turn this process, a fork, into the command."""
         try:
             os.setsid()
@@ -244,17 +250,15 @@ class Server:
             environment = {**self.config["environment"], **(request.get("env") or {})}
             os.execve(
                 self.shell,
-                [os.path.basename(self.shell), "-c", _encoded(request["command"])],
+                [_encoded(os.path.basename(self.shell)), b"-c", _encoded(request["command"])],
                 {_encoded(name): _encoded(value) for name, value in environment.items()},
             )
         except BaseException as error:
-            os.write(2, "cannot run the command: {}\n".format(error).encode("utf-8", "replace"))  # noqa: UP032
+            os.write(2, f"cannot run the command: {error}\n".encode("utf-8", "replace"))
         finally:
             os._exit(126)
 
-    def _watch(
-        self, child: int, reader: int, output: Output, deadline: float
-    ) -> Tuple[Optional[int], str]:
+    def _watch(self, reader: int, output: Output, deadline: float) -> "tuple[int | None, str]":
         """Collect output until the command ends; return its status, or why it has to."""
         poller = select.poll()
         for descriptor in (reader, self._wake, self.wire.source, self.owner):
@@ -269,7 +273,7 @@ class Server:
             for descriptor, _ in poller.poll(left * 1000 + 1):
                 if descriptor == self._wake:
                     os.read(self._wake, 4096)
-                    status = _reap(child)
+                    status = _reap(self._child)
                     if status is not None:
                         return status, ""
                 elif descriptor == reader:
@@ -280,19 +284,19 @@ class Server:
                 else:  # nothing may be asked meanwhile, so somebody has gone
                     raise Gone
 
-    def _kill(self, child: int, status: Optional[int] = None) -> Tuple[int, int]:
-        """Kill and reap all that runs; return how many besides the child, and its status."""
+    def _kill(self, status: "int | None" = None) -> "tuple[int, int]":
+        """Kill and reap all that runs; return how many besides the command, and its status."""
         killed = 0
         while True:
             if os.getpid() == 1:
                 _kill_all()
             else:
-                _kill_descendants(child)
+                _kill_descendants(self._child)
             try:
                 found, state = os.waitpid(-1, 0)
             except ChildProcessError:
                 return killed, status or 0
-            if found == child:
+            if found == self._child:
                 status = state
             else:
                 killed += 1
@@ -301,14 +305,14 @@ class Server:
         """Return a path; a relative one starts where commands run."""
         return os.path.join(_encoded(self.config["workdir"]), _encoded(path))
 
-    def do_read(self, request: Message) -> Message:
+    def do_read(self, request: "Message") -> "Message":
         """Return the first ``max_bytes`` of ``path``."""
         descriptor = _open_regular(self._path(request["path"]), os.O_RDONLY)
         with os.fdopen(descriptor, "rb") as file:
             content = file.read(request["max_bytes"])
         return {"content": _packed(content)}
 
-    def do_write(self, request: Message) -> Message:
+    def do_write(self, request: "Message") -> "Message":
         """Write ``content`` (base64) to ``path`` with ``mode``."""
         path = self._path(request["path"])
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -319,7 +323,7 @@ class Server:
             file.write(binascii.a2b_base64(request["content"]))
         return {}
 
-    def do_put(self, request: Message) -> Message:
+    def do_put(self, request: "Message") -> "Message":
         """Unpack the body, a tar archive, in ``folder``; with ``pristine``, it counts as unchanged.
 
         With ``pristine`` the folder has to be one of the places.
@@ -328,14 +332,14 @@ class Server:
 
         folder = request["folder"]
         os.makedirs(folder, exist_ok=True)
-        with tarfile.open(fileobj=self.wire, mode="r|") as archive:  # type: ignore[call-overload]
+        with tarfile.open(fileobj=self._body(), mode="r|") as archive:
             for member in archive:
                 _unpack(archive, member, lambda name: os.path.join(folder, _checked(name)))
         if request.get("pristine"):
             self.pristine[self.config["places"].index(folder)] = dict(_marks(folder))
         return {}
 
-    def do_changes(self, request: Message) -> None:
+    def do_changes(self, request: "Message") -> None:
         """Send the changed regular files of ``workdir`` as a tar archive, and what is deleted.
 
         Files of more than ``file_bytes``, and those beyond ``total_bytes``, are left out.
@@ -358,28 +362,31 @@ class Server:
         ]  # fmt: skip
         self._send_archive({"deleted": deleted}, [(path, path) for path in chosen], workdir, b"")
 
-    def do_snapshot(self, request: Message) -> None:
+    def do_snapshot(self, request: "Message") -> None:
         """Send all that differs from the beginning as a tar archive for ``restore``."""
-        members, deleted = [], []  # type: List[Tuple[str, str]], List[str]
+        members: list[tuple[str, str]] = []
+        deleted: list[str] = []
         for number, place in enumerate(self.config["places"]):
             now, then = dict(_marks(place)), self.pristine[number]
             changed = (path for path in sorted(now) if now[path] != then.get(path))
-            members += [("%d/%s" % (number, path), os.path.join(place, path)) for path in changed]
+            members += [(f"{number}/{path}", os.path.join(place, path)) for path in changed]
             gone = (path for path in sorted(then) if path not in now)
-            deleted += ["%d/%s" % (number, path) for path in gone]
+            deleted += [f"{number}/{path}" for path in gone]
         self._send_archive({}, members, "/", json.dumps(deleted).encode("ascii"))
 
     def _send_archive(
-        self, head: Message, members: List[Tuple[str, str]], folder: str, deleted: bytes
+        self, head: "Message", members: "list[tuple[str, str]]", folder: str, deleted: bytes
     ) -> None:
         """Send files as the body of an answer, and before them the list of what is deleted."""
         import io
         import tarfile
 
         self.wire.send({**head, "body": True})
-        trailer = {}  # type: Message
+        trailer: Message = {}
         try:
-            with tarfile.open(fileobj=self.wire, mode="w|", format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
+            with tarfile.open(
+                fileobj=self._body(), mode="w|", format=tarfile.PAX_FORMAT
+            ) as archive:
                 if deleted:
                     first = tarfile.TarInfo(DELETED)
                     first.size = len(deleted)
@@ -390,11 +397,15 @@ class Server:
             trailer = _failure(error)
         self.wire.finish(trailer)
 
-    def do_restore(self, request: Message) -> Message:
+    def _body(self) -> "Any":
+        """Return the body of a message as a file; it has what an archive asks of one."""
+        return self.wire
+
+    def do_restore(self, request: "Message") -> "Message":
         """Make what the body, a snapshot, says; the box has to be as at its beginning."""
         import tarfile
 
-        with tarfile.open(fileobj=self.wire, mode="r|") as archive:  # type: ignore[call-overload]
+        with tarfile.open(fileobj=self._body(), mode="r|") as archive:
             for member in archive:
                 if member.name == DELETED:
                     content = archive.extractfile(member)
@@ -408,11 +419,11 @@ class Server:
         """Return the path that a name in a snapshot stands for."""
         number, _, path = _checked(name).partition("/")
         if not number.isdigit() or int(number) >= len(self.config["places"]):
-            raise ValueError("expected a snapshot of this sandbox, got the member %r" % name)
+            raise ValueError(f"expected a snapshot of this sandbox, got the member {name!r}")
         return os.path.join(self.config["places"][int(number)], path)
 
 
-def _marks(folder: str, prefix: str = "", depth: int = 0) -> Iterator[Tuple[str, Mark]]:
+def _marks(folder: str, prefix: str = "", depth: int = 0) -> "Iterator[tuple[str, Mark]]":
     """Yield what lies in a folder and what tells whether it changed.
 
     The time of the last change of an inode is among it, which no command can set.
@@ -465,7 +476,7 @@ def _open_regular(path: bytes, flags: int) -> int:
     return descriptor
 
 
-def _pack(archive: Any, name: str, path: str) -> None:
+def _pack(archive: "Any", name: str, path: str) -> None:
     """Add a file, folder or link to an archive; sockets and what cannot be read are left out."""
     member = archive.gettarinfo(path, name)
     if member is None:
@@ -488,7 +499,7 @@ def _pack(archive: Any, name: str, path: str) -> None:
         archive.addfile(member, file)
 
 
-def _unpack(archive: Any, member: Any, locate: Callable[[str], str]) -> None:
+def _unpack(archive: "Any", member: "Any", locate: "Callable[[str], str]") -> None:
     """Make one member of an archive where its name says, in place of what is there."""
     path = locate(member.name)
     if member.isdir():
@@ -513,14 +524,14 @@ def _unpack(archive: Any, member: Any, locate: Callable[[str], str]) -> None:
         os.chmod(path, member.mode & 0o777)
         os.utime(path, (member.mtime, member.mtime))
     else:
-        raise ValueError("expected files, folders and links, got the special file %r" % member.name)
+        raise ValueError(f"expected files, folders and links, got the special file {member.name!r}")
 
 
 def _checked(name: str) -> str:
     """Return the name of a member of an archive, if it stays in the folder."""
     parts = name.split("/")
     if name.startswith("/") or ".." in parts:
-        raise ValueError("expected names that stay in their folder, got %r" % name)
+        raise ValueError(f"expected names that stay in their folder, got {name!r}")
     return "/".join(part for part in parts if part not in ("", "."))
 
 
@@ -534,7 +545,7 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
-def _reap(child: int) -> Optional[int]:
+def _reap(child: int) -> "int | None":
     """Reap what has ended; return the status of the child if it is among it."""
     status = None
     while True:
@@ -550,34 +561,30 @@ def _reap(child: int) -> Optional[int]:
 
 def _kill_all() -> None:
     """Kill every process of the namespace but this one."""
-    try:
+    with suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def _kill_descendants(child: int) -> None:
     """Kill what this process started, where there is no namespace that tells what that is."""
     victims = _descendants(os.getpid())
     for pid in victims or {child} - {0}:
-        try:
-            # A process that is the child's may have moved to another session, but not elsewhere.
+        with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL) if victims else os.killpg(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
 
 
-def _descendants(pid: int) -> Set[int]:
+def _descendants(pid: int) -> "set[int]":
     """Return the processes below one, from ``/proc``; empty where there is none."""
-    children = {}  # type: Dict[int, List[int]]
+    children: dict[int, list[int]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else []:
         try:
-            with open("/proc/%s/stat" % int(name), "rb") as file:
+            with open(f"/proc/{int(name)}/stat", "rb") as file:
                 parent = int(file.read().rpartition(b")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             continue
         children.setdefault(parent, []).append(int(name))
-    found, fresh = set(), [pid]  # type: Set[int], List[int]
+    found: set[int] = set()
+    fresh = [pid]
     while fresh:
         fresh = [one for parent in fresh for one in children.get(parent, []) if one not in found]
         found.update(fresh)
@@ -586,14 +593,12 @@ def _descendants(pid: int) -> Set[int]:
 
 def _drain(reader: int, output: Output, limit: int) -> None:
     """Take what is left in the pipe of a command that has ended."""
-    try:
+    with suppress(BlockingIOError):
         while output.total <= limit:
             data = os.read(reader, CHUNK)
             if not data:
                 break
             output.add(data)
-    except BlockingIOError:
-        pass
 
 
 def _exit_code(status: int) -> int:
@@ -601,7 +606,7 @@ def _exit_code(status: int) -> int:
     return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def _failure(error: Exception) -> Message:
+def _failure(error: Exception) -> "Message":
     """Describe an error to the other side."""
     return {"error": str(error), "errno": getattr(error, "errno", None)}
 
@@ -617,21 +622,16 @@ def _limit(kind: int, value: int) -> None:
 def _offer_to_oom_killer() -> None:
     """Make a command, never process 1, what the kernel kills when memory runs out."""
     _prctl(PR_SET_DUMPABLE, 1)  # else the file belongs to somebody else
-    try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
-    except OSError:
-        pass
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
 
 
 def _prctl(option: int, value: int) -> None:
     """Set an attribute of this process, where the system and the interpreter can."""
-    try:
+    with suppress(ImportError, OSError, AttributeError):
         import ctypes
 
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-    except (ImportError, OSError, AttributeError):
-        pass
 
 
 def _packed(data: bytes) -> str:
@@ -649,7 +649,7 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def serve(source: int, sink: int, owner: Optional[int] = None) -> NoReturn:
+def serve(source: int, sink: int, owner: "int | None" = None) -> "NoReturn":
     """Answer requests on open descriptors.
 
     Args:
@@ -661,11 +661,14 @@ def serve(source: int, sink: int, owner: Optional[int] = None) -> NoReturn:
 
 
 def main() -> None:
-    """Serve on standard input and output, of which the commands get neither."""
+    """Serve on standard input and output, of which the commands get neither.
+
+    The only argument, if there is one, is the descriptor of the process that owns the sandbox.
+    """
     source, sink = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    serve(source, sink)
+    serve(source, sink, *map(int, sys.argv[1:2]))
 
 
 if __name__ == "__main__":

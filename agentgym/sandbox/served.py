@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 import tarfile
 import threading
 from abc import abstractmethod
@@ -32,7 +33,7 @@ PATIENCE = 60.0
 held for dead."""
 CHANGED_FILE = 4 << 20
 CHANGED_TOTAL = 32 << 20
-"""Bytes of one file, and of all, that :meth:`Sandbox.changes` returns; what is larger is left out."""
+"""Bytes of one file, and of all, that ``changes`` returns; what is larger is left out."""
 
 _starts = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
 
@@ -94,9 +95,10 @@ class ServedSandbox(Sandbox):
 
     def _settings(self) -> dict[str, Any]:
         """Return what the server inside is told."""
+        programs = (*self.config.path, f"{sys.base_prefix}/bin", *SYSTEM_PATH)
         environment = {
             **ENVIRONMENT,
-            "PATH": ":".join((*self.config.path, *SYSTEM_PATH)),
+            "PATH": ":".join(dict.fromkeys(programs)),
             "HOME": self.home,
             **self.config.environment,
         }

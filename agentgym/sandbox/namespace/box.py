@@ -19,6 +19,8 @@ from agentgym.sandbox.namespace.probe import privileged, probe
 from agentgym.sandbox.served import PATIENCE, ServedSandbox
 
 STAGE = Path(__file__).with_name("stage.py")
+BOOT = "import sys; sys.path += sys.argv[1:3]; import stage; stage.main(sys.argv[3:])"
+"""Imports it as a module, so that its compiled form is used, which a script's never is."""
 UID = 64_000
 """User that commands are on the host where root starts the sandbox."""
 FIRST_PRIVATE = ("--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup")
@@ -38,9 +40,19 @@ class NamespaceSandbox(ServedSandbox):
     isolation: ClassVar[str] = "namespace"
 
     def __init__(self, config: SandboxConfig) -> None:
+        if config.image:
+            raise ConfigurationError(
+                f"expected no image, which namespaces do not run, got {config.image!r}; use "
+                "backend='docker'"
+            )
         super().__init__(config)
         self._process: subprocess.Popen[bytes] | None = None
         self._group: MemoryGroup | None = None
+
+    @classmethod
+    def probe(cls) -> str:
+        """Return why this machine cannot run it, and what to do; empty if it can."""
+        return probe()
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -76,7 +88,7 @@ class NamespaceSandbox(ServedSandbox):
         config = self.config
         if config.tree is not None and not config.tree.is_dir():
             raise ConfigurationError(f"expected a folder as tree, got {config.tree}")
-        visible = [path.absolute() for path in (_prefix(), *config.visible)]
+        visible = [path.absolute() for path in (*_prefix(), *config.visible)]
         for path in visible:
             if not path.exists():
                 raise ConfigurationError(f"expected what is visible to exist, got {path}")
@@ -132,7 +144,7 @@ def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.P
     owner = os.pidfd_open(os.getpid())
     joining = -1 if group is None else group.open()
     user = () if privileged() else ("--user", "--map-root-user")
-    python = [sys.executable, "-I", "-S", "-B", str(STAGE)]
+    python = [sys.executable, "-I", "-S", "-c", BOOT, str(STAGE.parent), str(STAGE.parent.parent)]
     passed = [connection.fileno(), owner, joining]
     try:
         return subprocess.Popen(
@@ -152,9 +164,13 @@ def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.P
             os.close(joining)
 
 
-def _prefix() -> Path:
-    """Return the folder of the running Python, of a virtual environment the one it was made of."""
-    return Path(sys.base_prefix)
+def _prefix() -> list[Path]:
+    """Return the folder of the running Python, unless it is the system's, which is shown anyway.
+
+    Of a virtual environment it is the one that it was made of.
+    """
+    prefix = Path(sys.base_prefix)
+    return [] if prefix.is_relative_to("/usr") else [prefix]
 
 
 def _packages(config: SandboxConfig) -> list[Path]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from agentgym.sandbox.namespace.owner import alive, mine
+from agentgym.sandbox.owners import is_gone, this_process
 
 PREFIX = "agentgym-"
 
@@ -32,7 +32,7 @@ class MemoryGroup:
         parent = _parent()
         if parent is None:
             return None
-        folder = parent / f"{PREFIX}{mine()}-{next(_numbers)}"
+        folder = parent / f"{_name()}-{next(_numbers)}"
         try:
             folder.mkdir()
             if (folder / "memory.limit_in_bytes").exists():
@@ -66,12 +66,17 @@ class MemoryGroup:
                 return
 
 
+def _name() -> str:
+    """Return how the names of this process's groups begin."""
+    return PREFIX + this_process().replace("/", ":")
+
+
 @cache
 def _parent() -> Path | None:
     """Return the folder in which groups can be made, swept of those whose owner is gone."""
     for folder in _candidates():
         try:
-            probe = folder / f"{PREFIX}{mine()}-probe"
+            probe = folder / f"{_name()}-probe"
             probe.mkdir()
         except OSError:
             continue
@@ -106,6 +111,6 @@ def _sweep(folder: Path) -> None:
     """Remove the groups whose owner has ended without doing so."""
     for path in folder.glob(PREFIX + "*"):
         owner = path.name.removeprefix(PREFIX).rpartition("-")[0]
-        if not alive(owner):
+        if is_gone(owner.replace(":", "/")):
             with suppress(OSError):
                 path.rmdir()

@@ -25,7 +25,7 @@ def privileged() -> bool:
     except OSError:
         return False
     held = next(line for line in status.splitlines() if line.startswith("CapEff")).split()[1]
-    # In a user namespace, such as that of a rootless container, the kernel does not know us as root.
+    # In a user namespace, as of a rootless container, we are no root to the kernel.
     initial = users[:2] == ["0", "0"] and int(users[2]) > 1 << 16
     return os.geteuid() == 0 and initial and bool(int(held, 16) >> CAP_SYS_ADMIN & 1)
 
@@ -64,7 +64,8 @@ def _remedy() -> str:
     if _switch("kernel/apparmor_restrict_unprivileged_userns") == "1":
         return (
             "AppArmor forbids user namespaces to programs without a profile: run sudo sysctl -w "
-            f"kernel.apparmor_restrict_unprivileged_userns=0, or give Python a profile, or {ELSEWHERE}"
+            "kernel.apparmor_restrict_unprivileged_userns=0, or give unshare a profile, or "
+            f"{ELSEWHERE}"
         )
     if _switch("kernel/unprivileged_userns_clone") == "0":
         return f"run sudo sysctl -w kernel.unprivileged_userns_clone=1, or {ELSEWHERE}"

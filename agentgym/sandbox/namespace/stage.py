@@ -11,15 +11,20 @@ holds nothing that is shown inside. So no folder of the host is needed, and none
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import os
-import sys
-from typing import Any
+
+TYPE_CHECKING = False  # as in pid1.py
+if TYPE_CHECKING:
+    from typing import Any
+
+    from agentgym.sandbox import pid1
+else:
+    import pid1  # its folder is on the path of this process
 
 NEW = "/proc"
 DATA, LOWER, EMPTY = NEW + "/.data", NEW + "/.lower", "/.empty"
 DEVICES = ("null", "zero", "full", "random", "urandom")
-SHARED = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "nsswitch.conf", "os-release")
+SHARED = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "nsswitch.conf")
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
@@ -128,13 +133,11 @@ def _skeleton(settings: dict[str, Any]) -> None:
     for name in SHARED:
         if os.path.exists("/etc/" + name):
             _show("/etc/" + name)
-    home = settings["home"]
-    _touch(NEW + "/etc/passwd", f"root:x:0:0:root:{home}:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n")
+    users = f"root:x:0:0:root:{settings['home']}:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n"
+    _touch(NEW + "/etc/passwd", users)
     _touch(NEW + "/etc/group", "root:x:0:\nnogroup:x:65534:\n")
     _touch(NEW + "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n")
     os.symlink("/tmp", NEW + "/var/tmp")
-    for source in settings["visible"]:
-        _show(source)
 
 
 def _places(settings: dict[str, Any], owner: int) -> None:
@@ -158,6 +161,8 @@ def _places(settings: dict[str, Any], owner: int) -> None:
             _bind(folder, NEW + place, MOUNT_NOSUID | MOUNT_NODEV)
     _workdir(settings, how, owner)
     _detach(DATA)
+    for source in settings["visible"]:  # last, since it may lie below one of the places
+        _show(source)
 
 
 def _tree_mount(tree: str, owner: int) -> str:
@@ -296,23 +301,17 @@ def _give_up(owner: int) -> None:
     _check(_libc.capset(ctypes.byref(version), ctypes.byref(nothing)), "giving up capabilities")
 
 
-def _module(path: str) -> Any:
-    """Import a file, from its compiled form where there is one."""
-    spec = importlib.util.spec_from_file_location("pid1", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def main(arguments: list[str]) -> None:
+    """Build the inside and serve.
 
-
-def main() -> None:
-    """Build the inside and serve."""
-    connection, owner_process, group = map(int, sys.argv[1:4])
+    Args:
+        arguments: Descriptors of the connection, of the process that owns the sandbox, and of the
+            list of its cgroup's processes, or -1.
+    """
+    connection, owner_process, group = map(int, arguments)
     if group >= 0:
         os.write(group, b"0")  # this process joins
         os.close(group)
-    path = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pid1.py")
-    pid1 = _module(path)
     wire = pid1.Wire(connection, connection)
     os.set_inheritable(owner_process, False)
     settings = wire.receive()
@@ -328,7 +327,3 @@ def main() -> None:
         return
     wire.send({})
     pid1.serve(connection, connection, owner_process)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,82 @@
+"""From the name of a back end to a sandbox, and why one cannot be had."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from agentgym.errors import ConfigurationError
+from agentgym.sandbox.base import Sandbox, SandboxConfig, SandboxUnavailable
+
+BACKENDS: Mapping[str, str] = {
+    "namespace": "agentgym.sandbox.namespace.box:NamespaceSandbox",
+    "subprocess": "agentgym.sandbox.unisolated:UnisolatedSandbox",
+}
+"""Name of each back end -> module and class, which is imported when it is asked for."""
+AUTOMATIC = tuple(name for name in ("namespace", "docker") if name in BACKENDS)
+"""What ``"auto"`` tries in turn; ``"subprocess"`` comes last, for trusted commands only."""
+
+
+def open_sandbox(config: SandboxConfig, backend: str = "auto", **options: Any) -> Sandbox:
+    """Return a sandbox, which is not started yet.
+
+    Args:
+        config: What it holds and may do.
+        backend: One of :data:`BACKENDS`, or ``"auto"``: the first that isolates and can run here;
+            where there is none, ``"subprocess"`` if the configuration says that commands are
+            trusted.
+        **options: Further arguments of the back end.
+
+    Raises:
+        SandboxUnavailable: None can run here; the message says for each why, and what to do.
+        ConfigurationError: There is no such back end, or it has no such option.
+    """
+    kind = load_backend(backend if backend != "auto" else _choose(config))
+    try:
+        return kind(config, **options)
+    except TypeError as error:
+        raise ConfigurationError(
+            f"expected options of the back end {backend!r}, got {sorted(options)}: {error}"
+        ) from error
+
+
+def probe(backend: str) -> str:
+    """Return why a back end cannot run on this machine, and what to do; empty if it can.
+
+    Raises:
+        ConfigurationError: There is no such back end.
+    """
+    return load_backend(backend).probe()
+
+
+def load_backend(name: str) -> type[Sandbox]:
+    """Import a back end.
+
+    Raises:
+        ConfigurationError: There is no such back end.
+    """
+    if name not in BACKENDS:
+        raise ConfigurationError(
+            f"expected one of the back ends {', '.join(BACKENDS)} or 'auto', got {name!r}"
+        )
+    module, _, kind = BACKENDS[name].partition(":")
+    found: type[Sandbox] = getattr(importlib.import_module(module), kind)
+    return found
+
+
+def _choose(config: SandboxConfig) -> str:
+    """Return the name of the first back end that can run here."""
+    reasons = {}
+    for name in AUTOMATIC:
+        kind = load_backend(name)
+        reason = kind.probe() if kind.images or not config.image else "it runs no images"
+        if not reason:
+            return name
+        reasons[name] = reason
+    if config.trusted and not config.image:
+        return "subprocess"
+    told = "\n".join(f"- {name}: {reason}" for name, reason in reasons.items())
+    raise SandboxUnavailable(
+        f"expected a back end that keeps commands apart from this machine, got none:\n{told}"
+    )

@@ -1,0 +1,170 @@
+"""Commands as plain processes of this machine: for one's own commands, and for nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+from agentgym.errors import ConfigurationError
+from agentgym.sandbox import pid1
+from agentgym.sandbox.base import ExecResult, SandboxConfig, SandboxUnavailable
+from agentgym.sandbox.channel import Channel
+from agentgym.sandbox.owners import is_gone, this_process
+from agentgym.sandbox.served import PATIENCE, ServedSandbox
+
+PREFIX = "agentgym-box-"
+OWNER = "owner"
+"""File that says whose a folder is, so that somebody else removes it when they are gone."""
+
+
+class UnisolatedSandbox(ServedSandbox):
+    """No sandbox at all: commands read and write what this user may, and reach the network.
+
+    Only the file system of a task looks like that of the others: a private copy of the tree, a home
+    and a folder for temporary files, which are removed at the end.
+
+    Args:
+        config: What it holds; ``visible`` and ``hidden`` mean nothing here.
+
+    Raises:
+        SandboxUnavailable: The configuration does not say that commands are trusted.
+    """
+
+    isolation: ClassVar[str] = "none"
+
+    def __init__(self, config: SandboxConfig) -> None:
+        if not config.trusted:
+            raise SandboxUnavailable(
+                "expected a back end that keeps commands apart from this machine, got 'subprocess'"
+                ", which does not; use another, or set trusted=True if every command is your own"
+            )
+        warnings.warn(
+            "commands run without any isolation: they can read, change and delete what you can, "
+            "and reach the network; use a back end that isolates for commands of a model",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        super().__init__(config)
+        self._folder: Path | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def probe(cls) -> str:
+        """Return why it cannot run on this machine; empty if it can."""
+        return "" if os.name == "posix" else f"expected a POSIX system, got {sys.platform}"
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Only snapshots: it holds nothing back."""
+        return frozenset({"snapshot"})
+
+    @property
+    def workdir(self) -> str:
+        """Where commands run: in a folder for temporary files, not at the configured place."""
+        return f"{self._folder}/work"
+
+    @property
+    def home(self) -> str:
+        """The home folder of commands."""
+        return f"{self._folder}/home"
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Folders that belong to it besides ``workdir``."""
+        return (f"{self._folder}/tmp", self.home)
+
+    def _launch(self) -> Channel:
+        """Make the folders and start the server beside this process."""
+        reason = self.probe()
+        if reason:
+            raise SandboxUnavailable(reason)
+        _sweep()
+        self._folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        (self._folder / OWNER).write_text(this_process())
+        tree = self.config.tree
+        if tree is not None and not tree.is_dir():
+            raise ConfigurationError(f"expected a folder as tree, got {tree}")
+        if tree is None:
+            os.mkdir(self.workdir)
+        else:
+            shutil.copytree(tree, self.workdir, symlinks=True)
+        near, far = socket.socketpair()
+        with far:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", pid1.__file__],
+                stdin=far.fileno(),
+                stdout=far.fileno(),
+                stderr=subprocess.DEVNULL,
+                env={},
+                cwd="/",
+                start_new_session=True,
+            )
+        return Channel(near)
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what the server is told, with the folder for temporary files."""
+        settings = super()._settings()
+        settings["environment"] = {"TMPDIR": self.places[0], **settings["environment"]}
+        return settings
+
+    def _rlimits(self) -> dict[str, int]:
+        """Bound every process; their number cannot be, since others of this user count too."""
+        limits = self.config.limits
+        found = {"FSIZE": limits.file_size, "NOFILE": limits.open_files, "CORE": 0}
+        # On other systems it cannot be lowered below what the interpreter has mapped.
+        return {**found, "AS": limits.memory} if sys.platform.startswith("linux") else found
+
+    def exec(
+        self,
+        command: str,
+        *,
+        timeout: float = 60.0,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> ExecResult:
+        """Run a command line and wait for its end."""
+        return super().exec(command, timeout=timeout, cwd=self._real(cwd or ""), env=env)
+
+    def read(self, path: str, max_bytes: int = 1 << 20) -> bytes:
+        """Return the beginning of a regular file."""
+        return super().read(self._real(path), max_bytes)
+
+    def write(self, path: str, content: bytes, mode: int = 0o644) -> None:
+        """Write a file; folders above it are made."""
+        super().write(self._real(path), content, mode)
+
+    def _real(self, path: str) -> str:
+        """Return where a path below the configured ``workdir`` really lies."""
+        configured = self.config.workdir
+        inside = path == configured or path.startswith(configured + "/")
+        return self.workdir + path[len(configured) :] if inside else path
+
+    def _dispose(self) -> None:
+        """Wait for the end of the server and remove the folders."""
+        process, self._process = self._process, None
+        folder, self._folder = self._folder, None
+        if process is not None:
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep() -> None:
+    """Remove the folders whose owner has ended without doing so."""
+    for folder in Path(tempfile.gettempdir()).glob(PREFIX + "*"):
+        with suppress(OSError):
+            if folder.stat().st_uid == os.getuid() and is_gone((folder / OWNER).read_text()):
+                shutil.rmtree(folder, ignore_errors=True)
