@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Union
 
 from tyro.conf import OmitArgPrefixes, Positional, subcommand
 
-LISTS = ("--set",)
+LISTS = ("--set", "--visible")
 """Flags that take a list and may be repeated."""
 
 
@@ -128,18 +128,26 @@ class Index:
 
 @dataclass(frozen=True)
 class Serve:
-    """Answer searches over HTTP, in the protocols of Search-R1 (also verl, SkyRL) and RAGEN."""
+    """Serve over HTTP: searches, in the protocols of Search-R1 and RAGEN, or sandboxes."""
 
-    what: Positional[Literal["search"]]
-    """What to serve: search."""
-    index: Path
-    """Folder that agentgym index made."""
+    what: Positional[Literal["search", "sandbox"]]
+    """What to serve: search or sandbox."""
+    index: Path | None = None
+    """Search: folder that agentgym index made."""
     host: str = "127.0.0.1"
-    """Address to listen at; others than this machine's own make the index public."""
-    port: int = 8000
-    """Port to listen at; 0 takes one that is free."""
+    """Address to listen at; others than this machine's own are open to other machines."""
+    port: int | None = None
+    """Port to listen at, 8000 for search and 8001 for sandbox if left out; 0 takes a free one."""
     topk: int = 3
-    """Documents per query where a request does not say how many."""
+    """Search: documents per query where a request does not say how many."""
+    backend: Literal["auto", "namespace", "docker"] = "auto"
+    """Sandbox: what sandboxes are made with; auto takes the first that can run here."""
+    most: int = 32
+    """Sandbox: how many there may be at a time."""
+    lease: float = 60.0
+    """Sandbox: seconds after which one is closed whose client has fallen silent."""
+    visible: tuple[Path, ...] = ()
+    """Sandbox: folders that clients may show inside, besides the cache; may be repeated."""
 
 
 @dataclass(frozen=True)

@@ -70,8 +70,16 @@ def _summary(command: Index, corpus: Corpus, passages: int) -> str:
 
 def serve(command: Serve, console: Console) -> int:
     """Answer searches until interrupted."""
+    from agentgym.errors import ConfigurationError
     from agentgym.retrieval.building import open_index
-    from agentgym.retrieval.remote.server import is_loopback, serve
+    from agentgym.retrieval.remote.server import serve
+    from agentgym.web.serving import is_loopback
+
+    if command.index is None:
+        raise ConfigurationError(
+            "expected the folder of an index, got none; name it with --index (agentgym index makes "
+            "one)"
+        )
 
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -86,7 +94,7 @@ def serve(command: Serve, console: Console) -> int:
         serve(
             retriever,
             host=command.host,
-            port=command.port,
+            port=8000 if command.port is None else command.port,
             topk=command.topk,
             started=lambda url: say(
                 f"{command.index} is searched at {url}/retrieve; press Ctrl-C to stop"

@@ -11,10 +11,12 @@ from agentgym.sandbox.base import Sandbox, SandboxConfig, SandboxUnavailable
 
 BACKENDS: Mapping[str, str] = {
     "namespace": "agentgym.sandbox.namespace.box:NamespaceSandbox",
+    "docker": "agentgym.sandbox.docker.container:DockerSandbox",
+    "remote": "agentgym.sandbox.remote.client:RemoteSandbox",
     "subprocess": "agentgym.sandbox.unisolated:UnisolatedSandbox",
 }
 """Name of each back end -> module and class, which is imported when it is asked for."""
-AUTOMATIC = tuple(name for name in ("namespace", "docker") if name in BACKENDS)
+AUTOMATIC = ("namespace", "docker")
 """What ``"auto"`` tries in turn; ``"subprocess"`` comes last, for trusted commands only."""
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import uvicorn
 
 from agentgym.retrieval import Hit, Passage, Retriever
-from agentgym.retrieval.remote.server import _listen, make_app
+from agentgym.retrieval.remote.server import make_app
+from agentgym.web.serving import listen
 
 PASSAGES = [
     Passage("0", "Evan Morris", "Evan L. Morris was a lobbyist."),
@@ -41,7 +42,7 @@ class Fixed:
 @contextmanager
 def running(retriever: Retriever, topk: int = 3) -> Iterator[str]:
     """Run our server in a thread; yields its address."""
-    listening = _listen("127.0.0.1", 0)
+    listening = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(make_app(retriever, topk), log_level="critical"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
+from agentgym.envs.swe.diffs import read_diff
 from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
 from agentgym.envs.swe.runtime import WORKDIR, runtime
 from agentgym.envs.swe.trees import tree
@@ -20,7 +20,24 @@ SMALL = Limits(
 """What a box with a repository of a folder may use."""
 LARGE = Limits(memory=8 << 30, processes=1024, disk=4 << 30, files=200_000, file_size=1 << 30)
 """What a box with a repository of an image may use."""
-_FAULT = "/tmp/agentgym-fault.diff"
+PULLS = ("missing", "always", "never")
+"""When images are pulled."""
+LONGEST_LOG = 32 << 20
+"""Bytes of the log of a test run that are kept; thousands of tests write megabytes."""
+GIT = "git -c safe.directory='*' -c core.autocrlf=false"
+_DIFF = "/tmp/agentgym.diff"
+_BACKUP = "/tmp/agentgym.tar"
+_DATE = "2000-01-01T00:00:00Z"
+_ONE_COMMIT = f"""\
+find . -name .git -prune -exec rm -rf {{}} +
+command -v git > /dev/null || exit 0
+export GIT_AUTHOR_DATE={_DATE} GIT_COMMITTER_DATE={_DATE} GIT_CONFIG_NOSYSTEM=1
+{GIT} init -q && echo /.venv >> .git/info/exclude && {GIT} add -A &&
+{GIT} -c user.name=maintainer -c user.email=maintainer@localhost -c commit.gpgsign=false \
+commit -q --no-verify --allow-empty -m 'Initial commit'
+"""
+"""Images hold the history of their repository, and often the commit with the solution in it: agents
+have read it there (SWE-bench#465). One commit is left, of the files as they are."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +48,8 @@ class Boxes:
     """Back end of the sandboxes; repositories in images need ``docker`` or ``remote``."""
     allow_unsafe: bool = False
     """Whether commands may run without isolation where nothing better can."""
-    image_mirror: str | None = None
-    """Registry or namespace that stands before the names of images."""
     pull: str = "missing"
-    """When images are pulled: ``missing``, ``always`` or ``never``."""
+    """When images are pulled: one of :data:`PULLS`."""
 
     def open(self, instance: Instance, *, grading: bool = False) -> Sandbox:
         """Start a box with the repository and its fault.
@@ -50,11 +65,9 @@ class Boxes:
         source = instance.source
         if isinstance(source, FolderSource):
             return open_sandbox(self._folder(instance, source), self.backend).start()
-        options: dict[str, Any] = {"pull": self.pull}
-        if self.image_mirror is not None:
-            options["mirror"] = self.image_mirror
         backend = "docker" if self.backend == "auto" else self.backend
-        box = open_sandbox(self._image(instance, source), backend, **options).start()
+        options = {"pull": self.pull} if backend == "docker" else {}
+        box = open_sandbox(self._image(instance, source, grading), backend, **options).start()
         try:
             _prepare(box, source, grading)
         except BaseException:
@@ -76,14 +89,14 @@ class Boxes:
             trusted=self.allow_unsafe,
         )
 
-    def _image(self, instance: Instance, source: ImageSource) -> SandboxConfig:
+    def _image(self, instance: Instance, source: ImageSource, grading: bool) -> SandboxConfig:
         """Describe a box for a repository of an image."""
         return SandboxConfig(
             workdir=source.workdir,
             image=source.image,
             path=source.path,
             environment={"PAGER": "cat", "GIT_PAGER": "cat", **instance.environment},
-            limits=LARGE,
+            limits=replace(LARGE, kept_output=LONGEST_LOG) if grading else LARGE,
             trusted=self.allow_unsafe,
         )
 
@@ -121,19 +134,32 @@ def _prepare(box: Sandbox, source: ImageSource, grading: bool) -> None:
         run_checked(box, f"git reset --hard -q {shlex.quote(source.commit)}", "git reset")
     if source.fault:
         apply_in_box(box, source.fault, "the fault")
-    if source.hidden and not grading:
+    if grading:
+        return
+    if source.hidden:
         run_checked(box, f"rm -rf -- {shlex.join(source.hidden)}", "hiding the tests")
+    run_checked(box, _ONE_COMMIT, "making one commit of the repository")
 
 
 def apply_in_box(box: Sandbox, diff: str, what: str) -> None:
-    """Apply a diff in a box with what it has: git, or patch.
+    """Apply a diff in a box with what it has, git or patch, in the ways of SWE-bench's harness.
+
+    A way that fails may leave a part behind, so the files are put back before the next.
 
     Raises:
-        EnvFailure: It does not fit.
+        EnvFailure: It fits in none of these ways.
     """
-    box.write(_FAULT, diff.encode())
-    command = (
-        f"git apply --whitespace=nowarn {_FAULT} || git apply --3way {_FAULT} || "
-        f"patch --batch --fuzz=5 -p1 -i {_FAULT}"
-    )
-    run_checked(box, f"({command}) && rm -f {_FAULT}", f"applying {what}")
+    paths = {path for one in read_diff(diff, binary=True) for path in (one.before, one.after)}
+    files = sorted(filter(None, paths))
+    leavings = [f"{file}{end}" for file in files for end in ("", ".rej", ".orig")]
+    box.write(_DIFF, diff.encode())
+    command = f"""\
+back() {{ rm -f -- {shlex.join(leavings)}; tar xf {_BACKUP}; {GIT} reset -q 2> /dev/null; false; }}
+for file in {shlex.join(files)}; do [ -e "$file" ] && echo "$file"; done | tar cf {_BACKUP} -T -
+{GIT} apply --whitespace=nowarn {_DIFF} ||
+{GIT} apply --whitespace=nowarn --3way {_DIFF} || back ||
+{GIT} apply --whitespace=nowarn --reject {_DIFF} || back ||
+patch --batch --fuzz=5 -p1 -i {_DIFF} || back
+code=$?; rm -f {_DIFF} {_BACKUP}; exit $code
+"""
+    run_checked(box, command, f"applying {what}")

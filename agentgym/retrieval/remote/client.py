@@ -26,8 +26,8 @@ from urllib.parse import urlsplit, urlunsplit
 from agentgym import options
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.retrieval.contents import split_contents
-from agentgym.retrieval.remote.connections import Connections, Reply, Unanswered
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit, Passage
+from agentgym.web.connections import Connections, Reply, Unanswered, server_address
 
 DIALECTS = ("search-r1", "ragen")
 RETRIED = (429, 500, 502, 503, 504)
@@ -78,7 +78,7 @@ class HttpRetriever:
         backoff: float = 0.5,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.url = _address(url)
+        self.url = server_address(url, "search", "/retrieve")
         self.dialect = options.choice(dialect, "dialect", DIALECTS)
         self.retries = options.integer(retries, "retries", 0)
         self.timeout = _seconds(timeout, "timeout", above=0.0)
@@ -188,24 +188,6 @@ class HttpRetriever:
                 "more; ask for fewer documents"
             )
         return reply
-
-
-def _address(url: str) -> str:
-    """Validate and complete the address of a server."""
-    try:
-        parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        sound = sound and url.isascii() and url.isprintable() and " " not in url
-    except (ValueError, TypeError, AttributeError):
-        sound = False
-    if not sound:
-        raise ConfigurationError(
-            "expected the address of a search server such as http://127.0.0.1:8000, got "
-            f"{url!r:.200}"
-        )
-    path = parts.path if parts.path not in ("", "/") else "/retrieve"
-    server = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, server, path, parts.query, ""))
 
 
 def _checked(headers: Mapping[str, str]) -> dict[str, str]:

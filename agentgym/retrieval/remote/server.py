@@ -18,21 +18,24 @@ Errors are ``{"error": text}`` with a status that says whose they are.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import errno
-import ipaddress
-import json
 import logging
 import os
-import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from agentgym import options
-from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure, require
+from agentgym.errors import AgentGymError, EnvFailure, require
 from agentgym.retrieval.contents import join_contents
 from agentgym.retrieval.retriever import Hit, Retriever
+from agentgym.web.serving import (
+    Refused,
+    answer_error,
+    answer_json,
+    parse_object,
+    read_body,
+    serve_app,
+)
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -44,21 +47,7 @@ LARGEST_BODY = 1 << 24
 LARGEST_TOPK = 100
 MOST_QUERIES = 1024
 """Most queries of a request."""
-KEEP_ALIVE = 600
-"""Seconds that an idle connection is kept: a trainer searches, learns for minutes, and searches."""
-BACKLOG = 1024
-"""Connections that may wait to be accepted."""
-LAST_WAIT = 5
-"""Seconds that requests under way get to finish when the server is stopped."""
 _log = logging.getLogger(__name__)
-
-
-class _Refused(Exception):
-    """A request cannot be answered; holds the status and the reason."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
 
 
 def make_app(retriever: Retriever, topk: int = 3) -> Starlette:
@@ -83,13 +72,13 @@ def make_app(retriever: Retriever, topk: int = 3) -> Starlette:
 
     async def retrieve(request: Request) -> Response:
         try:
-            body = _parse(await _read(request))
+            body = parse_object(await read_body(request, LARGEST_BODY))
             answer = _prepare(body, topk)
             return await _in_thread(threads, answer, retriever)
-        except _Refused as problem:
-            return _error(problem.status, str(problem))
+        except Refused as problem:
+            return answer_error(problem.status, str(problem))
         except ClientDisconnect:
-            return _error(400, "expected a whole body")  # nobody is there to read it
+            return answer_error(400, "expected a whole body")  # nobody is there to read it
 
     app: Starlette = applications.Starlette(
         routes=[
@@ -123,87 +112,19 @@ def serve(
         DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
         KeyboardInterrupt: It was interrupted; requests under way have been answered.
     """
-    uvicorn = require("uvicorn", "search")
-    app = make_app(retriever, topk)
-    options.integer(port, "port", 0, 65535)
-    with _listen(host, port) as listening:
-        config = uvicorn.Config(
-            app, access_log=False, log_level="warning", server_header=False, lifespan="off",
-            timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=LAST_WAIT, ws="none",
-        )  # fmt: skip
-        address, found = listening.getsockname()[:2]
-        started(f"http://{f'[{address}]' if ':' in address else address}:{found}")
-        uvicorn.Server(config).run(sockets=[listening])
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches an address."""
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """Open the socket here, where what is wrong with it can be put into words."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
-        )[0]
-        # The protocol is named because asyncio switches the Nagle algorithm off, which costs 40 ms
-        # per answer, only for sockets that do.
-        listening = socket.socket(family, kind, protocol)
-        try:
-            if os.name == "posix":  # elsewhere it would share a port that is taken
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-            listening.listen(BACKLOG)
-        except BaseException:
-            listening.close()
-            raise
-        return listening
-    except (OSError, UnicodeError) as error:
-        number = getattr(error, "errno", None)
-        remedy = "choose another host"
-        if number in (errno.EADDRINUSE, errno.EACCES):
-            remedy = "choose another port with --port, or 0 for one that is free"
-        raise ConfigurationError(
-            f"expected to listen at host {host!r}, port {port}, but: "
-            f"{getattr(error, 'strerror', None) or error}; {remedy}"
-        ) from error
+    serve_app(make_app(retriever, topk), "search", host=host, port=port, started=started)
 
 
 async def _health(request: Request) -> Response:
-    return _json(200, {"status": "healthy"})
+    return answer_json(200, {"status": "healthy"})
 
 
 async def _other(request: Request, error: Exception) -> Response:
     """Answer a request of another path or method."""
     path = f"{request.method} {request.url.path:.200}"
-    return _error(
+    return answer_error(
         getattr(error, "status_code", 500), f"expected POST /retrieve or GET /health, got {path}"
     )
-
-
-async def _read(request: Request) -> bytes:
-    """Read a body of bounded size."""
-    blocks, size = [], 0
-    async for block in request.stream():
-        blocks.append(block)
-        size += len(block)
-        if size > LARGEST_BODY:
-            raise _Refused(413, f"expected a body of at most {LARGEST_BODY:,} bytes, got more")
-    return b"".join(blocks)
-
-
-def _parse(data: bytes) -> dict[str, Any]:
-    """Read a body."""
-    try:
-        body = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise _Refused(400, f"expected a JSON object, got {data[:60]!r} ({error})") from None
-    if not isinstance(body, dict):
-        raise _Refused(400, f"expected a JSON object, got {data[:60]!r}")
-    return body
 
 
 Answer = Callable[[Retriever], "Response"]
@@ -215,14 +136,14 @@ def _prepare(body: dict[str, Any], default: int) -> Answer:
         queries, scored = body["queries"], body.get("return_scores", False)
         _check_queries(queries)
         if not isinstance(scored, bool | None):
-            raise _Refused(400, f"expected return_scores to be true or false, got {scored!r:.60}")
+            raise Refused(400, f"expected return_scores to be true or false, got {scored!r:.60}")
         k = _topk(body, "topk", default)
         return lambda retriever: _search_r1(retriever.search(queries, k), bool(scored))
     if "query" in body:
         _check_queries([body["query"]])
         k = _topk(body, "top_k", default)
         return lambda retriever: _ragen(retriever.search([body["query"]], k))
-    raise _Refused(
+    raise Refused(
         400,
         'expected {"queries": [...], "topk": 3, "return_scores": true}, or {"query": "...", '
         f'"top_k": 3}}, got the fields {sorted(body)!s:.200}',
@@ -231,18 +152,18 @@ def _prepare(body: dict[str, Any], default: int) -> Answer:
 
 def _check_queries(queries: Any) -> None:
     if not isinstance(queries, list) or not all(isinstance(query, str) for query in queries):
-        raise _Refused(400, f"expected queries as a list of strings, got {queries!r:.60}")
+        raise Refused(400, f"expected queries as a list of strings, got {queries!r:.60}")
     if len(queries) > MOST_QUERIES:
-        raise _Refused(400, f"expected at most {MOST_QUERIES} queries, got {len(queries)}")
+        raise Refused(400, f"expected at most {MOST_QUERIES} queries, got {len(queries)}")
 
 
 def _topk(body: dict[str, Any], name: str, default: int) -> int:
     """Return how many documents a request wants; none and 0 are the server's own number."""
     value = body.get(name)
     if isinstance(value, bool) or not isinstance(value, int | None) or not (value or 0) >= 0:
-        raise _Refused(400, f"expected {name} to be an integer of at least 0, got {value!r:.60}")
+        raise Refused(400, f"expected {name} to be an integer of at least 0, got {value!r:.60}")
     if (value or 0) > LARGEST_TOPK:
-        raise _Refused(400, f"expected {name} to be at most {LARGEST_TOPK}, got {value}")
+        raise Refused(400, f"expected {name} to be at most {LARGEST_TOPK}, got {value}")
     return value or default
 
 
@@ -253,7 +174,7 @@ def _search_r1(found: Sequence[Sequence[Hit]], scored: bool) -> Response:
         document = {"id": passage.id, "contents": contents}
         return {"document": document, "score": hit.score} if scored else document
 
-    return _json(200, {"result": [[item(hit) for hit in hits] for hits in found]})
+    return answer_json(200, {"result": [[item(hit) for hit in hits] for hits in found]})
 
 
 def _ragen(found: Sequence[Sequence[Hit]]) -> Response:
@@ -265,7 +186,7 @@ def _ragen(found: Sequence[Sequence[Hit]]) -> Response:
         }
         for hit in found[0]
     ]
-    return _json(200, {"results": results, "num_results": len(results)})
+    return answer_json(200, {"results": results, "num_results": len(results)})
 
 
 async def _in_thread(threads: Executor, answer: Answer, retriever: Retriever) -> Response:
@@ -273,21 +194,9 @@ async def _in_thread(threads: Executor, answer: Answer, retriever: Retriever) ->
     try:
         return await asyncio.get_running_loop().run_in_executor(threads, answer, retriever)
     except EnvFailure as error:
-        raise _Refused(503, f"the search failed: {error}") from error
+        raise Refused(503, f"the search failed: {error}") from error
     except AgentGymError as error:
-        raise _Refused(500, f"the search failed: {error}") from error
+        raise Refused(500, f"the search failed: {error}") from error
     except Exception as error:
         _log.exception("a search failed")
-        raise _Refused(500, f"the search failed with {type(error).__name__}: {error}") from error
-
-
-def _error(status: int, text: str) -> Response:
-    return _json(status, {"error": text})
-
-
-def _json(status: int, content: Any) -> Response:
-    """Write an answer: ASCII, in which every text can be written."""
-    from starlette.responses import Response
-
-    headers = {"Connection": "close"} if status == 413 else None
-    return Response(json.dumps(content), status, headers, media_type="application/json")
+        raise Refused(500, f"the search failed with {type(error).__name__}: {error}") from error

@@ -13,7 +13,8 @@ import pytest
 
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.retrieval import Hit
-from agentgym.retrieval.remote.server import LARGEST_BODY, _listen, is_loopback, make_app, serve
+from agentgym.retrieval.remote.server import LARGEST_BODY, make_app, serve
+from agentgym.web.serving import is_loopback, listen
 from tests.retrieval.servers import Fixed, running
 
 CONTENTS = [
@@ -192,7 +193,7 @@ def test_a_long_search_holds_nobody_up() -> None:
 
 def test_answers_do_not_wait_for_acknowledgements() -> None:
     # asyncio switches the Nagle algorithm off for connections whose protocol is named
-    with _listen("127.0.0.1", 0) as listening:
+    with listen("127.0.0.1", 0) as listening:
         assert listening.proto == socket.IPPROTO_TCP
         with socket.create_connection(listening.getsockname()):
             connection, _ = listening.accept()

@@ -153,23 +153,22 @@ class StoredInstances:
                 f"expected an index from 0 to {len(ids) - 1} in split {split!r} of {self._file}, "
                 f"got {index}"
             )
-        return self.find(ids[index])
+        return self._instance(self._records[ids[index]])
 
-    def find(self, task_id: str) -> Instance:
-        """Return a task by its id.
+    def find(self, instance_id: str) -> tuple[str, int]:
+        """Return split and index of a task by its id.
 
         Raises:
             TaskNotFound: There is none.
-            DataError: Its repository is missing or is not the one it was made from.
         """
-        record = self._records.get(task_id)
+        record = self._records.get(instance_id)
         if record is None:
             example = next(iter(self._records))
             raise TaskNotFound(
-                f"expected the id of a task of {self._file}, such as {example}, got "
-                f"{task_id!r:.200}"
+                f"expected the id of a task of {self._file}, such as {example}; "
+                f"got {instance_id!r:.200}"
             )
-        return self._instance(record)
+        return record.split, self._ids[record.split].index(instance_id)
 
     def repositories(self) -> Mapping[str, Repository]:
         """Return the repositories by name."""

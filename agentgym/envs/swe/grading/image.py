@@ -8,7 +8,10 @@ from agentgym.envs.swe.boxes import Boxes, apply_in_box, write_files
 from agentgym.envs.swe.grading.protection import Changes
 from agentgym.envs.swe.instance import Instance
 from agentgym.envs.swe.official.logs import LOG_FORMATS, statuses_of, test_section
+from agentgym.envs.swe.official.patches import touched_files
 from agentgym.errors import ConfigurationError
+
+_SCRIPT = "/tmp/agentgym-tests.sh"
 
 
 def run_in_image(
@@ -36,16 +39,23 @@ def run_in_image(
             f"{', '.join(LOG_FORMATS)}; got {instance.test_command!r:.80} and "
             f"{instance.log_format!r}"
         )
+    brought = set(touched_files(instance.test_patch))
+    own = {path: content for path, content in edits.items() if path not in brought}
     with boxes.open(instance, grading=True) as box:
+        if instance.test_patch:  # before the edits, on files that nobody has touched
+            apply_in_box(box, instance.test_patch, "the tests")
         try:
-            write_files(box, edits)
+            write_files(box, own)
         except OSError as error:
             return {}, f"the edits cannot be written: {error}"[:300]
-        if instance.test_patch:
-            apply_in_box(box, instance.test_patch, "the tests")
-        result = box.exec(instance.test_command, timeout=timeout)
+        # Scripts that bring tests along are longer than an argument may be.
+        box.write(_SCRIPT, instance.test_command.encode())
+        shell = f"if command -v bash > /dev/null; then bash {_SCRIPT}; else sh {_SCRIPT}; fi"
+        result = box.exec(shell, timeout=timeout)
     if result.timed_out:
         return {}, f"the tests took longer than {timeout:g} s"
+    if result.flooded:
+        return {}, "the tests printed more than a box takes"
     found = reader(test_section(result.text))
     bad = any(status in ("FAILED", "ERROR") for status in found.values())
     if result.exit_code and not bad:

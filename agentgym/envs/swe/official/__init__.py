@@ -10,3 +10,7 @@
 
 The tests are run by ``grading/image.py``, in a container of the image.
 """
+
+from agentgym.envs.swe.official.instances import OfficialInstances, open_official
+
+__all__ = ["OfficialInstances", "open_official"]

@@ -18,8 +18,9 @@ IMAGE_FIELDS = ("image", "image_name", "docker_image")
 """Fields of a row that may name its image; the first that does counts."""
 
 _PART = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
+_HOST = r"(?:[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+(?::\d+)?|[a-zA-Z0-9-]+:\d+|localhost)"
 _IMAGE = re.compile(
-    rf"(?:[a-zA-Z0-9.-]+(?::\d+)?/)?{_PART}(?:/{_PART})*"
+    rf"(?:{_HOST}/)?{_PART}(?:/{_PART})*"
     r"(?::[\w][\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
 )
 """Names of images [distribution: reference/regexp.go]."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -54,8 +55,10 @@ class OfficialInstances:
         namespace: str = "",
         skip_broken: bool = False,
     ) -> None:
-        self.source = str(source)
         self.data_set, self.recognised = _told(source, data_set)
+        self.source = str(source)
+        self.name = _name(self.source)
+        """Short name, which begins the ids of tasks."""
         self.namespace = namespace
         self.skip_broken = skip_broken
         self.broken = 0
@@ -92,19 +95,9 @@ class OfficialInstances:
             )
         return instances[index]
 
-    def find(self, instance_id: str) -> tuple[str, int]:
-        """Return split and index of an instance by its id.
-
-        Raises:
-            TaskNotFound: There is none.
-        """
-        if instance_id not in self._places:
-            example = next(iter(self._places))
-            raise TaskNotFound(
-                f"expected the id of an instance of {self.source}, such as {example}; "
-                f"got {instance_id!r:.200}"
-            )
-        return self._places[instance_id]
+    def find(self, instance_id: str) -> tuple[str, int] | None:
+        """Return split and index of the instance with this id; None if there is none."""
+        return self._places.get(instance_id)
 
     def _split(self, split: str) -> list[Instance]:
         if split not in self._splits:
@@ -142,6 +135,32 @@ class OfficialInstances:
         instances.append(instance)
 
 
+def open_official(
+    source: str, *, namespace: str = "", skip_broken: bool = False
+) -> OfficialInstances:
+    """Return the instances of a source.
+
+    Args:
+        source: As for :class:`OfficialInstances`; ``NAME:PATH`` says which set's rows a file or
+            folder holds, as in ``swe-bench-lite:rows.jsonl``.
+        namespace: Registry and namespace from which the images come.
+        skip_broken: Leave out rows that cannot be used.
+
+    Raises:
+        ConfigurationError: An argument is none of these.
+        DataError: There is no such source, or a row cannot be used.
+        DependencyNotInstalled: A package is missing; says which.
+    """
+    name, _, path = source.partition(":")
+    told = known_set(name) is not None and bool(path)
+    return OfficialInstances(
+        path if told else source,
+        data_set=name if told else None,
+        namespace=namespace,
+        skip_broken=skip_broken,
+    )
+
+
 def _told(source: Any, name: str | None) -> tuple[DataSet | None, bool]:
     """Return the set that the caller names, if they do, and whether it is to be recognised."""
     if not isinstance(source, str | os.PathLike) or not os.fspath(source):
@@ -152,6 +171,13 @@ def _told(source: Any, name: str | None) -> tuple[DataSet | None, bool]:
         return data_set(name), False
     known = known_set(str(source))
     return known, known is None
+
+
+def _name(source: str) -> str:
+    """Return the name of a set, or of a file or folder, without what ids could trip over."""
+    known = known_set(source)
+    name = known.name if known else stem(Path(os.path.abspath(os.path.expanduser(source))))
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "rows"
 
 
 def _recognised(place: str, row: Any) -> DataSet:

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from http.client import BadStatusLine, HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import NamedTuple
+from urllib.parse import urlsplit, urlunsplit
+
+from agentgym.errors import ConfigurationError
 
 MOST_IDLE = 32
 """Connections kept while nobody uses them."""
@@ -52,7 +55,14 @@ class Connections:
         self._idle: deque[HTTPConnection] = deque()
         self._process = os.getpid()
 
-    def post(self, path: str, body: bytes, headers: Mapping[str, str], largest: int) -> Reply:
+    def post(
+        self,
+        path: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        largest: int,
+        timeout: float | None = None,
+    ) -> Reply:
         """Send a request and read the answer.
 
         Args:
@@ -60,14 +70,16 @@ class Connections:
             body: What to send.
             headers: Headers besides the length.
             largest: Most bytes of an answer.
+            timeout: Seconds that this request may take; those of all if left out.
 
         Raises:
             Unanswered: The server cannot be reached, breaks off, or takes too long.
         """
-        deadline = time.monotonic() + self._timeout
+        seconds = self._timeout if timeout is None else timeout
+        deadline = time.monotonic() + seconds
         try:
             while True:
-                connection, used = self._take()
+                connection, used = self._take(seconds)
                 try:
                     return self._exchange(connection, path, body, headers, largest, deadline)
                 except (ConnectionError, BadStatusLine):
@@ -82,14 +94,18 @@ class Connections:
             while self._process == os.getpid():
                 self._idle.pop().close()
 
-    def _take(self) -> tuple[HTTPConnection, bool]:
-        """Return a connection, and whether it has been used before."""
+    def _take(self, seconds: float) -> tuple[HTTPConnection, bool]:
+        """Return a connection whose waits are bounded, and whether it has been used before."""
         if self._process != os.getpid():
             self._idle, self._process = deque(), os.getpid()
         try:
-            return self._idle.pop(), True
+            connection = self._idle.pop()
         except IndexError:
-            return self._kind(self._server, timeout=self._timeout), False
+            return self._kind(self._server, timeout=seconds), False
+        if connection.timeout != seconds:
+            connection.timeout = seconds
+            connection.sock.settimeout(seconds)
+        return connection, True
 
     def _exchange(
         self,
@@ -115,6 +131,35 @@ class Connections:
                 connection.close()
         kind, location = (response.headers.get(name, "") for name in ("Content-Type", "Location"))
         return Reply(response.status, response.reason, kind, location, data)
+
+
+def server_address(url: str, server: str, path: str) -> str:
+    """Validate and complete the address of a server.
+
+    A name and password in it are left out, because addresses are shown in messages.
+
+    Args:
+        url: What the user gave.
+        server: What kind of server it is, for the message.
+        path: Its path, if the address has none.
+
+    Raises:
+        ConfigurationError: It is no address of an HTTP server.
+    """
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        sound = sound and url.isascii() and url.isprintable() and " " not in url
+    except (ValueError, TypeError, AttributeError):
+        sound = False
+    if not sound:
+        raise ConfigurationError(
+            f"expected the address of a {server} server such as http://127.0.0.1:8000, got "
+            f"{url!r:.200}"
+        )
+    found = parts.path if parts.path not in ("", "/") else path
+    netloc = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, netloc, found, parts.query, ""))
 
 
 def _read(response: HTTPResponse, largest: int, deadline: float) -> bytes:

@@ -1,0 +1,51 @@
+"""``agentgym serve sandbox``: sandboxes for environments on other machines."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from agentgym.cli.arguments import Serve
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PORT = 8001
+
+
+def serve(command: Serve, console: Console) -> int:
+    """Own sandboxes for clients until interrupted."""
+    from agentgym.sandbox.remote.client import URL
+    from agentgym.sandbox.remote.messages import TOKEN
+    from agentgym.sandbox.remote.server import serve
+    from agentgym.web.serving import is_loopback
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    given = os.environ.get(TOKEN, "")
+    if not is_loopback(command.host):
+        say(
+            f"warning: host {command.host} lets every machine that reaches this one and knows the "
+            "token run commands in sandboxes here; what is sent, the token too, is not encrypted: "
+            "use a private network or an SSH tunnel"
+        )
+
+    def started(url: str, token: str) -> None:
+        shown = f"the one in {TOKEN}" if given else token
+        say(
+            f"sandboxes are at {url}; token: {shown}\n"
+            f"set {URL} and {TOKEN} where the environments run; press Ctrl-C to stop"
+        )
+
+    serve(
+        backend=command.backend,
+        host=command.host,
+        port=PORT if command.port is None else command.port,
+        token=given,
+        most=command.most,
+        lease=command.lease,
+        visible=command.visible,
+        started=started,
+    )
+    return 0

@@ -1,0 +1,1 @@
+"""Containers of Docker or Podman as sandboxes."""

@@ -1,0 +1,89 @@
+"""A connection to a process in a container, as a stream of bytes.
+
+The engine sends what the process writes in frames: one byte that tells the stream (1 standard
+output, 2 standard error), three zeros, the length (four bytes, big endian), the content (Docker
+Engine API, "Attach to a container: stream format"). What is sent to it is standard input as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from contextlib import suppress
+from typing import Any
+
+from agentgym.sandbox.docker.engine import Engine
+
+HEADER = 8
+ERRORS = 2
+KEPT = 2000
+"""Bytes of standard error that are kept to explain an early end."""
+
+
+def attach(engine: Engine, container: str) -> AttachedStream:
+    """Attach to process 1 of a container, which is to be started afterwards."""
+    wanted = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+    return AttachedStream(engine.api.attach_socket(container, params=wanted))
+
+
+class AttachedStream:
+    """Standard input and output of a process in a container.
+
+    Args:
+        file: What the SDK returns for its connection.
+        together: Return standard error among standard output, instead of keeping its end.
+    """
+
+    def __init__(self, file: Any, together: bool = False) -> None:
+        self._file = file
+        self._apart = not together
+        # The SDK returns the socket in a file that cannot write; over TLS the socket itself.
+        self._socket: Any = getattr(file, "_sock", file)
+        self._maker = os.getpid()
+        self._head = b""
+        self._left = 0
+        self._kind = 1
+        self.errors = b""
+        """The end of what it wrote to standard error."""
+
+    def sendall(self, data: bytes) -> None:
+        """Send to standard input."""
+        self._socket.sendall(data)
+
+    def recv(self, size: int) -> bytes:
+        """Return the next bytes of standard output; empty when the container has ended."""
+        while True:
+            if not self._left and not self._frame():
+                return b""
+            data: bytes = self._socket.recv(min(size, self._left))
+            self._left -= len(data)
+            if not (self._apart and self._kind == ERRORS and data):
+                return data
+            self.errors = (self.errors + data)[-KEPT:]
+
+    def settimeout(self, seconds: float | None) -> None:
+        """Let what takes longer raise ``TimeoutError``."""
+        self._socket.settimeout(seconds)
+
+    def close(self) -> None:
+        """End the connection and with it the container; a fork only lets go of it."""
+        if self._maker == os.getpid():
+            with suppress(OSError):
+                # The SDK holds further references, so that closing alone would not end it.
+                self._socket.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):
+            self._socket.close()
+            self._file.close()
+
+    def _frame(self) -> bool:
+        """Receive the head of the next frame; return whether there is one."""
+        while not self._left:
+            while len(self._head) < HEADER:
+                data = self._socket.recv(HEADER - len(self._head))
+                if not data:
+                    return False
+                self._head += data
+            self._kind, self._left = struct.unpack(">BxxxI", self._head)
+            self._head = b""
+        return True

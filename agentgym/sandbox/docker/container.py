@@ -1,0 +1,259 @@
+"""A container as a sandbox: the server of ``pid1.py`` is its process 1.
+
+A request costs a message over a connection that is open, not a new process of the engine. Process 1
+reads from the connection, so the container ends with its client, however that ends; then the engine
+removes it. Images without a Python run their commands one by one: :mod:`.shell`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from agentgym.errors import NotSupported
+from agentgym.sandbox import pid1
+from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxUnavailable
+from agentgym.sandbox.channel import Channel
+from agentgym.sandbox.docker import creation, orphans
+from agentgym.sandbox.docker.attached import AttachedStream, attach
+from agentgym.sandbox.docker.engine import find_engine, probe_engine
+from agentgym.sandbox.docker.images import Images
+from agentgym.sandbox.docker.shell import KEEPER, ShellChannel
+from agentgym.sandbox.packing import pack_tree
+from agentgym.sandbox.served import PATIENCE, ServedSandbox
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+LOADER = """\
+import os, sys
+size, source = int(sys.argv[1]), b""
+while len(source) < size:
+    part = os.read(0, size - len(source))
+    source += part or sys.exit()
+exec(compile(source, "pid1.py", "exec"))
+"""
+"""Reads the server from standard input: the image need not hold it, and the engine need not see
+this machine's files. Given as an argument it would be part of every list of processes."""
+
+_without_python: set[str] = set()
+"""Ids of the images whose Python cannot run the server."""
+_log = logging.getLogger(__name__)
+
+
+class DockerSandbox(ServedSandbox):
+    """A container without network or capabilities, of an image or of the host's own programs.
+
+    Where ``config.image`` is empty, its root is read-only and empty but for the host's programs;
+    the folders that can be written to lie in memory. A container of an image can be written to
+    everywhere; what it writes is not bounded, since engines cannot, and it says so in
+    :attr:`capabilities`.
+
+    Args:
+        config: What it holds and may do.
+        engine: Address of the engine's socket; ``DOCKER_HOST`` or the usual places if left out.
+        pull: When the image is pulled: ``"missing"``, ``"never"`` or ``"always"``.
+        mirror: Registry from which images of the Docker Hub are pulled instead.
+        budget: Bytes, or text such as ``"50GB"``, that images which we pulled may take.
+
+    Raises:
+        SandboxUnavailable: No engine can be used; says why and what to do.
+        ConfigurationError: An argument is out of its domain.
+    """
+
+    isolation: ClassVar[str] = "container"
+    images: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        config: SandboxConfig,
+        *,
+        engine: str = "",
+        pull: str = "missing",
+        mirror: str = "",
+        budget: int | str | None = None,
+    ) -> None:
+        super().__init__(config)
+        self._engine = find_engine(engine)
+        self._images = Images(self._engine, pull=pull, mirror=mirror, budget=budget)
+        self._plan: creation.Plan | None = None
+        self._container = ""
+        self._stream: AttachedStream | None = None
+
+    @classmethod
+    def probe(cls) -> str:
+        """Return why this machine cannot run it, and what to do; empty if it can."""
+        return probe_engine()
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What it can do or hold with this image on this engine."""
+        found = {"network"}
+        if self._engine.limits("MemoryLimit"):
+            found.add("memory")
+        if self._engine.limits("PidsLimit"):
+            found.add("processes")
+        if not self.config.image:
+            found |= {"disk", "files"}
+        if self._planned().served:
+            found.add("snapshot")
+        return frozenset(found)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Folders that snapshots hold, besides ``workdir``."""
+        return self._planned().places
+
+    @property
+    def home(self) -> str:
+        """The home folder of commands."""
+        return self._planned().home
+
+    def start(self) -> Self:
+        """Start it, if it is not running; process 1 gets the tree."""
+        if self._channel is not None:
+            return self
+        orphans.sweep_once(self._engine)
+        try:
+            self._begin()
+        except SandboxDied as error:
+            if not self.config.image or not self._planned().served:
+                raise
+            self._give_up_server(f"it ended at once, and said {self._last_words()!r}", error)
+            self._begin()
+        return self
+
+    def _begin(self) -> None:
+        """Start process 1 and give it the tree."""
+        super().start()
+        if self.config.tree is None:
+            return
+        try:
+            body = pack_tree(self.config.tree)
+            self._call(
+                "put", seconds=2 * PATIENCE, body=body, folder=self.workdir, pristine=True
+            )  # fmt: skip
+        except BaseException:
+            self.close()
+            raise
+
+    def snapshot(self) -> bytes:
+        """Return everything that was written.
+
+        Raises:
+            NotSupported: Something was written where snapshots do not reach.
+        """
+        if self.config.image and self._planned().served:
+            self._check_reach()
+        return super().snapshot()
+
+    def _check_reach(self) -> None:
+        """Refuse a snapshot that would not hold all of the changes to an image."""
+        places = [Path(place) for place in (self.workdir, *self.places)]
+        for change in self._engine.api.diff(self._container) or ():
+            path = Path(change["Path"])
+            if not any(path.is_relative_to(p) or p.is_relative_to(path) for p in places):
+                raise NotSupported(
+                    f"expected changes only below {', '.join(map(str, places))}, got one at "
+                    f"{path}, which a snapshot of a container would not hold; keep to those folders"
+                )
+
+    def _planned(self) -> creation.Plan:
+        """Return how the container is made; brings the image."""
+        if self._plan is None:
+            self._plan = creation.plan_container(
+                self.config, self._engine, self._images, _without_python
+            )
+        return self._plan
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what the server inside is told, with the variables of the image."""
+        settings = super()._settings()
+        plan = self._planned()
+        if self.config.image:
+            path = ":".join((*self.config.path, plan.environment.get("PATH", creation.PATH)))
+            environment = {**plan.environment, **settings["environment"], "PATH": path}
+            settings["environment"] = {**environment, **self.config.environment}
+        return settings
+
+    def _rlimits(self) -> dict[str, int]:
+        """Return the limits of each process, the more where the engine holds fewer of all."""
+        limits = self.config.limits
+        found = {"FSIZE": limits.file_size, "NOFILE": limits.open_files, "CORE": 0}
+        if not self._engine.limits("MemoryLimit"):
+            found["AS"] = limits.memory
+        if not self._engine.limits("PidsLimit"):
+            found["NPROC"] = limits.processes
+        return found
+
+    def _launch(self) -> Channel:
+        """Create a container, attach to it, and start it."""
+        plan = self._planned()
+        if not plan.served:
+            return self._launch_shell()
+        source = Path(pid1.__file__).read_bytes()
+        command = [plan.python, "-I", "-S", "-B", "-c", LOADER, str(len(source))]
+        try:
+            stream = self._run(command)
+        except SandboxUnavailable as error:
+            if self.config.image and _names_missing_program(str(error)):
+                self._give_up_server("it is not there", error)
+                return self._launch_shell()
+            raise
+        stream.sendall(source)
+        return Channel(stream)
+
+    def _launch_shell(self) -> Channel:
+        """Start a container whose commands run one by one."""
+        stream = self._run(["/bin/sh", "-c", KEEPER])
+        return ShellChannel(stream, self._engine, self._container)
+
+    def _run(self, command: list[str]) -> AttachedStream:
+        """Start a container with a command."""
+        errors = self._engine.errors
+        self._stream = None
+        self._container = creation.create(self._engine, self._planned(), command)
+        self._maker = os.getpid()
+        try:
+            self._stream = attach(self._engine, self._container)
+            self._engine.api.start(self._container)
+        except BaseException as error:
+            if self._stream is not None:
+                self._stream.close()
+            orphans.remove(self._engine, self._container)
+            if isinstance(error, errors.DockerException):
+                raise SandboxUnavailable(
+                    f"expected the engine at {self._engine.address} to start a container, got: "
+                    f"{str(error)[:400]}; see what `docker info` says of its limits"
+                ) from error
+            raise
+        return self._stream
+
+    def _dispose(self) -> None:
+        """Remove the container, which is ending by itself."""
+        container, self._container = self._container, ""
+        if container and self._maker == os.getpid():
+            orphans.remove(self._engine, container)
+
+    def _give_up_server(self, reason: str, error: Exception) -> None:
+        """Remember that an image cannot run the server, and say so."""
+        _without_python.add(self._planned().image)
+        self._plan = None
+        _log.warning(
+            "expected a python3 of at least 3.6 in the image %s, but %s (%s); its commands run one "
+            "by one: each costs more, and a box cannot be snapshot", self.config.image, reason,
+            " ".join(str(error).split())[:200],
+        )  # fmt: skip
+
+    def _last_words(self) -> str:
+        """Return what process 1 wrote to standard error."""
+        text = self._stream.errors if self._stream is not None else b""
+        return text.decode("utf-8", "replace").strip()[-300:]
+
+
+def _names_missing_program(text: str) -> bool:
+    """Return whether an engine says that a program is not in the image."""
+    lower = text.lower()
+    return "python3" in lower and ("not found" in lower or "no such file" in lower)

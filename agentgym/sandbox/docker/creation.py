@@ -1,0 +1,221 @@
+"""What a container is made of: its image, limits, mounts and labels, from a configuration."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import ConfigurationError
+from agentgym.sandbox.base import SandboxConfig, SandboxUnavailable
+from agentgym.sandbox.docker import host, orphans
+from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.images import Image, Images
+
+HOME = host.HOME
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PROCESSES_OF_SERVER = 2
+"""Processes of a container that are not the commands': process 1, and a fork of it."""
+SMALLEST = 1 << 20
+"""Bytes that a file system in memory has at least."""
+NPROC = 4096
+"""Processes of a user under Podman, whose own choice may be more than the host allows."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the container of a box is made, again and again."""
+
+    image: str
+    """Id of the image."""
+    served: bool
+    """Whether process 1 is the server of ``pid1.py``."""
+    python: str
+    """The interpreter in which it runs."""
+    user: str
+    """Who runs commands; "" is who the image says."""
+    home: str
+    """Their home folder."""
+    environment: Mapping[str, str]
+    """Variables that the image sets."""
+    places: tuple[str, ...]
+    """Folders besides ``workdir`` whose content a snapshot holds."""
+    host_config: Mapping[str, Any]
+    """What the engine holds the container to."""
+
+
+def plan_container(
+    config: SandboxConfig, engine: Engine, images: Images, without_python: Collection[str]
+) -> Plan:
+    """Plan the container of a configuration.
+
+    Args:
+        config: The configuration.
+        engine: Where it will run.
+        images: What brings the image.
+        without_python: Ids of images that cannot run the server.
+
+    Raises:
+        ConfigurationError: The configuration is none for containers.
+        SandboxUnavailable: The image cannot be had, or needs the engine of this machine.
+    """
+    if config.image:
+        image, python, home = images.ensure(config.image), "python3", ""
+    else:
+        _check_local(engine)
+        image = Image(host.host_image(engine), {}, str(host.USER), "/")
+        python, home = os.path.realpath(sys.executable), HOME
+    served = image.id not in without_python
+    home = home or image.environment.get("HOME") or _home(image.user)
+    limits = config.limits
+    held = _ulimits(config, engine, served)
+    if engine.limits("PidsLimit"):
+        held["pids_limit"] = limits.processes + PROCESSES_OF_SERVER
+    if engine.limits("MemoryLimit"):
+        # What lies in memory counts as memory, so it must not use up what processes may have.
+        held["mem_limit"] = limits.memory + limits.disk
+        if engine.limits("SwapLimit"):
+            held["memswap_limit"] = held["mem_limit"]
+    return Plan(
+        image=image.id,
+        served=served,
+        python=python,
+        user="" if config.image else f"{host.USER}:{host.USER}",
+        home=home,
+        environment=image.environment,
+        places=("/tmp", home, "/dev/shm"),
+        host_config=engine.api.create_host_config(
+            network_mode="none",
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            read_only=not config.image,
+            tmpfs=_temporary(config, image, served, home),
+            mounts=[] if config.image else list(_mounts(config)),
+            log_config={"Type": "none"},
+            dns=["127.0.0.1"],  # else the host's resolv.conf is shown inside
+            auto_remove=True,
+            **held,
+        ),
+    )
+
+
+def _check_local(engine: Engine) -> None:
+    """Refuse to show programs of this machine to an engine that does not see them."""
+    if not engine.is_local:
+        raise SandboxUnavailable(
+            f"expected an image, because the engine at {engine.address} does not see the programs "
+            "of this machine; name one in the configuration (image=...), or use the engine of a "
+            "Linux machine through its socket"
+        )
+
+
+def _home(user: str) -> str:
+    """Return the home folder of a user of an image, as far as one can tell from outside."""
+    name = user.partition(":")[0]
+    if name in ("", "0", "root"):
+        return "/root"
+    return "/tmp" if name.isdigit() else f"/home/{name}"
+
+
+def _ulimits(config: SandboxConfig, engine: Engine, served: bool) -> dict[str, Any]:
+    """Return the limits of each process that the engine sets; the server sets more of them."""
+    limits = config.limits
+    values = {"nofile": limits.open_files, "core": 0}
+    if not served:
+        values["fsize"] = limits.file_size
+    if engine.is_podman:
+        values["nproc"] = NPROC
+    return {"ulimits": [{"Name": name, "Soft": n, "Hard": n} for name, n in values.items()]}
+
+
+def create(engine: Engine, plan: Plan, command: list[str]) -> str:
+    """Create the container of a plan with a command, and return its id.
+
+    Raises:
+        SandboxUnavailable: The engine refuses; says what.
+    """
+    try:
+        made = engine.api.create_container(
+            plan.image,
+            command,
+            entrypoint=[],
+            user=plan.user or None,
+            hostname="sandbox",
+            working_dir="/",
+            stdin_open=True,
+            tty=False,
+            labels=orphans.labels(),
+            healthcheck={"test": ["NONE"]},
+            host_config=dict(plan.host_config),
+        )
+    except engine.errors.DockerException as error:
+        raise SandboxUnavailable(
+            f"expected the engine at {engine.address} to create a container, got: "
+            f"{str(error)[:400]}; see what `docker info` says of its limits"
+        ) from error
+    return str(made["Id"])
+
+
+def _temporary(config: SandboxConfig, image: Image, served: bool, home: str) -> dict[str, str]:
+    """Return the file systems in memory, which share what a box may write.
+
+    ``workdir`` gets half of it and what the tree takes besides. In a container of an image only a
+    tree is put into memory, and only if there is a server to put it there.
+    """
+    limits = config.limits
+    own = f"uid={image.user},gid={image.user}," if image.user.isdigit() else ""
+    shares = {config.workdir: 2, "/tmp": 4, home: 8, "/dev/shm": 8}
+    if config.image:
+        shares = {config.workdir: 1} if config.tree is not None and served else {}
+    result = {}
+    for place, share in shares.items():
+        more = (0, 0)
+        if place == config.workdir and config.tree is not None:
+            more = _extent(config.tree)
+        size = max(SMALLEST, limits.disk // share) + more[0]
+        files = limits.files // share + 1 + more[1]
+        mode = "1777" if place in ("/tmp", "/dev/shm") else "0755" if own else "0777"
+        result[place] = f"rw,exec,nosuid,nodev,size={size},nr_inodes={files},{own}mode={mode}"
+    if not config.image:
+        folders = (path for path in _hidden(config) if path.is_dir())
+        result.update({str(folder): "ro,size=4096,mode=0555" for folder in folders})
+    return result
+
+
+def _extent(tree: Path) -> tuple[int, int]:
+    """Return how many bytes of memory pages and how many files a tree takes."""
+    size = files = 0
+    for folder, _, names in os.walk(tree):
+        files += 1 + len(names)
+        for name in names:
+            size += (os.lstat(os.path.join(folder, name)).st_size + 8191) & ~4095
+    return size, files
+
+
+def _mounts(config: SandboxConfig) -> Iterator[dict[str, Any]]:
+    """Yield the folders of the host that are bound read-only, and what covers hidden files."""
+    system = [*host.system_folders(), sys.base_prefix]
+    wanted = dict.fromkeys([*system, *(str(folder) for folder in config.visible)])
+    for folder in wanted:
+        if not Path(folder).exists():
+            raise ConfigurationError(
+                f"expected visible folders that exist, got {folder}; correct the configuration"
+            )
+        if not any(Path(folder).is_relative_to(other) for other in wanted if other != folder):
+            yield _bound(folder, folder)
+    for file in _hidden(config):
+        if not file.is_dir():
+            yield _bound("/dev/null", str(file))
+
+
+def _bound(source: str, target: str) -> dict[str, Any]:
+    """Return the mount that shows a file or folder of the host read-only."""
+    return {"Type": "bind", "Source": source, "Target": target, "ReadOnly": True}
+
+
+def _hidden(config: SandboxConfig) -> Iterator[Path]:
+    """Yield what of the host is covered: only what is there can be, and need be."""
+    yield from (path for path in config.hidden if path.exists())

@@ -1,0 +1,126 @@
+"""The engine: Docker or Podman, found in the usual places and asked what it can do."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import DependencyNotInstalled, require
+from agentgym.sandbox.base import SandboxUnavailable
+
+EXTRA = "swe"
+PATIENCE = 180
+"""Seconds that the engine may take for a request: a busy one starts containers slowly."""
+STARTS = 4
+"""Containers that a process lets the engine start at a time; more would make all of them slow."""
+PLACES = (
+    "/var/run/docker.sock",
+    "/run/podman/podman.sock",
+    "{runtime}/docker.sock",
+    "{runtime}/podman/podman.sock",
+    "{home}/.docker/run/docker.sock",
+)
+"""Where sockets lie if ``DOCKER_HOST`` names none."""
+
+_engines: dict[tuple[int, str], Engine] = {}
+_lock = threading.Lock()
+
+
+class Engine:
+    """A connection to an engine, shared by all boxes of a process.
+
+    Args:
+        address: The address of its socket, such as ``unix:///var/run/docker.sock``.
+
+    Raises:
+        SandboxUnavailable: Nobody answers there; says why and what to do.
+        DependencyNotInstalled: The package ``docker`` is missing.
+    """
+
+    def __init__(self, address: str) -> None:
+        docker = require("docker", EXTRA)
+        self.address = address
+        self.errors = docker.errors
+        try:
+            # TLS for tcp:// comes from DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, as for the command.
+            settings = {**docker.utils.kwargs_from_env(), "base_url": address}
+            self.api: Any = docker.APIClient(**settings, version="auto", timeout=PATIENCE)
+            self.info: Mapping[str, Any] = self.api.info()
+            version: Mapping[str, Any] = self.api.version()
+        except Exception as error:  # whatever requests, urllib3 and the SDK raise
+            raise SandboxUnavailable(_unreachable(address, error)) from error
+        parts = [str(part.get("Name", "")) for part in version.get("Components") or ()]
+        self.is_podman = any("podman" in name.lower() for name in parts)
+        """Whether it is Podman, which answers the same requests with small differences."""
+        self.starting = threading.BoundedSemaphore(STARTS)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is reached through a socket of this machine, so that it sees its folders."""
+        return self.address.startswith("unix://") and sys.platform == "linux"
+
+    @property
+    def name(self) -> str:
+        """What tells it from other engines, for records that outlive the process."""
+        return str(self.info.get("ID") or self.address)
+
+    def limits(self, name: str) -> bool:
+        """Return whether it can hold a limit, such as ``"MemoryLimit"`` or ``"PidsLimit"``."""
+        return bool(self.info.get(name, True))
+
+
+def find_engine(address: str = "") -> Engine:
+    """Return the engine of an address, or of ``DOCKER_HOST``, or of the usual places.
+
+    Raises:
+        SandboxUnavailable: There is none; says where it was looked for and what to do.
+        DependencyNotInstalled: The package ``docker`` is missing.
+    """
+    address = address or os.environ.get("DOCKER_HOST", "") or _usual_place()
+    key = (os.getpid(), address)  # connections do not survive a fork
+    with _lock:
+        if key not in _engines:
+            _engines[key] = Engine(address)
+        return _engines[key]
+
+
+def probe_engine(address: str = "") -> str:
+    """Return "" if an engine answers, else the reason and the remedy."""
+    try:
+        find_engine(address)
+    except (SandboxUnavailable, DependencyNotInstalled) as error:
+        return str(error)
+    return ""
+
+
+def _usual_place() -> str:
+    """Return the address of the first socket that is there."""
+    home = os.path.expanduser("~")
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{getattr(os, 'getuid', int)()}"
+    places = [place.format(home=home, runtime=runtime) for place in PLACES]
+    found = next((place for place in places if Path(place).is_socket()), None)
+    if found is None:
+        raise SandboxUnavailable(
+            f"expected the socket of Docker or Podman at one of {', '.join(places)}, but there is "
+            "none; install an engine (Debian: apt-get install docker.io; without root: podman, "
+            "then systemctl --user start podman.socket), or name its socket in DOCKER_HOST"
+        )
+    return f"unix://{found}"
+
+
+def _unreachable(address: str, error: Exception) -> str:
+    """Say why an engine does not answer."""
+    shown = f"{type(error).__name__}: {str(error)[:300]}"
+    if "PermissionError" in shown or "Permission denied" in shown:
+        remedy = "let this user use it (usermod -aG docker USER, then log in again), or use Podman"
+    elif "FileNotFoundError" in shown or "No such file" in shown:
+        remedy = "see that DOCKER_HOST names the socket of a running engine"
+    elif "refused" in shown:
+        remedy = "start the engine (systemctl start docker, or dockerd)"
+    else:
+        remedy = "see that `docker info` works with the same DOCKER_HOST"
+    return f"expected a Docker or Podman engine to answer at {address}, got {shown}; {remedy}"

@@ -1,0 +1,80 @@
+"""The host-root image: an empty root folder under which the host's own programs are bound.
+
+It needs no registry and no base image: a few kilobytes of folders and links. What runs in it are
+the programs of this machine, bound read-only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from agentgym.sandbox import served
+from agentgym.sandbox.docker.engine import Engine
+
+USER = 61000
+"""User and group that commands run as: nobody's on the host as a rule, and not root."""
+HOME = served.HOME
+LABEL = "agentgym.image"
+"""Label of the images that we make; its value tells which."""
+SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+"""Folders that are links into ``/usr`` on most systems."""
+SHARED = ("/etc/alternatives", "/etc/ld.so.cache")
+"""What programs of ``/usr`` need of ``/etc``, and which holds no secret."""
+FOLDERS = ("dev", "etc", "home", "opt", "proc", "run", "sys", "tmp", "usr", "var", "var/tmp")
+FILES = {
+    "etc/passwd": f"root:x:0:0:root:/:/bin/sh\nagent:x:{USER}:{USER}:agent:{HOME}:/bin/bash\n",
+    "etc/group": f"root:x:0:\nagent:x:{USER}:\n",
+    "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+
+
+def host_image(engine: Engine) -> str:
+    """Return the id of the image on an engine; it is made if it is not there."""
+    data = _tar()
+    digest = hashlib.sha256(data).hexdigest()[:24]
+    found = engine.api.images(filters={"label": f"{LABEL}=host-{digest}"}, quiet=True)
+    if found:
+        return str(found[0])
+    engine.api.import_image_from_data(
+        data, repository="agentgym/host", tag=digest, changes=[f"LABEL {LABEL}=host-{digest}"]
+    )
+    # Podman gives it another name than it is asked for, so it is found by its label.
+    [made, *_] = engine.api.images(filters={"label": f"{LABEL}=host-{digest}"}, quiet=True)
+    return str(made)
+
+
+def system_folders() -> Iterator[str]:
+    """Yield what of this machine has to be bound to run its programs."""
+    yield "/usr"
+    yield from (f"/{name}" for name in SYSTEM if _is_folder(name))
+    yield from (place for place in SHARED if Path(place).exists())
+
+
+def _is_folder(name: str) -> bool:
+    """Return whether a folder of the system's is one of its own and no link into ``/usr``."""
+    return Path(f"/{name}").is_dir() and not Path(f"/{name}").is_symlink()
+
+
+def _tar() -> bytes:
+    """Write the image's content; the same bytes on every call."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name in (*FOLDERS, *(name for name in SYSTEM if _is_folder(name))):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+            archive.addfile(entry)
+        for name in SYSTEM:
+            if Path(f"/{name}").is_symlink():
+                entry = tarfile.TarInfo(name)
+                entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(f"/{name}").lstrip("/")
+                archive.addfile(entry)
+        for name, text in FILES.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(text), 0o644
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return buffer.getvalue()

@@ -1,0 +1,167 @@
+"""Images: there already, pulled as the policy says, or an error that says what to do."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+from agentgym import options
+from agentgym.sandbox.base import SandboxUnavailable
+from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.records import ImageRecords, parse_size
+
+POLICIES = ("missing", "never", "always")
+"""When images are pulled; ``"always"`` means once in each process."""
+HUB = "docker.io"
+
+_pulling = threading.Lock()
+_pulled: set[tuple[str, str]] = set()
+
+
+class Image(NamedTuple):
+    """An image that is on the engine."""
+
+    id: str
+    """Its content, whatever names it has."""
+    environment: dict[str, str]
+    """Variables that its commands see."""
+    user: str
+    """Who runs commands in it; "" is root."""
+    workdir: str
+    """Where its commands run."""
+
+
+class Images:
+    """Brings images to an engine.
+
+    Args:
+        engine: The engine.
+        pull: One of :data:`POLICIES`.
+        mirror: Registry, perhaps with a path, from which images of the Docker Hub are pulled
+            instead, such as ``"mirror.example.org/hub"``; they keep their names.
+        budget: Bytes, or text such as ``"50GB"``, that images which we pulled or made may take:
+            after a pull, the longest unused ones are removed. None sets no bound.
+
+    Raises:
+        ConfigurationError: An argument is out of its domain.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        pull: str = "missing",
+        mirror: str = "",
+        budget: int | str | None = None,
+    ) -> None:
+        self.engine = engine
+        self.pull = options.choice(pull, "pull", POLICIES)
+        self.mirror = options.text(mirror, "mirror").strip("/")
+        self.budget = None if budget is None else parse_size(budget)
+        self.records = ImageRecords(engine)
+
+    def ensure(self, name: str) -> Image:
+        """Return an image; it is pulled if the policy says so.
+
+        Raises:
+            SandboxUnavailable: It is not there and cannot be pulled.
+        """
+        key = (self.engine.name, name)
+        image = None if self.pull == "always" and key not in _pulled else self.find(name)
+        if image is None:
+            if self.pull == "never":
+                raise SandboxUnavailable(
+                    f"expected the image {name} on the engine at {self.engine.address}, but it is "
+                    f"not there and pull is 'never'; fetch it with `docker pull {name}`, load it "
+                    "with `docker load`, or set pull to 'missing'"
+                )
+            with _pulling:  # one pull at a time: sixteen boxes want the same image
+                image = self.find(name) if key in _pulled else None
+                image = image or self._fetch(name)
+                _pulled.add(key)
+        self.records.used(image.id)
+        return image
+
+    def find(self, name: str) -> Image | None:
+        """Return an image that is on the engine, or None."""
+        try:
+            found: dict[str, Any] = self.engine.api.inspect_image(name)
+        except self.engine.errors.ImageNotFound:
+            return None
+        config = found.get("Config") or {}
+        variables = (entry.partition("=") for entry in config.get("Env") or ())
+        return Image(
+            id=found["Id"],
+            environment={key: value for key, _, value in variables},
+            user=config.get("User") or "",
+            workdir=config.get("WorkingDir") or "/",
+        )
+
+    def _fetch(self, name: str) -> Image:
+        """Pull an image, note that it is ours, and keep to the budget."""
+        known = self.find(name)
+        source = mirrored(name, self.mirror)
+        repository, tag = _split(source)
+        api, errors = self.engine.api, self.engine.errors
+        try:
+            for line in api.pull(repository, tag=tag, stream=True, decode=True):
+                if "error" in line:
+                    raise SandboxUnavailable(_explain(name, source, str(line["error"])))
+            if source != name:
+                api.tag(source, *_split(name))
+                api.remove_image(source, noprune=True)
+        except errors.DockerException as error:
+            raise SandboxUnavailable(_explain(name, source, str(error))) from error
+        image = self.find(name)
+        if image is None:
+            raise SandboxUnavailable(_explain(name, source, "the engine does not list it"))
+        if known is None or known.id != image.id:  # else it was somebody's before us
+            self.records.pulled(image.id, name)
+        if self.budget is not None:
+            self.records.prune(self.budget)
+        return image
+
+
+def mirrored(name: str, mirror: str) -> str:
+    """Return where an image is pulled from: images of the Docker Hub come from the mirror."""
+    if not mirror:
+        return name
+    first, _, rest = name.partition("/")
+    if rest and ("." in first or ":" in first or first == "localhost"):
+        if first != HUB:
+            return name
+        name = rest
+    return f"{mirror}/{name if '/' in name else f'library/{name}'}"
+
+
+def _split(name: str) -> tuple[str, str | None]:
+    """Split a name into the repository and the tag, ``latest`` if it has none."""
+    if "@" in name:
+        return name, None
+    repository, colon, tag = name.rpartition(":")
+    if not colon or "/" in tag:
+        return name, "latest"
+    return repository, tag
+
+
+def _explain(name: str, source: str, problem: str) -> str:
+    """Say why an image could not be pulled, and what to do."""
+    shown = " ".join(problem.split())[:300]
+    lower = problem.lower()
+    if "toomanyrequests" in lower or "429" in lower or "rate limit" in lower:
+        remedy = (
+            "the registry limits pulls: log in with `docker login`, pull from a mirror with "
+            "mirror='HOST/PATH', or fetch the images before (pull='missing' uses those)"
+        )
+    elif "manifest unknown" in lower or "not found" in lower or "denied" in lower:
+        remedy = (
+            "see that the name is right and that `docker login` was done where the image is private"
+        )
+    elif "no space left" in lower:
+        remedy = "make room, or give images a budget so that those longest unused are removed"
+    else:
+        remedy = (
+            "see that the engine reaches the registry, name a mirror with mirror='HOST/PATH', or "
+            "bring the image with `docker save` and `docker load`"
+        )
+    return f"expected to pull the image {name} from {source}, got: {shown}; {remedy}"

@@ -1,0 +1,80 @@
+"""Containers that outlived their owner, found by their labels and removed.
+
+A container ends with its client, because its process 1 reads from the client's connection, and the
+engine removes it then. What this cannot cover, for instance an engine that was stopped meanwhile,
+is swept when a process starts its first box.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from typing import Any
+
+from agentgym.sandbox import owners
+from agentgym.sandbox.docker.engine import Engine
+
+OWNER = "agentgym.owner"
+"""Label that holds the process which made a container."""
+RUNNING = ("running", "paused", "restarting")
+YOUNG = 600.0
+"""Seconds for which a container may be created and not started by an owner who cannot be judged."""
+
+_swept: set[tuple[int, str]] = set()
+_lock = threading.Lock()
+_log = logging.getLogger(__name__)
+
+
+def labels() -> dict[str, str]:
+    """Return the labels of the containers of this process."""
+    return {OWNER: owners.this_process()}
+
+
+def sweep_once(engine: Engine) -> None:
+    """Remove orphans, at the first call of a process for an engine."""
+    key = (os.getpid(), engine.name)
+    with _lock:
+        if key in _swept:
+            return
+        _swept.add(key)
+    sweep(engine)
+
+
+def sweep(engine: Engine) -> list[str]:
+    """Remove the containers of owners that are gone, and return their ids.
+
+    Of an owner on another machine, or in another pid namespace, nothing is known. Its containers
+    stay while they run, because they end with their client; ended ones are removed.
+    """
+    removed = []
+    containers = engine.api.containers(all=True, filters={"label": OWNER})
+    now = time.time()
+    for container in containers:
+        owner = str((container.get("Labels") or {}).get(OWNER, ""))
+        useless = owner != owners.this_process() and _ended(container, now)
+        if (useless or owners.is_gone(owner)) and remove(engine, container["Id"]):
+            removed.append(container["Id"])
+            _log.info("removed the container %.12s of %s, who is gone", container["Id"], owner)
+    return removed
+
+
+def remove(engine: Engine, container: str) -> bool:
+    """Remove a container with its volumes; return whether it was there."""
+    try:
+        engine.api.remove_container(container, v=True, force=True)
+    except engine.errors.NotFound:
+        return False
+    except engine.errors.APIError as error:
+        # The engine is removing it already, as it does by itself with those that have ended.
+        _log.debug("the container %.12s: %s", container, error)
+    return True
+
+
+def _ended(container: dict[str, Any], now: float) -> bool:
+    """Return whether nobody can be using a container any more."""
+    state = container.get("State")
+    if state == "created":
+        return now - float(container.get("Created", now)) > YOUNG
+    return state not in RUNNING

@@ -1,0 +1,155 @@
+"""Which images we pulled, and when they were last used: what a disk budget may remove.
+
+The records lie in the cache, by engine. An image that is not among them, and does not carry our
+label, is somebody else's and is never touched.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from agentgym.caching import cache_folder, write_atomically
+from agentgym.errors import ConfigurationError
+from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.host import LABEL
+
+FRESH = 60.0
+"""Seconds within which a further use of an image is not written down."""
+UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+_log = logging.getLogger(__name__)
+Entries = dict[str, dict[str, Any]]
+
+
+class ImageRecords:
+    """The images of an engine that are ours, and the removal of those longest unused.
+
+    Args:
+        engine: The engine.
+        folder: Where the records lie; in the cache if left out.
+    """
+
+    def __init__(self, engine: Engine, folder: Path | None = None) -> None:
+        self.engine = engine
+        self._file = (folder or cache_folder() / "sandbox") / "images.json"
+
+    def pulled(self, image: str, name: str) -> None:
+        """Write down that we pulled an image."""
+        self._change(lambda entries: entries.update({image: {"name": name, "used": time.time()}}))
+
+    def used(self, image: str) -> None:
+        """Write down that an image of ours is used now."""
+
+        def refresh(entries: Entries) -> None:
+            if image in entries:
+                entries[image]["used"] = time.time()
+
+        entry = self._entries().get(image)
+        if entry is not None and time.time() - entry["used"] >= FRESH:
+            self._change(refresh)
+
+    def ours(self) -> list[dict[str, Any]]:
+        """Return our images, the longest unused first: ``id``, ``name``, ``size``, ``used``.
+
+        Sizes count layers that images share once for each of them.
+        """
+        entries = self._entries()
+        found = []
+        for image in self.engine.api.images():
+            labelled = LABEL in (image.get("Labels") or {})
+            if labelled or image["Id"] in entries:
+                names = [name for name in image.get("RepoTags") or () if name != "<none>:<none>"]
+                entry = entries.get(image["Id"], {})
+                name = entry.get("name") or (names[0] if names else image["Id"])
+                used = float(entry.get("used", image.get("Created", 0)))
+                found.append({"id": image["Id"], "name": name, "size": image["Size"], "used": used})
+        return sorted(found, key=lambda image: (image["used"], image["id"]))
+
+    def prune(self, budget: int) -> list[dict[str, Any]]:
+        """Remove images of ours, the longest unused first, until the rest fits into a budget.
+
+        Images that a container uses stay. Where the user gave one of our images a name of their
+        own, only our name goes.
+
+        Args:
+            budget: Bytes that our images may take.
+
+        Returns:
+            What was removed, as :meth:`ours` describes it.
+        """
+        images, removed = self.ours(), []
+        total = sum(image["size"] for image in images)
+        for image in images:
+            if total <= budget:
+                break
+            target = image["name"] if image["id"] in self._entries() else image["id"]
+            try:
+                self.engine.api.remove_image(target, force=False)
+            except self.engine.errors.ImageNotFound:
+                pass  # another process was first
+            except self.engine.errors.APIError as error:
+                _log.info("the image %s stays: %s", image["name"], error)
+                continue
+            total -= image["size"]
+            removed.append(image)
+        gone = {image["id"] for image in removed}
+        if gone:
+            self._change(lambda entries: [entries.pop(one, None) for one in gone])
+        return removed
+
+    def _entries(self) -> Entries:
+        """Read the records of this engine."""
+        found = self._all().get(self.engine.name)
+        return found if isinstance(found, dict) else {}
+
+    def _all(self) -> dict[str, Any]:
+        """Read the records of all engines; nothing if they cannot be read."""
+        with suppress(OSError, ValueError):
+            found = json.loads(self._file.read_bytes())
+            return found if isinstance(found, dict) else {}
+        return {}
+
+    def _change(self, change: Callable[[Entries], object]) -> None:
+        """Change the records of this engine; one process at a time."""
+        try:
+            with self._locked():
+                everything = self._all()
+                change(everything.setdefault(self.engine.name, {}))
+                write_atomically(self._file, json.dumps(everything, indent=1).encode())
+        except OSError as error:
+            _log.warning("cannot write down what images were pulled, in %s: %s", self._file, error)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other processes out."""
+        import fcntl
+
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with self._file.with_suffix(".lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def parse_size(text: str | int) -> int:
+    """Return a size in bytes: a number, or text such as ``"50GB"``.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
+        return text
+    if isinstance(text, str):
+        number, unit = text.strip()[:-2], text.strip()[-2:]
+        with suppress(ValueError):
+            if unit in UNITS and 0 <= float(number) < 1e6:
+                return int(float(number) * UNITS[unit])
+            return parse_size(int(text))
+    raise ConfigurationError(
+        f"expected a size in bytes, or such as 50GB (units {', '.join(UNITS)}), got {text!r:.60}"
+    )

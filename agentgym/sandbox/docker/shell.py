@@ -1,0 +1,242 @@
+"""Commands one by one in a container without Python: what the server does, with the engine's means.
+
+It answers the requests of :class:`~agentgym.sandbox.channel.Channel`, so a box need not know. Its
+promises are weaker: a process that was killed by a signal is told from one that exited with 128 and
+more by nothing, processes left behind are killed and not counted, a command that kills or stops the
+shell around it runs into its timeout, and there are no snapshots.
+"""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import tarfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+from agentgym.errors import NotSupported
+from agentgym.sandbox.base import SandboxDied
+from agentgym.sandbox.channel import CHUNK, LARGEST, Channel, packed, unpacked
+from agentgym.sandbox.docker.attached import AttachedStream
+from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.pid1 import Output
+
+KEEPER = """\
+trap '' CHLD
+while read -r line; do
+  kill -9 -1
+  sleep 0
+  kill -9 -1
+  echo
+done 2>/dev/null"""
+"""Process 1: for each line that it reads it kills all others, reaps them, and says so.
+
+Process 1 of a namespace cannot be killed or stopped from within. It ends with its input, and the
+container with it.
+"""
+AROUND = '"$0" -c "$1"; status=$?; kill -9 -1 2>/dev/null; exit $status'
+"""Runs a command, and ends what it leaves behind, which could keep its output open."""
+KILLED = -9
+"""Exit code of a command that was killed for its time or its output."""
+
+
+class ShellChannel(Channel):
+    """Answers requests to a container whose process 1 is the keeper.
+
+    Args:
+        stream: The connection to process 1.
+        engine: The engine.
+        container: Id of the container.
+    """
+
+    def __init__(self, stream: AttachedStream, engine: Engine, container: str) -> None:
+        super().__init__(stream)
+        self._engine = engine
+        self._container = container
+        self._settings: dict[str, Any] = {}
+        self._tree: list[str] | None = None
+        self._shell = "/bin/sh"
+
+    def call(
+        self, operation: str, *, seconds: float = 60.0, body: bytes | None = None, **fields: Any
+    ) -> dict[str, Any]:
+        """Carry out a request."""
+        operations: dict[str, Callable[..., dict[str, Any]]] = {
+            "configure": self._configure, "exec": self._exec, "read": self._read,
+            "write": self._write, "put": self._put, "changes": self._changes,
+        }  # fmt: skip
+        if operation not in operations:
+            raise NotSupported(
+                "expected an image with python3, which snapshots need, got one without; play the "
+                "episode again, or use an image with python3"
+            )
+        try:
+            return operations[operation](body=body, **fields)
+        except self._engine.errors.DockerException as error:
+            self.close()
+            raise SandboxDied(
+                f"expected the container to carry out {operation!r}, got: {str(error)[:300]}; "
+                "reset the sandbox"
+            ) from error
+
+    def _configure(self, **settings: Any) -> dict[str, Any]:
+        """Take the settings; see which shell there is."""
+        self._settings = settings
+        text = f"mkdir -p {_quoted(settings['workdir'])}; command -v bash"
+        answer = self._exec(body=None, command=text, timeout=60.0, cwd="/", env={})
+        if answer["exit_code"] == 0:
+            self._shell = unpacked(answer["output"]).decode().strip()
+        return {"python": None, "shell": self._shell, "pid": 1}
+
+    def _exec(
+        self, *, body: None, command: str, timeout: float, cwd: str, env: dict[str, str]
+    ) -> dict[str, Any]:
+        """Run a command."""
+        begin = time.monotonic()
+        api, settings = self._engine.api, self._settings
+        made = api.exec_create(
+            self._container,
+            ["/bin/sh", "-c", AROUND, self._shell, command],
+            environment={**settings["environment"], **env},
+            workdir=posixpath.join(settings["workdir"], cwd),
+        )
+        stream = AttachedStream(api.exec_start(made["Id"], socket=True), together=True)
+        output = Output(settings["kept_output"])
+        try:
+            reason = self._collect(stream, output, begin + timeout)
+        finally:
+            self._sweep()
+            stream.close()
+        status = KILLED if reason else api.exec_inspect(made["Id"])["ExitCode"]
+        return {
+            "exit_code": KILLED if status is None else status,
+            "output": packed(output.joined()),
+            "truncated": output.left_out,
+            "timed_out": reason == "time",
+            "flooded": reason == "output",
+            "killed": 0,
+            "seconds": time.monotonic() - begin,
+        }
+
+    def _collect(self, stream: AttachedStream, output: Output, deadline: float) -> str:
+        """Take in what a command prints until it ends; return why it has to end, or ""."""
+        while (left := deadline - time.monotonic()) > 0:
+            if output.total > self._settings["output"]:
+                return "output"
+            stream.settimeout(left)
+            try:
+                data = stream.recv(CHUNK)
+            except TimeoutError:
+                break
+            if not data:
+                return ""
+            output.add(data)
+        return "time"
+
+    def _sweep(self) -> None:
+        """Let process 1 kill everything else."""
+        try:
+            self._stream.settimeout(60.0)
+            self._stream.sendall(b"\n")
+            alive = self._stream.recv(1)
+        except OSError:
+            alive = b""
+        if not alive:
+            self.close()
+            raise SandboxDied("expected the container to run on, but it ended; reset the sandbox")
+
+    def _read(self, *, body: None, path: str, max_bytes: int) -> dict[str, Any]:
+        """Return the beginning of a regular file."""
+        name = _quoted(posixpath.join(self._settings["workdir"], path))
+        status, content = self._run(f"[ -f {name} ] && head -c {int(max_bytes)} -- {name}")
+        if status:
+            raise FileNotFoundError(2, f"no regular file: {path!r}")
+        return {"content": packed(content)}
+
+    def _write(self, *, body: None, path: str, content: str, mode: int) -> dict[str, Any]:
+        """Write a file."""
+        folder, name = posixpath.split(posixpath.join(self._settings["workdir"], path))
+        data = unpacked(content)
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode, entry.mtime = len(data), mode, int(time.time())
+            archive.addfile(entry, io.BytesIO(data))
+        return self._put(body=buffer.getvalue(), folder=folder)
+
+    def _put(self, *, body: bytes | None, folder: str, pristine: bool = False) -> dict[str, Any]:
+        """Unpack an archive in a folder, which is emptied before if it is the tree."""
+        name, clear = _quoted(folder), ""
+        if pristine:
+            with tarfile.open(fileobj=io.BytesIO(body or b""), mode="r:") as archive:
+                self._tree = [member.name for member in archive if member.isreg()]
+            clear = f"rm -rf {name} && "
+        status, output = self._run(f"{clear}mkdir -p {name}")
+        if status or not self._engine.api.put_archive(self._container, folder, body):
+            raise OSError(5, f"cannot write to {folder}: {output[:200]!r}")
+        return {}
+
+    def _changes(self, *, body: None, file_bytes: int, total_bytes: int) -> dict[str, Any]:
+        """Return the changed files below ``workdir``; all of a tree, which the box compares."""
+        workdir = self._settings["workdir"]
+        changed = {
+            change["Path"]: change["Kind"]
+            for change in self._engine.api.diff(self._container) or ()
+        }
+        present, files = set(), []
+        for member, content in self._archive(workdir):
+            path = member.name.partition("/")[2]
+            present.add(path)
+            if ".git" in path.split("/") or len(content) > min(file_bytes, total_bytes):
+                continue
+            if self._tree is not None or f"{workdir}/{path}" in changed:
+                total_bytes -= len(content)
+                files.append((path, content))
+        prefix = workdir.rstrip("/") + "/"
+        before = self._tree or [
+            path[len(prefix) :] for path, kind in changed.items()
+            if kind == 2 and path.startswith(prefix)
+        ]  # fmt: skip
+        gone = [path for path in before if path not in present and ".git" not in path.split("/")]
+        return {"deleted": sorted(gone), "body": _packed_files(files)}
+
+    def _archive(self, folder: str) -> list[tuple[tarfile.TarInfo, bytes]]:
+        """Return the regular files below a folder."""
+        blocks, _ = self._engine.api.get_archive(self._container, folder)
+        data = io.BytesIO()
+        for block in blocks:
+            data.write(block)
+            if data.tell() > LARGEST:
+                raise OSError(27, f"more than {LARGEST:,} bytes below {folder}")
+        data.seek(0)
+        found = []
+        with tarfile.open(fileobj=data, mode="r:") as archive:
+            for member in archive:
+                content = archive.extractfile(member) if member.isreg() else None
+                if content is not None:
+                    found.append((member, content.read()))
+        return found
+
+    def _run(self, command: str) -> tuple[int, bytes]:
+        """Run a command of our own."""
+        answer = self._exec(body=None, command=command, timeout=60.0, cwd="/", env={})
+        return answer["exit_code"], unpacked(answer["output"])
+
+
+def _packed_files(files: list[tuple[str, bytes]]) -> bytes:
+    """Return files as an archive."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for path, content in files:
+            entry = tarfile.TarInfo(path)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def _quoted(text: str) -> str:
+    """Return text as one word of a shell."""
+    import shlex
+
+    return shlex.quote(text)

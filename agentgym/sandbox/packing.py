@@ -1,0 +1,97 @@
+"""Folders as tar archives, and back: how a tree travels into a sandbox that shares no disk."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+from agentgym.errors import DataError
+
+LARGEST = 1 << 30
+"""Bytes of files that an archive may unpack to."""
+MOST_FILES = 200_000
+
+
+def pack_tree(tree: Path) -> bytes:
+    """Return the files, folders and links below a folder as an archive.
+
+    The same content gives the same bytes. Owners are left out; sockets, pipes and devices too.
+    """
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for folder, folders, files in os.walk(tree):
+            folders.sort()
+            for name in sorted([*folders, *files]):
+                path = os.path.join(folder, name)
+                entry = archive.gettarinfo(path, os.path.relpath(path, tree))
+                if entry is None or not (entry.isreg() or entry.isdir() or entry.issym()):
+                    if entry is None or not entry.islnk():
+                        continue
+                    # A second name of a file: a file of its own, as in a copy.
+                    entry.type, entry.linkname = tarfile.REGTYPE, ""
+                    entry.size = os.lstat(path).st_size
+                entry.uid = entry.gid = 0
+                entry.uname = entry.gname = ""
+                if entry.isreg():
+                    with open(path, "rb") as file:
+                        archive.addfile(entry, file)
+                else:
+                    archive.addfile(entry)
+    return buffer.getvalue()
+
+
+def unpack_tree(data: bytes, folder: Path) -> None:
+    """Write the content of an archive that somebody else made into an empty folder.
+
+    Links are written after everything else, so that nothing is ever written through one.
+
+    Raises:
+        DataError: It is no archive, too large, or a member would lie outside or is special.
+    """
+    links, room, count = [], LARGEST, 0
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            for member in archive:
+                path, count, room = folder / _inside(member), count + 1, room - member.size
+                if room < 0 or count > MOST_FILES:
+                    raise DataError(
+                        f"expected an archive of at most {LARGEST:,} bytes and {MOST_FILES:,} "
+                        "files, got more; leave out what is not needed"
+                    )
+                if member.isdir():
+                    path.mkdir(parents=True, exist_ok=True)
+                elif member.issym():
+                    links.append((path, member.linkname))
+                else:
+                    _write(archive, member, path)
+            for path, target in links:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                os.symlink(target, path)
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise DataError(f"expected an archive of a folder, got one with {error}") from error
+
+
+def _inside(member: tarfile.TarInfo) -> str:
+    """Return the name of a member if it can only lie in the folder."""
+    parts = member.name.split("/")
+    kinds = member.isreg() or member.isdir() or member.issym()
+    if not kinds or member.name.startswith("/") or ".." in parts or "\0" in member.name:
+        raise DataError(
+            "expected files, folders and symbolic links with names that stay in their folder, got "
+            f"the member {member.name[:120]!r} of type {member.type!r}"
+        )
+    return member.name
+
+
+def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
+    """Write one file with its mode and time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = archive.extractfile(member)
+    assert content is not None  # it is a regular file
+    with path.open("xb") as file:
+        while block := content.read(1 << 20):
+            file.write(block)
+    path.chmod(member.mode & 0o777)
+    os.utime(path, (member.mtime, member.mtime))

@@ -1,0 +1,1 @@
+"""Sandboxes on another machine: the client, and the server that owns them."""

@@ -1,0 +1,231 @@
+"""The boxes of a sandbox server: a bounded number, each with a lease, each asked one at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import ConfigurationError
+from agentgym.sandbox.base import Sandbox, SandboxConfig, SandboxDied, SandboxUnavailable
+from agentgym.sandbox.remote.messages import encode, read_config
+from agentgym.sandbox.remote.operations import OPERATIONS, failure
+from agentgym.sandbox.remote.trees import Trees
+
+Maker = Callable[[SandboxConfig], Sandbox]
+
+_log = logging.getLogger(__name__)
+
+
+class Boxes:
+    """Makes, asks and ends boxes for clients that may vanish at any time; safe for threads.
+
+    Args:
+        make: Makes a sandbox, not started.
+        most: How many there may be.
+        lease: Seconds after which a box is closed whose client has said nothing. A command that
+            runs then ends first, at the latest by its own timeout.
+        visible: Folders of this machine below which clients may make folders visible.
+    """
+
+    def __init__(
+        self, make: Maker, *, most: int, lease: float, visible: Sequence[Path] = ()
+    ) -> None:
+        self.lease = lease
+        self.trees = Trees()
+        self._make = make
+        self._most = most
+        self._visible = tuple(path.resolve() for path in visible)
+        self._boxes: dict[str, Box] = {}
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._threads = ThreadPoolExecutor(most + 2, "boxes")
+        threading.Thread(target=self._expire, name="leases", daemon=True).start()
+
+    def create(self, name: str, config: Any) -> Future[bytes]:
+        """Make and start a box, unless there is one of this name; answers as the table says."""
+        with self._lock:
+            box = self._boxes.get(name)
+            if box is None:
+                if len(self._boxes) >= self._most:
+                    raise SandboxUnavailable(
+                        f"expected at most {self._most} sandboxes at a time, which the server has; "
+                        "use fewer environments, or start the server with a larger --most"
+                    )
+                box = self._boxes[name] = Box(self.lease)
+        return box.ask(0, lambda: self._start(name, box, config), self._threads)
+
+    def operate(
+        self, name: str, operation: str, arguments: Mapping[str, Any], body: bytes
+    ) -> Future[bytes]:
+        """Carry out an operation of a box, once for each number.
+
+        Raises:
+            SandboxDied: There is no such box.
+            ConfigurationError: The number is not the next one, or there is no such operation.
+        """
+        box = self._boxes.get(name)
+        if box is None:
+            raise SandboxDied("expected a sandbox of this server, got one that it has closed")
+        fields = dict(arguments)
+        number = fields.pop("number", None)
+        if operation == "close":
+            return box.do(lambda: self._close(name, box), self._threads)
+        if operation not in OPERATIONS:
+            raise ConfigurationError(
+                f"expected an operation among {', '.join(OPERATIONS)}, got {operation!r:.60}"
+            )
+        return box.ask(
+            number, lambda: OPERATIONS[operation](box.running(), fields, body), self._threads
+        )
+
+    def renew(self, names: Sequence[str]) -> list[str]:
+        """Renew the leases of boxes, and return those that are not there."""
+        now = time.monotonic()
+        for name in names:
+            if name in self._boxes:
+                self._boxes[name].expires = now + self.lease
+        return [name for name in names if name not in self._boxes]
+
+    def __len__(self) -> int:
+        """Return how many boxes there are."""
+        return len(self._boxes)
+
+    def close(self) -> None:
+        """End all boxes."""
+        self._ended.set()
+        for name, box in list(self._boxes.items()):
+            self._close(name, box)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.trees.close()
+
+    def _start(self, name: str, box: Box, config: Any) -> bytes:
+        """Start a box; it is forgotten if that fails, so that the client may try again."""
+        try:
+            digest = config.get("tree") if isinstance(config, dict) else None
+            tree = self.trees.hold(digest) if digest else None
+            if digest and tree is None:
+                self._forget(name)
+                return encode({"missing": digest})
+            box.release = lambda: self.trees.release(digest) if digest else None
+            read = read_config(config, tree)
+            self._check_visible(read)
+            box.sandbox = self._make(read)
+            box.sandbox.start()
+            return encode({"capabilities": sorted(box.sandbox.capabilities), "lease": self.lease})
+        except BaseException:
+            self._close(name, box)
+            raise
+
+    def _check_visible(self, config: SandboxConfig) -> None:
+        """Refuse to show folders of this machine that its user did not release."""
+        for path in config.visible:
+            found = Path(os.path.realpath(path))
+            if not any(found.is_relative_to(allowed) for allowed in self._visible):
+                raise ConfigurationError(
+                    f"expected visible folders below {', '.join(map(str, self._visible))} of the "
+                    f"server's machine, got {path}; start the server with --visible {path}"
+                )
+            if not found.exists():
+                raise ConfigurationError(
+                    f"expected {path} on the server's machine, where it is not; copy it there, or "
+                    "name an image that holds what is needed"
+                )
+
+    def _close(self, name: str, box: Box) -> bytes:
+        """End a box and forget it."""
+        self._forget(name)
+        box.close()
+        return encode({})
+
+    def _forget(self, name: str) -> None:
+        with self._lock:
+            self._boxes.pop(name, None)
+
+    def _expire(self) -> None:
+        """Close the boxes whose leases have run out."""
+        while not self._ended.wait(min(5.0, self.lease / 4)):
+            now = time.monotonic()
+            for name, box in list(self._boxes.items()):
+                if box.expires < now and not box.busy:
+                    _log.warning("closing the sandbox %.8s, whose client has fallen silent", name)
+                    with contextlib.suppress(Exception):
+                        self._close(name, box)
+
+
+class Box:
+    """One box of the server.
+
+    Args:
+        lease: Seconds until it may be closed, if nothing is heard of its client.
+    """
+
+    def __init__(self, lease: float) -> None:
+        self.sandbox: Sandbox | None = None
+        self.expires = time.monotonic() + lease
+        self.release: Callable[[], None] = lambda: None
+        self._lease = lease
+        self._number = -1
+        self._answer: Future[bytes] = Future()
+        self._asking = threading.Lock()
+        self._working = threading.Lock()
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is carrying something out."""
+        return self._working.locked()
+
+    def ask(
+        self, number: Any, work: Callable[[], bytes], threads: ThreadPoolExecutor
+    ) -> Future[bytes]:
+        """Return the answer to a request: of this one, or of the same one when it came before.
+
+        Raises:
+            ConfigurationError: The number is neither that of the last request nor the next one.
+        """
+        with self._asking:
+            self.expires = time.monotonic() + self._lease
+            if number == self._number:
+                return self._answer
+            if number != self._number + 1 or isinstance(number, bool):
+                raise ConfigurationError(
+                    f"expected the request of number {self._number + 1}, got {number!r:.40}; a "
+                    "sandbox has one user, who numbers the requests"
+                )
+            self._number += 1
+            self._answer = self.do(work, threads)
+            return self._answer
+
+    def do(self, work: Callable[[], bytes], threads: ThreadPoolExecutor) -> Future[bytes]:
+        """Carry something out, after what came before."""
+        return threads.submit(self._work, work)
+
+    def running(self) -> Sandbox:
+        """Return the sandbox."""
+        assert self.sandbox is not None
+        return self.sandbox
+
+    def close(self) -> None:
+        """End it, and let go of what it used."""
+        try:
+            if self.sandbox is not None:
+                self.sandbox.close()
+        finally:
+            release, self.release = self.release, lambda: None
+            release()
+
+    def _work(self, work: Callable[[], bytes]) -> bytes:
+        """Carry a request out, after those before it."""
+        with self._working:
+            try:
+                return work()
+            except Exception as error:
+                return failure(error)
+            finally:
+                self.expires = time.monotonic() + self._lease

@@ -1,0 +1,282 @@
+"""A sandbox that a server owns: see :mod:`~agentgym.sandbox.remote.messages` for what is sent."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import uuid
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
+
+from agentgym import options
+from agentgym.errors import AgentGymError, ConfigurationError, DataError, EnvFailure
+from agentgym.sandbox.base import (
+    ExecResult,
+    Sandbox,
+    SandboxConfig,
+    SandboxDied,
+    SandboxUnavailable,
+)
+from agentgym.sandbox.channel import unpacked
+from agentgym.sandbox.packing import pack_tree
+from agentgym.sandbox.remote.leases import renewals
+from agentgym.sandbox.remote.messages import ERRORS, LARGEST, TOKEN, decode, encode, write_config
+from agentgym.web.connections import Connections, Reply, Unanswered, server_address
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+URL = "AGENTGYM_SANDBOX_URL"
+"""Environment variable that holds the address of the server."""
+PATIENCE = 120.0
+"""Seconds that an answer may take besides the command that it waits for: a server may be busy."""
+RETRIED = (429, 500, 502, 503, 504)
+"""Statuses after which a request is sent again; the server carries none out twice."""
+PAUSE = 0.2
+"""Seconds before the first repetition; doubled for each further one."""
+
+_connections: dict[tuple[str, str], Connections] = {}
+
+
+class RemoteSandbox(Sandbox):
+    """A sandbox on a machine where ``agentgym serve sandbox`` runs.
+
+    The tree is sent to the server once. Folders that the configuration makes visible are the
+    server's own. Requests are repeated when a connection breaks, and carried out once. A box whose
+    client falls silent is closed by the server.
+
+    Args:
+        config: What it holds and may do.
+        url: Address of the server; ``AGENTGYM_SANDBOX_URL`` if left out.
+        token: What the server asks for; ``AGENTGYM_SANDBOX_TOKEN`` if left out.
+        retries: How often a request is sent again.
+
+    Raises:
+        ConfigurationError: There is no address or token, or an argument is out of its domain.
+    """
+
+    isolation: ClassVar[str] = "remote"
+    images: ClassVar[bool] = True
+
+    def __init__(
+        self, config: SandboxConfig, *, url: str = "", token: str = "", retries: int = 3
+    ) -> None:
+        super().__init__(config)
+        url, self._token = url or os.environ.get(URL, ""), token or os.environ.get(TOKEN, "")
+        if not url or not self._token:
+            raise ConfigurationError(
+                f"expected the address of a sandbox server in url or {URL}, and its token in token "
+                f"or {TOKEN}, got {'no token' if url else 'no address'}; agentgym serve sandbox "
+                "starts a server and prints both"
+            )
+        if not (self._token.isascii() and self._token.isprintable()):
+            raise ConfigurationError("expected a token of printable ASCII text, got another one")
+        self.url = server_address(url, "sandbox", "").rstrip("/")
+        self.retries = options.integer(retries, "retries", 0)
+        self._box = ""
+        self._number = 0
+        self._maker = 0
+        self._capabilities: frozenset[str] | None = None
+        self._release: weakref.finalize[..., Any] | None = None
+
+    @classmethod
+    def probe(cls) -> str:
+        """Return why it cannot be used, and what to do; empty if a server answers."""
+        try:
+            RemoteSandbox(SandboxConfig())._ask("/leases", {"boxes": []})
+        except AgentGymError as error:
+            return str(error)
+        return ""
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What the sandbox on the server can; starts it if it is not running."""
+        if self._capabilities is None:
+            self.start()
+        assert self._capabilities is not None
+        return self._capabilities
+
+    def start(self) -> Self:
+        """Let the server start one, if it is not running."""
+        if self._box:
+            return self
+        tree = b"" if self.config.tree is None else pack_tree(self.config.tree)
+        digest = hashlib.sha256(tree).hexdigest() if self.config.tree is not None else ""
+        box = uuid.uuid4().hex
+        request = {"id": box, "config": write_config(self.config, digest)}
+        answer, _ = self._ask("/boxes", request)
+        if "missing" in answer:
+            self._ask("/trees", {}, tree)
+            answer, _ = self._ask("/boxes", request)
+        if "capabilities" not in answer:
+            raise SandboxUnavailable(
+                f"expected the sandbox server {self.url} to start a sandbox, got {answer!r:.200}; "
+                "see what it says where it runs"
+            )
+        self._box, self._number, self._maker = box, 0, os.getpid()
+        self._capabilities = frozenset(answer["capabilities"])
+        leases = renewals(self.url + self._token, self._renewer())
+        leases.add(self._box, float(answer["lease"]))
+        self._release = weakref.finalize(self, leases.drop, self._box)
+        return self
+
+    def exec(
+        self,
+        command: str,
+        *,
+        timeout: float = 60.0,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> ExecResult:
+        """Run a command line and wait for its end."""
+        arguments = {"command": command, "timeout": timeout, "cwd": cwd, "env": dict(env or {})}
+        answer, _ = self._operate("exec", arguments, seconds=timeout)
+        return ExecResult(**{**answer, "output": unpacked(answer["output"])})
+
+    def read(self, path: str, max_bytes: int = 1 << 20) -> bytes:
+        """Return the beginning of a regular file."""
+        return self._operate("read", {"path": path, "max_bytes": max_bytes})[1]
+
+    def write(self, path: str, content: bytes, mode: int = 0o644) -> None:
+        """Write a file; folders above it are made."""
+        self._operate("write", {"path": path, "mode": mode}, content)
+
+    def changes(self) -> dict[str, bytes | None]:
+        """Return what differs from ``tree``."""
+        answer, body = self._operate("changes")
+        found, start = {}, 0
+        for path, size in answer["files"]:
+            found[path] = None if size is None else body[start : start + size]
+            start += size or 0
+        return found
+
+    def reset(self) -> None:
+        """Return to the state after the start; a new one if the server has none any more."""
+        if self._box and self._maker == os.getpid():
+            try:
+                self._operate("reset")
+                return
+            except SandboxDied:
+                self.close()
+        self._box = ""
+        self.start()
+
+    def snapshot(self) -> bytes:
+        """Return everything that was written."""
+        return self._operate("snapshot")[1]
+
+    def restore(self, state: bytes) -> None:
+        """Return to a state taken by :meth:`snapshot`."""
+        if not self._box:
+            self.start()
+        self._operate("restore", {}, state)
+
+    def close(self) -> None:
+        """Let the server end it; may be called twice."""
+        box, self._box = self._box, ""
+        if self._release is not None:
+            self._release()
+            self._release = None
+        if box and self._maker == os.getpid():
+            # If it is not heard, the server closes the box when its lease has run out.
+            with suppress(SandboxDied):
+                self._send(f"/boxes/{box}/close", encode({}), PATIENCE)
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _operate(
+        self,
+        operation: str,
+        arguments: Mapping[str, Any] = MappingProxyType({}),
+        body: bytes = b"",
+        seconds: float = 0.0,
+    ) -> tuple[dict[str, Any], bytes]:
+        """Carry out an operation of the box, once."""
+        if not self._box or self._maker != os.getpid():
+            raise SandboxDied(
+                "expected a sandbox that this process started, got one that is closed or of "
+                "another process; call start or reset"
+            )
+        self._number += 1
+        data = encode({"number": self._number, **arguments}, body)
+        try:
+            reply = self._send(f"/boxes/{self._box}/{operation}", data, seconds + PATIENCE)
+        except SandboxDied:
+            self.close()  # nobody knows what it did of this
+            raise
+        return self._read_reply(reply)
+
+    def _ask(
+        self, path: str, message: Mapping[str, Any], body: bytes = b""
+    ) -> tuple[dict[str, Any], bytes]:
+        """Send a message that is for no box, and return the answer."""
+        return self._read_reply(self._send(path, encode(message, body), PATIENCE))
+
+    def _read_reply(self, reply: Reply) -> tuple[dict[str, Any], bytes]:
+        """Return an answer, or raise what the operation raised."""
+        try:
+            answer, rest = decode(reply.body)
+        except DataError as error:
+            raise EnvFailure(
+                f"expected {self.url} to be a sandbox server, got {error}; correct the address"
+            ) from None
+        if "raised" in answer:
+            kind = ERRORS.get(str(answer["raised"]), SandboxDied)
+            text = str(answer.get("text"))
+            raise kind(answer.get("errno") or 0, text) if kind is OSError else kind(text)
+        return answer, rest
+
+    def _send(self, path: str, data: bytes, seconds: float) -> Reply:
+        """Send a request, again if that may help."""
+        problem: object = None
+        for attempt in range(self.retries + 1):
+            if attempt:
+                time.sleep(min(PAUSE * 2 ** (attempt - 1), 5.0))
+            try:
+                reply = _post(self.url, self._token, path, data, seconds)
+            except Unanswered as error:
+                problem = error
+                continue
+            if reply.status == 200:
+                return reply
+            problem = f"it answered with status {reply.status}: {_said(reply)}"
+            if reply.status not in RETRIED:
+                break
+        else:
+            problem = f"{problem} ({self.retries + 1} attempts)"
+        if path.startswith("/boxes/"):
+            raise SandboxDied(
+                f"expected the sandbox at {self.url} to answer, but {problem}; reset it"
+            )
+        raise SandboxUnavailable(
+            f"expected the sandbox server {self.url} to answer, but {problem}; see that agentgym "
+            f"serve sandbox runs there, can be reached from here, and has the token of {TOKEN}"
+        )
+
+    def _renewer(self) -> Any:
+        """Return what renews leases; it holds no reference to this sandbox."""
+        url, token = self.url, self._token
+
+        def renew(boxes: list[str]) -> None:
+            _post(url, token, "/leases", encode({"boxes": boxes}), PATIENCE)
+
+        return renew
+
+
+def _post(url: str, token: str, path: str, data: bytes, seconds: float) -> Reply:
+    """Send a request over a connection that all sandboxes of the server share."""
+    parts = urlsplit(url)
+    key = (parts.scheme, parts.netloc)
+    connections = _connections.setdefault(key, Connections(*key, PATIENCE))
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/octet-stream"}
+    return connections.post(parts.path + path, data, headers, LARGEST, seconds)
+
+
+def _said(reply: Reply) -> str:
+    """Return the beginning of what a server said."""
+    return reply.body[:300].decode("utf-8", "replace")

@@ -1,0 +1,124 @@
+"""What client and server of remote sandboxes say to each other.
+
+A message is its length (four bytes, big endian), a JSON object, and any bytes after it, such as a
+file or an archive. All requests are POST and carry ``Authorization: Bearer <token>``:
+
+=========================== ==================================== =================================
+request                     message                              answer
+=========================== ==================================== =================================
+``/trees``                  bytes: a tree as an archive          ``{"tree": digest}``
+``/boxes``                  ``{"id", "config"}``                 ``{"capabilities", "lease"}``, or
+                                                                 ``{"missing": digest}``
+``/boxes/<id>/<operation>`` ``{"number", ...}``, the arguments   what the operation returns
+``/boxes/<id>/close``       ``{}``                               ``{}``
+``/leases``                 ``{"boxes": [id]}``                  ``{"gone": [id]}``
+=========================== ==================================== =================================
+
+The client chooses the id of a box and numbers its requests to it. A request that comes again, with
+the number of the last one, is not carried out again: it gets the answer of the first. So each may
+be repeated when a connection breaks, and no command ever runs twice.
+
+An operation that raised answers ``{"raised": kind, "text", "errno"}``.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import ConfigurationError, DataError, NotSupported
+from agentgym.sandbox.base import Limits, SandboxConfig, SandboxDied, SandboxUnavailable
+
+TOKEN = "AGENTGYM_SANDBOX_TOKEN"
+"""Environment variable that holds the token, for client and server."""
+LARGEST = 1 << 30
+"""Bytes of a message."""
+ERRORS: Mapping[str, type[Exception]] = {
+    "SandboxDied": SandboxDied,
+    "SandboxUnavailable": SandboxUnavailable,
+    "NotSupported": NotSupported,
+    "ConfigurationError": ConfigurationError,
+    "FileNotFoundError": FileNotFoundError,
+    "OSError": OSError,
+}
+"""What an operation raises here if it raised it there."""
+
+
+def encode(message: Mapping[str, Any], body: bytes = b"") -> bytes:
+    """Write a message."""
+    data = json.dumps(message).encode("ascii")
+    return b"".join((struct.pack(">I", len(data)), data, body))
+
+
+def decode(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """Read a message.
+
+    Raises:
+        DataError: It is none.
+    """
+    try:
+        (size,) = struct.unpack(">I", data[:4])
+        if size > len(data) - 4:
+            raise ValueError("it ends too early")
+        message = json.loads(data[4 : 4 + size])
+        if not isinstance(message, dict):
+            raise ValueError("it holds no object")
+    except (struct.error, ValueError, RecursionError) as error:
+        raise DataError(
+            f"expected a message of a sandbox server, got {data[:40]!r}: {error}"
+        ) from (None)
+    return message, data[4 + size :]
+
+
+def write_config(config: SandboxConfig, tree: str) -> dict[str, Any]:
+    """Return a configuration as JSON, with the digest of its tree in place of the tree."""
+    return {
+        "tree": tree,
+        "workdir": config.workdir,
+        "image": config.image,
+        "visible": [str(path) for path in config.visible],
+        "hidden": [str(path) for path in config.hidden],
+        "path": list(config.path),
+        "environment": dict(config.environment),
+        "limits": asdict(config.limits),
+    }
+
+
+def read_config(value: Any, tree: Path | None) -> SandboxConfig:
+    """Return the configuration that :func:`write_config` wrote; it is never a trusted one.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    try:
+        limits = value["limits"]
+        known = {field.name for field in fields(Limits)}
+        if set(limits) != known or not all(isinstance(limits[name], int) for name in known):
+            raise ValueError(f"limits other than {', '.join(sorted(known))} as integers")
+        environment = {_text(key): _text(each) for key, each in value["environment"].items()}
+        return SandboxConfig(
+            tree=tree,
+            workdir=_text(value["workdir"]),
+            image=_text(value["image"]),
+            visible=tuple(Path(_text(path)) for path in value["visible"]),
+            hidden=tuple(Path(_text(path)) for path in value["hidden"]),
+            path=tuple(_text(path) for path in value["path"]),
+            environment=environment,
+            limits=Limits(**limits),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ConfigurationError(
+            f"expected the configuration of a sandbox, got one with {error!r:.200}; use a client "
+            "of the server's version"
+        ) from error
+
+
+def _text(value: Any) -> str:
+    """Return a text."""
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.60} where text belongs")
+    return value

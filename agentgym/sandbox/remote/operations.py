@@ -1,0 +1,83 @@
+"""What a sandbox server does for a request: the methods of a sandbox, from messages and to them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from agentgym.sandbox.base import Sandbox
+from agentgym.sandbox.channel import packed
+from agentgym.sandbox.remote.messages import ERRORS, encode
+
+LONGEST = 86_400.0
+"""Seconds that a command may run."""
+LARGEST_READ = 1 << 28
+
+_log = logging.getLogger(__name__)
+Operation = Callable[[Sandbox, dict[str, Any], bytes], bytes]
+
+
+def _exec(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
+    timeout = fields["timeout"]
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout <= LONGEST:
+        raise ValueError(f"expected a timeout of at most {LONGEST:.0f} seconds, got {timeout!r}")
+    env = {str(name): str(value) for name, value in fields["env"].items()}
+    cwd = None if fields["cwd"] is None else str(fields["cwd"])
+    result = sandbox.exec(str(fields["command"]), timeout=float(timeout), cwd=cwd, env=env)
+    return encode({**asdict(result), "output": packed(result.output)})
+
+
+def _read(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
+    size = min(int(fields["max_bytes"]), LARGEST_READ)
+    return encode({}, sandbox.read(str(fields["path"]), size))
+
+
+def _write(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
+    sandbox.write(str(fields["path"]), body, int(fields["mode"]))
+    return encode({})
+
+
+def _changes(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
+    found = sandbox.changes()
+    sizes = [(path, None if content is None else len(content)) for path, content in found.items()]
+    return encode({"files": sizes}, b"".join(content or b"" for content in found.values()))
+
+
+def _reset(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
+    sandbox.reset()
+    return encode({})
+
+
+def _snapshot(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
+    return encode({}, sandbox.snapshot())
+
+
+def _restore(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
+    sandbox.restore(body)
+    return encode({})
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "exec": _exec,
+    "read": _read,
+    "write": _write,
+    "changes": _changes,
+    "reset": _reset,
+    "snapshot": _snapshot,
+    "restore": _restore,
+}
+"""Each operation of a box, from its arguments and the bytes after them to the answer."""
+
+
+def failure(error: Exception) -> bytes:
+    """Return the answer of an operation that raised."""
+    for kind in type(error).__mro__:
+        if ERRORS.get(kind.__name__) is kind:
+            text = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            number = getattr(error, "errno", None)
+            return encode({"raised": kind.__name__, "text": text, "errno": number})
+    _log.warning("an operation of a sandbox failed", exc_info=error)
+    text = f"the server failed with {type(error).__name__}: {error}"
+    return encode({"raised": "SandboxDied", "text": text, "errno": None})

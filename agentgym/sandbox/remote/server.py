@@ -1,0 +1,210 @@
+"""The server of remote sandboxes: what :mod:`~agentgym.sandbox.remote.messages` says, over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgym import options
+from agentgym.caching import cache_folder
+from agentgym.errors import AgentGymError, ConfigurationError, DataError, require
+from agentgym.sandbox.base import SandboxUnavailable
+from agentgym.sandbox.opening import load_backend, open_sandbox
+from agentgym.sandbox.remote.boxes import Boxes
+from agentgym.sandbox.remote.messages import LARGEST, decode, encode
+from agentgym.sandbox.remote.operations import failure
+from agentgym.web.serving import Refused, answer_error, answer_json, read_body, serve_app
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+EXTRA = "swe"
+LEASE = 60.0
+"""Seconds after which a box is closed whose client has said nothing."""
+MOST = 32
+"""Boxes at a time, if the server is not told."""
+SHORTEST_TOKEN = 16
+
+
+def make_app(boxes: Boxes, token: str) -> Starlette:
+    """Make the server as an ASGI application.
+
+    Args:
+        boxes: The boxes; they are not closed.
+        token: What every request has to bring.
+
+    Raises:
+        ConfigurationError: The token is too short.
+        DependencyNotInstalled: The package ``starlette`` is missing.
+    """
+    applications = require("starlette.applications", EXTRA)
+    from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect
+    from starlette.routing import Route
+
+    if len(token) < SHORTEST_TOKEN:
+        raise ConfigurationError(
+            f"expected a token of at least {SHORTEST_TOKEN} characters, got {len(token)}; leave it "
+            "out, and the server makes one"
+        )
+
+    def guarded(
+        answer: Callable[[Request, dict[str, Any], bytes], bytes | Future[bytes]],
+    ) -> Callable[[Request], Any]:
+        async def respond(request: Request) -> Response:
+            try:
+                _check_token(request, token)
+                message, body = decode(await read_body(request, LARGEST))
+                return await _answer(answer, request, message, body)
+            except Refused as problem:
+                return answer_error(problem.status, str(problem))
+            except DataError as problem:
+                return answer_error(400, str(problem))
+            except ClientDisconnect:
+                return answer_error(400, "expected a whole body")  # nobody is there to read it
+
+        return respond
+
+    app: Starlette = applications.Starlette(
+        routes=[
+            Route(path, guarded(answer), methods=["POST"])
+            for path, answer in _routes(boxes).items()
+        ]
+        + [Route("/health", _health, methods=["GET"])],
+        exception_handlers={HTTPException: _other},
+    )
+    return app
+
+
+def serve(
+    *,
+    backend: str = "auto",
+    host: str = "127.0.0.1",
+    port: int = 8001,
+    token: str = "",
+    most: int = MOST,
+    lease: float = LEASE,
+    visible: Sequence[Path] = (),
+    started: Callable[[str, str], None] = lambda url, token: None,
+) -> None:
+    """Own sandboxes for clients until the process is interrupted (Ctrl-C or SIGTERM).
+
+    Args:
+        backend: What they are made with; one that does not isolate is refused.
+        host: Address to listen at.
+        port: Port to listen at; 0 takes one that is free.
+        token: What clients have to bring; a new one is made if left out.
+        most: How many sandboxes there may be at a time.
+        lease: Seconds after which a sandbox is closed whose client has said nothing.
+        visible: Folders of this machine that clients may make visible inside, besides the cache.
+        started: Called with the server's address and its token when it answers.
+
+    Raises:
+        SandboxUnavailable: The back end cannot run here, or isolates nothing.
+        ConfigurationError: An argument is out of its domain, or the address cannot be used.
+        DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
+        KeyboardInterrupt: It was interrupted; all sandboxes have been closed.
+    """
+    check_backend(backend)
+    options.integer(most, "most", 1)
+    token = token or secrets.token_urlsafe(24)
+    boxes = Boxes(
+        lambda config: open_sandbox(config, backend),
+        most=most,
+        lease=lease,
+        visible=(cache_folder(), *visible),
+    )
+    try:
+        app = make_app(boxes, token)
+        serve_app(app, EXTRA, host=host, port=port, started=lambda url: started(url, token))
+    finally:
+        boxes.close()
+
+
+def check_backend(backend: str) -> None:
+    """Refuse a back end that cannot run here, or that would let clients do anything.
+
+    Raises:
+        SandboxUnavailable: It is one of these.
+        ConfigurationError: There is no such back end.
+    """
+    if backend == "auto":
+        return
+    kind = load_backend(backend)
+    if kind.isolation in ("none", "remote"):
+        raise SandboxUnavailable(
+            f"expected a back end that keeps commands apart from this machine, got {backend!r}; "
+            "use namespace or docker"
+        )
+    reason = kind.probe()
+    if reason:
+        raise SandboxUnavailable(reason)
+
+
+def _routes(
+    boxes: Boxes,
+) -> dict[str, Callable[[Request, dict[str, Any], bytes], bytes | Future[bytes]]]:
+    """Return what answers each path."""
+    return {
+        "/trees": lambda request, message, body: encode({"tree": boxes.trees.add(body)}),
+        "/boxes": lambda request, message, body: boxes.create(
+            _name(message.get("id")), message.get("config")
+        ),
+        "/boxes/{box}/{operation}": lambda request, message, body: boxes.operate(
+            request.path_params["box"], request.path_params["operation"], message, body
+        ),
+        "/leases": lambda request, message, body: encode(
+            {"gone": boxes.renew([_name(name) for name in message.get("boxes", ())])}
+        ),
+    }
+
+
+async def _answer(
+    answer: Callable[[Request, dict[str, Any], bytes], bytes | Future[bytes]],
+    request: Request,
+    message: dict[str, Any],
+    body: bytes,
+) -> Response:
+    """Answer a request; what it waits for goes on if the client goes away."""
+    from starlette.responses import Response
+
+    try:
+        found = await asyncio.to_thread(answer, request, message, body)
+        if isinstance(found, Future):
+            found = await asyncio.shield(asyncio.wrap_future(found))
+    except AgentGymError as error:
+        found = failure(error)
+    return Response(found, 200, media_type="application/octet-stream")
+
+
+def _check_token(request: Request, token: str) -> None:
+    """Refuse a request without the token."""
+    given = request.headers.get("authorization", "").encode("utf-8", "replace")
+    if not hmac.compare_digest(given, f"Bearer {token}".encode()):
+        raise Refused(401, "expected the token of this server, got another one or none")
+
+
+def _name(value: Any) -> str:
+    """Return the id of a box that a client chose."""
+    if not isinstance(value, str) or not 16 <= len(value) <= 64 or not value.isalnum():
+        raise Refused(400, f"expected an id of 16 to 64 letters and digits, got {value!r:.80}")
+    return value
+
+
+async def _health(request: Request) -> Response:
+    return answer_json(200, {"status": "healthy"})
+
+
+async def _other(request: Request, error: Exception) -> Response:
+    """Answer a request of another path or method."""
+    path = f"{request.method} {request.url.path:.200}"
+    return answer_error(
+        getattr(error, "status_code", 500), f"expected a request of a sandbox client, got {path}"
+    )

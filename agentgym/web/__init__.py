@@ -1,0 +1,1 @@
+"""HTTP as every client and server of agentgym speaks it: connections kept open, and a server."""

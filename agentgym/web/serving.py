@@ -1,0 +1,170 @@
+"""What the servers of agentgym share: a socket, requests of bounded size, answers in JSON.
+
+Errors are ``{"error": text}`` with a status that says whose they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ipaddress
+import json
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from agentgym import options
+from agentgym.errors import ConfigurationError, require
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+KEEP_ALIVE = 600
+"""Seconds that an idle connection is kept: a trainer asks, learns for minutes, and asks again."""
+BACKLOG = 1024
+"""Connections that may wait to be accepted."""
+LAST_WAIT = 5
+"""Seconds that requests under way get to finish when the server is stopped."""
+
+
+class Refused(Exception):
+    """A request cannot be answered; holds the status and the reason."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+def serve_app(
+    app: Starlette,
+    extra: str,
+    *,
+    host: str,
+    port: int,
+    started: Callable[[str], None] = lambda url: None,
+) -> None:
+    """Answer requests until the process is interrupted (Ctrl-C or SIGTERM).
+
+    Args:
+        app: What answers.
+        extra: The extra of the distribution that provides ``uvicorn``.
+        host: Address to listen at.
+        port: Port to listen at; 0 takes one that is free.
+        started: Called with the server's address when it answers.
+
+    Raises:
+        ConfigurationError: The address cannot be used.
+        DependencyNotInstalled: ``uvicorn`` is missing.
+        KeyboardInterrupt: It was interrupted; requests under way have been answered.
+    """
+    uvicorn = require("uvicorn", extra)
+    options.integer(port, "port", 0, 65535)
+    with listen(host, port) as listening, _interrupted_by_sigterm():
+        config = uvicorn.Config(
+            app, access_log=False, log_level="warning", server_header=False, lifespan="off",
+            timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=LAST_WAIT, ws="none",
+        )  # fmt: skip
+        address, found = listening.getsockname()[:2]
+        started(f"http://{f'[{address}]' if ':' in address else address}:{found}")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the process as Ctrl-C does, so that what it holds is closed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches an address."""
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host == "localhost"
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Open a listening socket here, where what is wrong with it can be put into words.
+
+    Raises:
+        ConfigurationError: The address cannot be used.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
+        )[0]
+        # The protocol is named because asyncio switches the Nagle algorithm off, which costs 40 ms
+        # per answer, only for sockets that do.
+        listening = socket.socket(family, kind, protocol)
+        try:
+            if os.name == "posix":  # elsewhere it would share a port that is taken
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(BACKLOG)
+        except BaseException:
+            listening.close()
+            raise
+        return listening
+    except (OSError, UnicodeError) as error:
+        number = getattr(error, "errno", None)
+        remedy = "choose another host"
+        if number in (errno.EADDRINUSE, errno.EACCES):
+            remedy = "choose another port with --port, or 0 for one that is free"
+        raise ConfigurationError(
+            f"expected to listen at host {host!r}, port {port}, but: "
+            f"{getattr(error, 'strerror', None) or error}; {remedy}"
+        ) from error
+
+
+async def read_body(request: Request, largest: int) -> bytes:
+    """Read a body of bounded size.
+
+    Raises:
+        Refused: It is larger.
+    """
+    blocks, size = [], 0
+    async for block in request.stream():
+        blocks.append(block)
+        size += len(block)
+        if size > largest:
+            raise Refused(413, f"expected a body of at most {largest:,} bytes, got more")
+    return b"".join(blocks)
+
+
+def parse_object(data: bytes) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        Refused: It is none.
+    """
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, f"expected a JSON object, got {data[:60]!r} ({error})") from None
+    if not isinstance(body, dict):
+        raise Refused(400, f"expected a JSON object, got {data[:60]!r}")
+    return body
+
+
+def answer_error(status: int, text: str) -> Response:
+    """Say what is wrong."""
+    return answer_json(status, {"error": text})
+
+
+def answer_json(status: int, content: Any) -> Response:
+    """Write an answer: ASCII, in which every text can be written."""
+    from starlette.responses import Response
+
+    headers = {"Connection": "close"} if status == 413 else None
+    return Response(json.dumps(content), status, headers, media_type="application/json")

@@ -1,0 +1,1 @@
+from sums.plain import add, mul, sign
