@@ -94,6 +94,54 @@ def statement(library: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+def release_statement(
+    library: str,
+    version: str,
+    entries: Sequence[str],
+    symptoms: Sequence[Symptom],
+    stream: Stream,
+) -> str:
+    """Write an issue that asks for what the next release of a library brought.
+
+    Args:
+        library: Name of the library.
+        version: The version that lacks it.
+        entries: What the changelog says of the next one.
+        symptoms: What the failing tests say.
+        stream: Chooses the wording.
+
+    Returns:
+        A title, an empty line and the report. Empty if nothing can be told.
+    """
+    told = [text for text in entries if not hidden_words(text)]
+    report = statement(library, symptoms, stream)
+    if not told:
+        return report
+    title = stream.choice(_WISHES).format(library=library, version=version)
+    items = "\n".join(f"- {text}" for text in told)
+    parts = [title, stream.choice(_ASKED).format(library=library, version=version), items]
+    if report:
+        parts += [stream.choice(_EXAMPLES), report.partition("\n\n")[2].rstrip("\n")]
+    return "\n\n".join(parts) + "\n"
+
+
+_WISHES = (
+    "Some things do not work in {library} {version}",
+    "{library} {version}: fixes and small changes wanted",
+    "Shortcomings of {library} {version}",
+)
+_ASKED = (
+    "{library} {version} should be changed as follows:",
+    "I would like to see this in {library} (I use {version}):",
+    "The next version of {library} should bring this:",
+)
+_EXAMPLES = (
+    "One case in which I notice it:",
+    "An example of what it does now:",
+    "This is how I came across it:",
+)
+
+
 def _without_secrets(symptom: Symptom) -> Symptom:
     """Leave out what a user would not write."""
     behaviour = symptom.behaviour
