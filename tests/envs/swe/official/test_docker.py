@@ -25,7 +25,7 @@ SMITH = "jyangballin/swesmith.x86_64.quiet_1776_ledger.0123abcd:latest"
 R2E = "agentgym-test/ledger_final:latest"
 FAILS = ["tests/test_sums.py::test_two[four"]  # cut at the space, as the set's own lists are
 PASSES = ["tests/test_sums.py::test_one"]
-RUN_TESTS = "PYTHONPATH=. .venv/bin/pytest -rA r2e_tests\n"
+RUN_TESTS = f"PYTHONPATH=. /{local_image.ENVIRONMENT}/bin/pytest -rA r2e_tests\n"
 BOXES = Boxes(backend="docker", pull="never")
 GRADER = Grader(BOXES)
 
@@ -50,6 +50,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
     engine = find_engine().api
     root = tmp_path_factory.mktemp("images")
+    base = local_image.build_base(engine)
     patch, test_patch = local_image.repository(root / "faulty")
     local_image.build(engine, SWE_GYM, root / "faulty", {})
     fixed = {**local_image.BASE, **local_image.SOLUTION, **local_image.TESTS}
@@ -59,7 +60,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     hidden = {"/r2e_tests/test_1.py": tests, "/testbed/run_tests.sh": RUN_TESTS}
     local_image.build(engine, R2E, root / "faulty", hidden)
     yield World(engine, patch, test_patch)
-    for name in (SWE_GYM, SMITH, R2E):
+    for name in (SWE_GYM, SMITH, R2E, base):
         engine.remove_image(name, force=True)
 
 
@@ -153,7 +154,7 @@ def test_rows_of_swe_smith_break_a_sound_image(world: World, tmp_path: Path) -> 
 
 
 def test_rows_of_r2e_gym_hide_their_tests(world: World, tmp_path: Path) -> None:
-    expected = {"test_one": "PASSED", "test_two[nine]": "PASSED"}
+    expected = {"test_one": "PASSED", "test_two[four and five]": "PASSED"}
     lines = [
         {"type": "deleted", "content": "        result = amount"},
         {"type": "added", "content": "        result += amount"},
