@@ -2,18 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import SweBuild
+from agentgym.errors import DataError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+
+    from agentgym.envs.swe.generator.building import Progress, Watch
 
 
 def swe(command: Any, console: Console) -> int:
     """Carry out a subcommand of ``agentgym swe``."""
     return _COMMANDS[type(command)](command, console)
+
+
+def build(command: SweBuild, console: Console) -> int:
+    """Make tasks from libraries, and say what came of it."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    from agentgym.envs.swe.generator.building import Progress
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[told]}"),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        shown = bar.add_task("tests of the sound library", total=None, told="")
+
+        def watch(state: Progress) -> None:
+            told = f"tasks, {state.tried} tried"
+            bar.update(
+                shown,
+                description=state.library,
+                total=state.wanted,
+                completed=state.usable,
+                told=told,
+            )
+
+        rows = _build(command, watch)
+    console.print(_yield(rows))
+    made = sum(row.usable for row in rows)
+    if not made:
+        raise DataError(
+            f"expected tasks from {', '.join(command.library)}, got none; what became of each try "
+            f"stands in {command.output / 'trials.jsonl'}"
+        )
+    console.print(
+        f"{made} tasks in {command.output}; play one: agentgym play swe --set "
+        f"source={command.output}; check them: agentgym validate swe --set source={command.output}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    return 0
+
+
+def _build(command: SweBuild, watch: Watch) -> list[Progress]:
+    """Make the tasks of a command."""
+    from agentgym.envs.swe.boxes import Boxes
+    from agentgym.envs.swe.generator.building import build_mutations
+    from agentgym.envs.swe.generator.bundled import build_bundled, frozen_text
+    from agentgym.envs.swe.generator.sources import obtain
+    from agentgym.envs.swe.generator.versions import build_versions
+
+    boxes = Boxes(backend=command.backend)
+    common: dict[str, Any] = {"boxes": boxes, "watch": watch}
+    if command.library == ("bundled",):
+        rows = build_bundled(command.output, **common)
+        (command.output / "mutations.jsonl").write_text(frozen_text(command.output), "utf-8")
+        return rows
+    common |= {"seed": command.seed, "timeout": command.timeout}
+    folders = [obtain(library, command.output / "sources") for library in command.library]
+    if command.kind == "versions":
+        return [build_versions(folders, command.output, **common)]
+    return [
+        build_mutations(folder, command.output, limit=command.limit, **common) for folder in folders
+    ]
+
+
+def _yield(rows: Sequence[Progress]) -> Table:
+    """Return what came of libraries as a table."""
+    from rich.table import Table
+
+    from agentgym.envs.swe.generator.building import summary
+
+    table = Table(
+        "library", "tests", "flaky", "candidates", "tried", "usable", "share", "s each", "others"
+    )
+    for cells in summary(rows):
+        table.add_row(*cells)
+    return table
+
+
+_COMMANDS[type(command)](command, console)
 
 
 def build(command: SweBuild, console: Console) -> int:

@@ -23,13 +23,14 @@ from agentgym.sandbox.docker.images import Images
 from agentgym.sandbox.docker.shell import KEEPER, ShellChannel
 from agentgym.sandbox.packing import pack_tree
 from agentgym.sandbox.served import PATIENCE, ServedSandbox
+from agentgym.sandbox.showing import check_tree
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 LOADER = """\
 import os, sys
-size, source = int(sys.argv.pop(1)), b""
+size, source = int(sys.argv.pop()), b""
 while len(source) < size:
     part = os.read(0, size - len(source))
     source += part or sys.exit()
@@ -163,6 +164,7 @@ class DockerSandbox(ServedSandbox):
     def _planned(self) -> creation.Plan:
         """Return how the container is made; brings the image."""
         if self._plan is None:
+            check_tree(self.config)
             self._plan = creation.plan_container(
                 self.config, self._engine, self._images, _without_python
             )

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import SandboxConfig, SandboxUnavailable
 from agentgym.sandbox.docker import host, orphans
 from agentgym.sandbox.docker.engine import Engine
 from agentgym.sandbox.docker.images import Image, Images
+from agentgym.sandbox.showing import covered_places, shown_folders
 
 HOME = host.HOME
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -197,13 +197,8 @@ def _extent(tree: Path) -> tuple[int, int]:
 
 def _mounts(config: SandboxConfig) -> Iterator[dict[str, Any]]:
     """Yield the folders of the host that are bound read-only, and what covers hidden files."""
-    system = [*host.system_folders(), sys.base_prefix]
-    wanted = dict.fromkeys([*system, *(str(folder) for folder in config.visible)])
-    for folder in wanted:
-        if not Path(folder).exists():
-            raise ConfigurationError(
-                f"expected visible folders that exist, got {folder}; correct the configuration"
-            )
+    wanted = [*host.system_folders(), *map(str, shown_folders(config))]
+    for folder in dict.fromkeys(wanted):
         if not any(Path(folder).is_relative_to(other) for other in wanted if other != folder):
             yield _bound(folder, folder)
     for file in _hidden(config):
@@ -218,4 +213,4 @@ def _bound(source: str, target: str) -> dict[str, Any]:
 
 def _hidden(config: SandboxConfig) -> Iterator[Path]:
     """Yield what of the host is covered: only what is there can be, and need be."""
-    yield from (path for path in config.hidden if path.exists())
+    yield from (path for path in covered_places(config) if path.exists())

@@ -320,8 +320,6 @@ def main(arguments: list[str]) -> None:
         os.umask(0o022)
         _skeleton(settings)
         _places(settings, owner)
-        for source in settings["visible"]:  # last, since one may lie under /tmp
-            _show(source)
         _enter(settings)
         _give_up(owner)
     except OSError as error:

@@ -26,6 +26,7 @@ from agentgym.sandbox.channel import unpacked
 from agentgym.sandbox.packing import pack_tree
 from agentgym.sandbox.remote.leases import renewals
 from agentgym.sandbox.remote.messages import ERRORS, LARGEST, TOKEN, decode, encode, write_config
+from agentgym.sandbox.showing import check_tree
 from agentgym.web.connections import Connections, Reply, Unanswered, server_address
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class RemoteSandbox(Sandbox):
         """Let the server start one, if it is not running."""
         if self._box:
             return self
+        check_tree(self.config)
         tree = b"" if self.config.tree is None else pack_tree(self.config.tree)
         digest = hashlib.sha256(tree).hexdigest() if self.config.tree is not None else ""
         box = uuid.uuid4().hex

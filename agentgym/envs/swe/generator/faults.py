@@ -269,7 +269,7 @@ def _statement(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Chan
     stores = isinstance(node, ast.Assign) and isinstance(
         node.targets[0], (ast.Attribute, ast.Subscript)
     )
-    if acts or stores:
+    if isinstance(node, ast.stmt) and (acts or stores):
         yield from _left_out("dropped statement", source, node, above)
 
 

@@ -55,13 +55,48 @@ class Reproduction:
         tree = ast.parse(self.expression or self.setup)
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
         names = [_dotted(node.func) for node in calls]
-        usable = [name for name in names if name and name.split(".")[-1] not in _BUILTIN | own]
+        if own & set(names):  # a helper of the script, which stands for more than one function
+            return ""
+        usable = [name for name in names if name and name.split(".")[-1] not in _BUILTIN]
         return usable[0 if self.expression else -1] if usable else ""
 
 
 _BUILTIN = frozenset(
-    "len list sorted str repr tuple dict set int float bool print next iter sum isinstance range "
-    "round any all append join type zip enumerate min max abs map filter bytes Decimal Path".split()
+    (
+        "len",
+        "list",
+        "sorted",
+        "str",
+        "repr",
+        "tuple",
+        "dict",
+        "set",
+        "int",
+        "float",
+        "bool",
+        "print",
+        "next",
+        "iter",
+        "sum",
+        "isinstance",
+        "range",
+        "round",
+        "any",
+        "all",
+        "append",
+        "join",
+        "type",
+        "zip",
+        "enumerate",
+        "min",
+        "max",
+        "abs",
+        "map",
+        "filter",
+        "bytes",
+        "Decimal",
+        "Path",
+    )
 )
 """Functions that nobody files an issue about."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agentgym.stream import Stream
 
@@ -87,8 +87,59 @@ def statement(library: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
         return ""
     others = [entry.behaviour for entry in usable if entry is not shown and entry.behaviour]
     others = [text for text in dict.fromkeys(others) if text != shown.behaviour][:MOST_SYMPTOMS]
-    parts = [_title(library, shown, stream), *_body(library, shown, stream), *_more(others, stream)]
+    title = _title(library, shown, stream)
+    if shown.clear and shown.behaviour.rstrip(".") in title:
+        shown = replace(shown, behaviour="")  # it need not be said twice
+    parts = [title, *_body(library, shown, stream), *_more(others, stream)]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def release_statement(
+    library: str,
+    version: str,
+    entries: Sequence[str],
+    symptoms: Sequence[Symptom],
+    stream: Stream,
+) -> str:
+    """Write an issue that asks for what the next release of a library brought.
+
+    Args:
+        library: Name of the library.
+        version: The version that lacks it.
+        entries: What the changelog says of the next one.
+        symptoms: What the failing tests say.
+        stream: Chooses the wording.
+
+    Returns:
+        A title, an empty line and the report. Empty if nothing can be told.
+    """
+    told = [text for text in entries if not hidden_words(text)]
+    report = statement(library, symptoms, stream)
+    if not told:
+        return report
+    title = stream.choice(_WISHES).format(library=library, version=version)
+    items = "\n".join(f"- {text}" for text in told)
+    parts = [title, stream.choice(_ASKED).format(library=library, version=version), items]
+    if report:
+        parts += [stream.choice(_EXAMPLES), report.partition("\n\n")[2].rstrip("\n")]
+    return "\n\n".join(parts) + "\n"
+
+
+_WISHES = (
+    "Some things do not work in {library} {version}",
+    "{library} {version}: fixes and small changes wanted",
+    "Shortcomings of {library} {version}",
+)
+_ASKED = (
+    "{library} {version} should be changed as follows:",
+    "I would like to see this in {library} (I use {version}):",
+    "The next version of {library} should bring this:",
+)
+_EXAMPLES = (
+    "One case in which I notice it:",
+    "An example of what it does now:",
+    "This is how I came across it:",
+)
 
 
 def _without_secrets(symptom: Symptom) -> Symptom:
@@ -101,7 +152,13 @@ def _without_secrets(symptom: Symptom) -> Symptom:
     if message and (hidden_words(message) or len(message) > 1500):
         message = ""
     subject = "" if hidden_words(symptom.subject) else symptom.subject
-    return Symptom(behaviour, symptom.script, subject, symptom.came, symptom.expected, message)
+    came, expected = map(_only_kind, (symptom.came, symptom.expected))
+    return Symptom(behaviour, symptom.script, subject, came, expected, message)
+
+
+def _only_kind(seen: Seen) -> Seen:
+    """Leave out what an exception says, if a user would not write it."""
+    return replace(seen, error=seen.error.partition(":")[0]) if hidden_words(seen.error) else seen
 
 
 def _difficulty(symptom: Symptom) -> tuple[bool, int]:
@@ -111,8 +168,9 @@ def _difficulty(symptom: Symptom) -> tuple[bool, int]:
 
 def _title(library: str, symptom: Symptom, stream: Stream) -> str:
     """Write the title: what goes wrong, and where a user meets it."""
-    subject = f"`{symptom.subject}`" if symptom.subject else library
+    subject = f"`{symptom.subject}`"
     error = symptom.came.error.partition(":")[0] if symptom.clear else ""
+    choices: tuple[str, ...] = _NOT_AS_SAID
     if error and not symptom.expected.error:
         choices = _RAISES
     elif error:
@@ -121,11 +179,13 @@ def _title(library: str, symptom: Symptom, stream: Stream) -> str:
         choices = _ACCEPTS
     elif symptom.clear:
         choices = _WRONG
-    else:
-        choices = _NOT_AS_SAID
     sentence = symptom.behaviour.rstrip(".")
     short = symptom.behaviour and len(sentence) <= 90
-    wanted = [text for text in choices if short or "{sentence}" not in text]
+    wanted = [
+        text
+        for text in choices
+        if (short or "{sentence}" not in text) and (symptom.subject or "{subject}" not in text)
+    ]
     return stream.choice(wanted).format(
         subject=subject, library=library, error=error, sentence=sentence
     )
@@ -135,6 +195,7 @@ _RAISES = (
     "{error} from {subject}",
     "{subject} raises {error}",
     "Unexpected {error} in {library}",
+    "{error} where I expected none ({library})",
     "{library}: {subject} fails with {error}",
     "{error}, although it should work: {sentence}",
 )
@@ -154,6 +215,7 @@ _WRONG = (
     "Wrong result of {subject}",
     "{subject} gives a wrong result",
     "{library}: unexpected result of {subject}",
+    "Wrong result with {library}",
     "Not true for me: {sentence}",
     "Broken: {sentence}",
 )

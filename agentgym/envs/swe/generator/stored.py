@@ -7,8 +7,8 @@ A line describes a repository or a task of the repository before it::
      "edits": [["slugs/core.py", 120, "<", "<="]], "fail_to_pass": [3, 17], "kind": "boundary"}
 
 Tests are numbers into the list of their repository, whose other tests are PASS_TO_PASS. A task may
-hold ``patch`` (else it is what takes the edits back), ``pass_to_pass``, ``folder`` (of its own
-repository, else that of its name) and further facts in words.
+hold ``patch`` (else it is what takes the edits back), ``test_patch``, ``pass_to_pass``, ``folder``
+(of its own repository, else that of its name) and further facts in words.
 """
 
 from __future__ import annotations
@@ -29,7 +29,18 @@ INSTANCES = "instances.jsonl"
 REPOSITORIES = "repositories"
 """Where the folder holds the repositories."""
 _KNOWN = frozenset(
-    ("id", "repo", "split", "statement", "edits", "fail_to_pass", "pass_to_pass", "patch", "folder")
+    (
+        "id",
+        "repo",
+        "split",
+        "statement",
+        "edits",
+        "fail_to_pass",
+        "pass_to_pass",
+        "patch",
+        "test_patch",
+        "folder",
+    )
 )
 _IGNORED = frozenset(("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache"))
 
@@ -72,6 +83,8 @@ class Record:
     """The tests that pass, by their number; None: all others."""
     folder: str = ""
     """Folder of its repository, if that is not its name."""
+    test_patch: str = ""
+    """What adds hidden tests."""
     details: tuple[tuple[str, str], ...] = ()
     """Further facts."""
 
@@ -92,6 +105,8 @@ class Record:
             fields["pass_to_pass"] = [*self.pass_to_pass]
         if self.folder:
             fields["folder"] = self.folder
+        if self.test_patch:
+            fields["test_patch"] = self.test_patch
         return _dump(fields)
 
 
@@ -238,6 +253,7 @@ class StoredInstances:
             patch=record.patch or undoing_patch(folder, record.edits),
             fail_to_pass=tuple(tests[n] for n in record.fail_to_pass),
             pass_to_pass=tuple(tests[n] for n in passing),
+            test_patch=record.test_patch,
             details=dict(record.details),
         )
 
@@ -330,6 +346,7 @@ def _entry(fields: Any) -> Repository | Record:
         _text(fields.get("patch", "")),
         None if passing is None else _numbers(passing),
         _text(fields.get("folder", "")),
+        _text(fields.get("test_patch", "")),
         tuple((key, _text(value)) for key, value in fields.items() if key not in _KNOWN),
     )
 

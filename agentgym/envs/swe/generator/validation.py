@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,16 @@ RUNS = 2
 """Runs of the tests that must come out alike."""
 SCRIPTS = 4
 """Most failing tests that are turned into scripts."""
-OUTCOMES = ("usable", "survived", "too many", "not collected", "too slow", "unstable", "no fault")
+OUTCOMES = (
+    "usable",
+    "survived",
+    "too many",
+    "not collected",
+    "too slow",
+    "unstable",
+    "no fault",
+    "not told",
+)
 """What becomes of a candidate."""
 
 Files = Mapping[str, "bytes | None"]
@@ -90,10 +99,18 @@ class Workbench:
         folder: The sound repository; never written to.
         boxes: How the box is opened.
         timeout: Most seconds of one run of the tests.
+        sound: Files that make the repository sound, if the folder itself is not.
     """
 
-    def __init__(self, folder: Path, boxes: Boxes | None = None, timeout: float = 120.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        boxes: Boxes | None = None,
+        timeout: float = 120.0,
+        sound: Files | None = None,
+    ) -> None:
         self.folder = folder
+        self._sound_files = sound or {}
         self.timeout = timeout
         self._boxes = boxes or Boxes()
         self._box: Sandbox | None = None
@@ -118,16 +135,13 @@ class Workbench:
             self._box.close()
             self._box = None
 
-    def baseline(self, changed: Files | None = None) -> Baseline:
+    def baseline(self) -> Baseline:
         """Run the tests of the sound repository until it is known which can be relied on.
-
-        Args:
-            changed: Files that make it sound, if the folder itself is not.
 
         Raises:
             DataError: There are none, or most of them fail.
         """
-        first = self._run(changed or {}, ())
+        first = self._run(self._sound_files, ())
         if first.timed_out:
             raise DataError(
                 f"expected the tests of {self.folder.name} to end within {self.timeout:g} s; give "
@@ -135,7 +149,7 @@ class Workbench:
             )
         self._check(first)
         files = sorted({name.partition("::")[0] for name in first.results})
-        runs = [self._run(changed or {}, files) for _ in range(RUNS)]
+        runs = [self._run(self._sound_files, files) for _ in range(RUNS)]
         always = first.passed.intersection(*(run.passed for run in runs))
         ever = first.passed.union(*(run.passed for run in runs))
         tests = tuple(name for name in first.results if name in always)
@@ -158,13 +172,21 @@ class Workbench:
             "its tests, or they need packages that a box does not have"
         )
 
-    def trial(self, baseline: Baseline, changed: Files, most: int = MOST_FAILING) -> Trial:
+    def trial(
+        self,
+        baseline: Baseline,
+        changed: Files,
+        most: int = MOST_FAILING,
+        *,
+        complete: bool = True,
+    ) -> Trial:
         """Find out what a change does to the tests.
 
         Args:
             baseline: How they come out without it.
             changed: Files by path; None for those that are removed.
             most: Most tests that may fail.
+            complete: Whether all tests must be collected; else those that are not have failed.
         """
         limit = min(self.timeout, max(10.0, 5 * baseline.seconds))
         failing: list[tuple[str, ...]] = []
@@ -177,7 +199,7 @@ class Workbench:
             except SandboxDied:  # the fault took it along
                 self._reset()
                 return Trial("unstable")
-            outcome = _judge(run, baseline, most)
+            outcome = _judge(run, baseline, most, complete)
             if outcome != "usable":
                 return Trial(outcome if not number else "unstable")
             failing.append(tuple(test for test in baseline.tests if test not in run.passed))
@@ -249,20 +271,26 @@ class Workbench:
     def _suite(self, file: str) -> Suite | None:
         """Read a file of tests; None if it cannot be read."""
         if file not in self._suites:
-            path = self.folder / file
-            shared = path.parent / "conftest.py"
+            shared = str(PurePosixPath(file).parent / "conftest.py")
             try:
-                conftest = shared.read_text("utf-8") if shared.is_file() else ""
-                self._suites[file] = Suite(path.read_text("utf-8"), conftest)
+                self._suites[file] = Suite(self._text(file) or "", self._text(shared) or "")
             except (OSError, ValueError, SyntaxError):
                 self._suites[file] = None
         return self._suites[file]
+
+    def _text(self, path: str) -> str | None:
+        """Return a file of the sound repository."""
+        content = self._sound_files.get(path)
+        if content is None and (self.folder / path).is_file():
+            content = (self.folder / path).read_bytes()
+        return None if content is None else content.decode("utf-8")
 
     def _sound(self, scripts: Sequence[str]) -> dict[str, Seen]:
         """Run scripts on the sound repository, each once."""
         new = [script for script in scripts if script not in self._seen]
         if new:
             self._reset()
+            write_files(self._open, self._sound_files)
             self._seen.update(self._try(new))
         return self._seen
 
@@ -298,11 +326,11 @@ def _seen(line: str) -> Seen | None:
     return Seen(str(printed).rstrip("\n"), _MODULE.sub("", str(error)))
 
 
-def _judge(run: TestRun, baseline: Baseline, most: int) -> str:
+def _judge(run: TestRun, baseline: Baseline, most: int, complete: bool) -> str:
     """Return what a run says of a change."""
     if run.timed_out:
         return "too slow"
-    if run.results.keys() != set(baseline.collected):
+    if not run.results or (complete and run.results.keys() != set(baseline.collected)):
         return "not collected"
     count = sum(test not in run.passed for test in baseline.tests)
     return "survived" if not count else "usable" if count <= most else "too many"

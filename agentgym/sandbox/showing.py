@@ -1,0 +1,60 @@
+"""What of the host is shown inside where programs of the host run there."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+from agentgym.errors import ConfigurationError
+from agentgym.sandbox.base import SandboxConfig
+
+
+def check_tree(config: SandboxConfig) -> None:
+    """Refuse a tree that is no folder.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    if config.tree is not None and not config.tree.is_dir():
+        raise ConfigurationError(f"expected a folder as tree, got {config.tree}")
+
+
+def shown_folders(config: SandboxConfig) -> list[Path]:
+    """Return what is visible inside besides the system's own programs: absolute, each once.
+
+    Raises:
+        ConfigurationError: Something of it is not there.
+    """
+    found = [path.absolute() for path in (*_prefix(), *config.visible)]
+    for path in found:
+        if not path.exists():
+            raise ConfigurationError(f"expected what is visible to exist, got {path}")
+    return list(dict.fromkeys(found))
+
+
+def covered_places(config: SandboxConfig) -> list[Path]:
+    """Return what is empty inside although it would be visible; not all of it need exist.
+
+    The installed packages are among it: they may hold anything, solutions too.
+    """
+    return [path.absolute() for path in (*_packages(config), *config.hidden)]
+
+
+def _prefix() -> Iterator[Path]:
+    """Yield the folder of the running Python, unless it is the system's, which is shown anyway.
+
+    Of a virtual environment it is the one that it was made of.
+    """
+    prefix = Path(sys.base_prefix)
+    if not prefix.is_relative_to("/usr"):
+        yield prefix
+
+
+def _packages(config: SandboxConfig) -> list[Path]:
+    """Return the folders of the packages of the running Python."""
+    scheme = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
+    paths = sysconfig.get_paths(vars=scheme)
+    found = {Path(paths["purelib"]), Path(paths["platlib"])}
+    return sorted(path for path in found if path not in config.visible)
