@@ -32,7 +32,8 @@ _ONE_COMMIT = f"""\
 find . -name .git -prune -exec rm -rf {{}} +
 command -v git > /dev/null || exit 0
 export GIT_AUTHOR_DATE={_DATE} GIT_COMMITTER_DATE={_DATE} GIT_CONFIG_NOSYSTEM=1
-{GIT} init -q && echo /.venv >> .git/info/exclude && {GIT} add -A &&
+{GIT} init -q --template= && mkdir -p .git/info && echo /.venv > .git/info/exclude &&
+{GIT} add -A &&
 {GIT} -c user.name=maintainer -c user.email=maintainer@localhost -c commit.gpgsign=false \
 commit -q --no-verify --allow-empty -m 'Initial commit'
 """

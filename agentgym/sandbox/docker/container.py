@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LOADER = """\
 import os, sys
-size, source = int(sys.argv[1]), b""
+size, source = int(sys.argv.pop(1)), b""
 while len(source) < size:
     part = os.read(0, size - len(source))
     source += part or sys.exit()
