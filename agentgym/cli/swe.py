@@ -102,12 +102,4 @@ def _yield(rows: Sequence[Progress]) -> Table:
     return table
 
 
-_COMMANDS[type(command)](command, console)
-
-
-def build(command: SweBuild, console: Console) -> int:
-    """Make tasks from libraries, and say what came of it."""
-    raise NotImplementedError
-
-
 _COMMANDS: dict[type, Callable[[Any, Console], int]] = {SweBuild: build}
