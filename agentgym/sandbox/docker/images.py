@@ -118,7 +118,7 @@ class Images:
         if known is None or known.id != image.id:  # else it was somebody's before us
             self.records.pulled(image.id, name)
         if self.budget is not None:
-            self.records.prune(self.budget)
+            self.records.prune(self.budget, keep=image.id)
         return image
 
 

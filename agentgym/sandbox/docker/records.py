@@ -71,7 +71,7 @@ class ImageRecords:
                 found.append({"id": image["Id"], "name": name, "size": image["Size"], "used": used})
         return sorted(found, key=lambda image: (image["used"], image["id"]))
 
-    def prune(self, budget: int) -> list[dict[str, Any]]:
+    def prune(self, budget: int, keep: str = "") -> list[dict[str, Any]]:
         """Remove images of ours, the longest unused first, until the rest fits into a budget.
 
         Images that a container uses stay. Where the user gave one of our images a name of their
@@ -79,6 +79,7 @@ class ImageRecords:
 
         Args:
             budget: Bytes that our images may take.
+            keep: Id of an image that stays in any case.
 
         Returns:
             What was removed, as :meth:`ours` describes it.
@@ -88,6 +89,8 @@ class ImageRecords:
         for image in images:
             if total <= budget:
                 break
+            if image["id"] == keep:
+                continue
             target = image["name"] if image["id"] in self._entries() else image["id"]
             try:
                 self.engine.api.remove_image(target, force=False)

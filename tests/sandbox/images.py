@@ -1,0 +1,96 @@
+"""Images made of this machine's own programs, since tests pull nothing."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from agentgym.sandbox.docker.engine import Engine
+
+SHELL = [
+    *("sh", "cat", "chmod", "cut", "env", "head", "id", "ln", "ls", "mkdir", "mkfifo", "rm"),
+    *("sed", "seq", "sleep", "touch", "yes"),
+]
+LEFT_OUT = re.compile(
+    r"/(lib2to3|idlelib|tests?|ensurepip|__pycache__|tkinter|turtledemo|distutils|pydoc_data"
+    r"|site-packages|dist-packages|config-.*)$"
+)
+
+
+def import_image(
+    engine: Engine,
+    name: str,
+    files: Mapping[str, bytes],
+    *,
+    python: bool,
+    changes: Iterable[str] = (),
+) -> str:
+    """Make an image of a shell, a Python if wanted, and files; returns its name.
+
+    Args:
+        engine: Where it is made.
+        name: Its name, with a tag.
+        files: Content by path.
+        python: Whether it holds the running Python with its standard library.
+        changes: Instructions of a Dockerfile, such as ``ENV A=1``.
+    """
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", dereference=True) as archive:
+        for folder in ("tmp", "root", "etc", "bin", "usr/bin"):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
+            archive.addfile(entry)
+        programs = {f"bin/{name}": _program(name) for name in [*SHELL, *(["bash"] * python)]}
+        if python:
+            _add_python(archive, programs)
+        for place, program in programs.items():
+            archive.add(program, place)
+        for library in sorted(_libraries(programs.values())):
+            archive.add(library, library.lstrip("/"))
+        for path, content in files.items():
+            entry = tarfile.TarInfo(path.lstrip("/"))
+            entry.size, entry.mode, entry.mtime = len(content), 0o755, 1_600_000_000
+            archive.addfile(entry, io.BytesIO(content))
+    repository, _, tag = name.partition(":")
+    engine.api.import_image_from_data(
+        buffer.getvalue(), repository=repository, tag=tag, changes=list(changes)
+    )
+    return name
+
+
+def _add_python(archive: tarfile.TarFile, programs: dict[str, str]) -> None:
+    """Add the running Python, where it lies here, without its packages."""
+    library = sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix})
+
+    def chosen(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        return None if LEFT_OUT.search(entry.name) else entry
+
+    archive.add(library, library.lstrip("/"), filter=chosen)
+    interpreter = os.path.realpath(sys.executable)
+    programs[interpreter.lstrip("/")] = interpreter
+    for path in Path(library, "lib-dynload").glob("_*.so"):
+        programs[str(path).lstrip("/")] = str(path)
+    for name in ("python", "python3"):
+        link = tarfile.TarInfo(f"usr/bin/{name}")
+        link.type, link.linkname = tarfile.SYMTYPE, interpreter
+        archive.addfile(link)
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name, path="/usr/bin:/bin")
+    assert found is not None, f"this machine has no {name}"
+    return found
+
+
+def _libraries(programs: Iterable[str]) -> set[str]:
+    """Return the shared libraries of programs, and what loads them."""
+    shown = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
+    return set(re.findall(r"(/[^\s:]+\.so[^\s:]*) \(", shown))

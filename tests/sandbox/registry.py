@@ -1,0 +1,116 @@
+"""A registry of images for tests, as far as a pull asks (OCI distribution specification, v1.1)."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
+CONFIG = "application/vnd.docker.container.image.v1+json"
+LAYER = "application/vnd.docker.image.rootfs.diff.tar.gzip"
+
+
+class Registry(ThreadingHTTPServer):
+    """Holds images of one layer each, and counts what is asked."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.blobs: dict[str, bytes] = {}
+        self.manifests: dict[str, bytes] = {}
+        self.limited = False
+        self.pulls: list[str] = []
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.server_port}"
+
+    def hold(self, name: str, files: Mapping[str, bytes]) -> None:
+        """Hold an image of files under a name with a tag."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for path, content in files.items():
+                entry = tarfile.TarInfo(path)
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+        layer = buffer.getvalue()
+        config = {
+            "architecture": "amd64", "os": "linux", "config": {},
+            "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},
+        }  # fmt: skip
+        described = self._blob(json.dumps(config).encode(), CONFIG)
+        layers = [self._blob(gzip.compress(layer, mtime=0), LAYER)]
+        manifest = {"schemaVersion": 2, "mediaType": MANIFEST, "config": described,
+                    "layers": layers}  # fmt: skip
+        data = json.dumps(manifest).encode()
+        self.manifests[name] = self.manifests[f"{name.partition(':')[0]}:{_digest(data)}"] = data
+
+    def _blob(self, data: bytes, kind: str) -> dict[str, Any]:
+        self.blobs[_digest(data)] = data
+        return {"mediaType": kind, "size": len(data), "digest": _digest(data)}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Registry
+
+    def do_GET(self) -> None:
+        parts = self.path.removeprefix("/v2/").split("/")
+        if parts == [""]:
+            self._answer(200, b"{}")
+        elif parts[-2] == "manifests":
+            name = f"{'/'.join(parts[:-2])}:{parts[-1]}"
+            if self.server.limited:
+                self._fail(429, "TOOMANYREQUESTS", "toomanyrequests: you have reached your limit")
+            elif name not in self.server.manifests:
+                self._fail(404, "MANIFEST_UNKNOWN", "manifest unknown")
+            else:
+                self.server.pulls.append(f"{self.command} {name}")
+                self._answer(200, self.server.manifests[name], MANIFEST)
+        else:
+            self._answer(200, self.server.blobs[parts[-1]], "application/octet-stream")
+
+    do_HEAD = do_GET
+
+    def _fail(self, status: int, code: str, text: str) -> None:
+        self._answer(status, json.dumps({"errors": [{"code": code, "message": text}]}).encode())
+
+    def _answer(self, status: int, data: bytes, kind: str = "application/json") -> None:
+        self.send_response(status)
+        self.send_header("Docker-Distribution-Api-Version", "registry/2.0")
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Docker-Content-Digest", _digest(data))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@contextmanager
+def registry() -> Iterator[Registry]:
+    """Run a registry on this machine, which engines trust without TLS."""
+    server = Registry()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _digest(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
