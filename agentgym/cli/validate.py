@@ -40,11 +40,11 @@ class IdlePolicy:
 def idle_action(env: TextEnv) -> str:
     """Return the action that ends an episode with nothing done, in the environment's grammar.
 
-    It is the one named ``submit``, if the family has such an action without parameters.
+    It is the one that ends an episode and takes no parameters, if the family has such an action.
     """
     for spec in env.action_specs:
-        if spec.name == "submit" and not spec.params:
-            return env.language.write(spec.native)
+        if spec.terminal and not spec.params:
+            return env.language.write(spec.templates[0])
     return ""
 
 
