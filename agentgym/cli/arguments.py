@@ -194,8 +194,23 @@ class SweBuild:
     """Most seconds of one run of the tests."""
 
 
-SWE_COMMANDS = (SweBuild,)
-SweCommand = Annotated[SweBuild, subcommand("build")]
+@dataclass(frozen=True)
+class SweList:
+    """List SWE tasks: id, repository, failing and passing tests, and the title of the issue."""
+
+    source: Positional[str] = "bundled"
+    """bundled, a folder that agentgym swe build made, or rows of a published set."""
+    split: str | None = None
+    """Only this split."""
+    limit: int = 50
+    """Most tasks to list of each split."""
+
+
+SWE_COMMANDS = (SweBuild, SweList)
+SweCommand = Union[  # noqa: UP007 (tyro reads the annotations at run time)
+    Annotated[SweBuild, subcommand("build")],
+    Annotated[SweList, subcommand("list")],
+]
 
 
 @dataclass(frozen=True)

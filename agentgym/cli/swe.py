@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentgym.cli.arguments import SweBuild
+from agentgym.cli.arguments import SweBuild, SweList
 from agentgym.errors import DataError
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ def build(command: SweBuild, console: Console) -> int:
     """Make tasks from libraries, and say what came of it."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
-
-    from agentgym.envs.swe.generator.building import Progress
 
     columns = (
         TextColumn("{task.description}"),
@@ -102,12 +100,27 @@ def _yield(rows: Sequence[Progress]) -> Table:
     return table
 
 
-_COMMANDS[type(command)](command, console)
+def list_tasks(command: SweList, console: Console) -> int:
+    """List the tasks of a set."""
+    from rich.table import Table
+
+    from agentgym.envs.swe.tasks import Source, open_instances
+
+    instances = open_instances(Source(command.source))
+    table = Table("split", "id", "repository", "failing", "passing", "issue")
+    for split in (command.split,) if command.split else instances.splits:
+        for index in range(min(command.limit, instances.len(split))):
+            one = instances.instance(split, index)
+            counts = f"{len(one.fail_to_pass):,}", f"{len(one.pass_to_pass):,}"
+            title = one.statement.strip().partition("\n")[0][:100].replace("[", r"\[")
+            table.add_row(split, one.id, one.repo, *counts, title)
+    console.print(table)
+    for split in instances.splits:
+        console.print(f"{split}: {instances.len(split):,} tasks")
+    return 0
 
 
-def build(command: SweBuild, console: Console) -> int:
-    """Make tasks from libraries, and say what came of it."""
-    raise NotImplementedError
-
-
-_COMMANDS: dict[type, Callable[[Any, Console], int]] = {SweBuild: build}
+_COMMANDS: dict[type, Callable[[Any, Console], int]] = {
+    SweBuild: build,
+    SweList: list_tasks,
+}

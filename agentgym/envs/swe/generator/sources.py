@@ -1,5 +1,4 @@
-"""Where a library comes from: a folder, a source distribution, the package index, or what is
-installed."""
+"""Where a library comes from: a folder, a source distribution, an index, what is installed."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ class Workbench:
             self._check(runs[0])
         flaky = tuple(sorted(ever - always))
         seconds = max(run.seconds for run in (first, *runs))
-        return Baseline(tests, flaky, tuple(first.results), seconds)
+        return Baseline(tests, flaky, tuple(runs[0].results), seconds)
 
     def _check(self, run: TestRun) -> None:
         """Refuse a run of the sound repository that says nothing about its faults."""

@@ -68,11 +68,14 @@ def case_name(file: str, classname: str, name: str) -> str:
     """
     if not classname:  # a file that could not be collected
         return file or name.replace(".", "/") + ".py"
-    if not file:
-        file, inside = classname.replace(".", "/") + ".py", ""
-    else:
-        module = file.removesuffix(".py").replace("/", ".")
+    module = file.removesuffix(".py").replace("/", ".")
+    if file and (classname == module or classname.startswith(f"{module}.")):
         inside = classname.removeprefix(module).lstrip(".")
+    else:  # inherited from a class of another file, which is the one that the report names
+        parts = classname.split(".")
+        classes = [part for part in parts if part[:1].isupper()]
+        first = parts.index(classes[0]) if classes else len(parts)
+        file, inside = "/".join(parts[:first]) + ".py", ".".join(parts[first:])
     return "::".join((file, *filter(None, inside.split(".")), name))
 
 

@@ -36,6 +36,8 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("suite")
     (folder / "tests").mkdir()
     (folder / "tests/test_a.py").write_text(SUITE)
+    (folder / "tests/base.py").write_text("class Base:\n    def test_inherited(self): pass\n")
+    (folder / "tests/test_b.py").write_text("from base import Base\nclass TestB(Base): pass\n")
     (folder / "test_broken.py").write_text("import nothing_of_the_kind\n")
     file = folder / "report.xml"
     arguments = ("-q", "-ojunit_family=xunit1", "--continue-on-collection-errors", "--rootdir=.")
@@ -54,6 +56,7 @@ def test_names_and_outcomes_are_those_of_pytest(report):
         "tests/test_a.py::test_expected": "xfailed",
         "tests/test_a.py::test_error": "error",
         "tests/test_a.py::test_late": "error",
+        "tests/test_b.py::TestB::test_inherited": "passed",
         "test_broken.py": "error",
     }
 

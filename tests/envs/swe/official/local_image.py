@@ -7,6 +7,7 @@ with the solution, as the history of real images does.
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import io
 import os
@@ -26,10 +27,11 @@ TOOLS = (
 PACKAGES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py")
 UNUSED = {
     "test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "site-packages",
-    "dist-packages", "pydoc_data", "__pycache__", "distutils", "venv",
+    "dist-packages", "pydoc_data", "distutils", "venv",
 }  # fmt: skip
 ENVIRONMENT = "opt/miniconda3/envs/testbed"
 """Where the images of SWE-bench's kind keep their Python."""
+BASE_IMAGE = "agentgym-test/base"
 BASE = {
     "ledger/__init__.py": '"""Sums of money."""\n',
     "ledger/sums.py": (
@@ -77,22 +79,40 @@ def repository(folder: Path, base: Mapping[str, str] = BASE) -> tuple[str, str]:
     return patch, test_patch
 
 
+def build_base(engine: Any) -> str:
+    """Make the image that the others are made from, with the programs; return its name.
+
+    Args:
+        engine: The engine, as the package ``docker`` speaks to it.
+    """
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        _Filler(archive).programs_and_python()
+    engine.import_image_from_data(buffer.getvalue(), repository=BASE_IMAGE, tag="latest")
+    return f"{BASE_IMAGE}:latest"
+
+
 def build(engine: Any, name: str, testbed: Path, further: Mapping[str, str]) -> None:
     """Make an image on an engine.
 
     Args:
-        engine: The engine, as the package ``docker`` speaks to it.
+        engine: The engine.
         name: Its name, with a tag.
         testbed: Content of ``/testbed``.
         further: Further files, by absolute path.
     """
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        _Filler(archive).fill(testbed, further)
-    repository, _, tag = name.rpartition(":")
-    engine.import_image_from_data(
-        buffer.getvalue(), repository=repository, tag=tag, changes=["LABEL agentgym.test=rows"]
-    )
+    content, context = io.BytesIO(), io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        _Filler(archive).repository(testbed, further)
+    recipe = f"FROM {BASE_IMAGE}:latest\nADD content.tar /\n".encode()
+    with tarfile.open(fileobj=context, mode="w") as archive:
+        for file, data in (("Dockerfile", recipe), ("content.tar", content.getvalue())):
+            entry = tarfile.TarInfo(file)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    context.seek(0)
+    lines = list(engine.build(fileobj=context, custom_context=True, tag=name, rm=True, decode=True))
+    assert not [line for line in lines if "error" in line], lines
 
 
 class _Filler:
@@ -102,7 +122,7 @@ class _Filler:
         self.archive = archive
         self.done: set[str] = set()
 
-    def fill(self, testbed: Path, further: Mapping[str, str]) -> None:
+    def programs_and_python(self) -> None:
         for folder in ("tmp", "root", "proc", "sys", "dev", "etc"):
             self.folder(folder, 0o1777 if folder == "tmp" else 0o755)
         for name in ("bin", "sbin", "lib", "lib32", "lib64"):
@@ -125,9 +145,15 @@ class _Filler:
                 self.tree(Path(spec.submodule_search_locations[0]), f"{ENVIRONMENT}/lib/{package}")
             elif spec and spec.origin:
                 self.file(Path(spec.origin), f"{ENVIRONMENT}/lib/{Path(spec.origin).name}")
+        for name in ("pytest", "pluggy"):  # their versions are looked up when tests run
+            found = importlib.metadata.distribution(name)
+            place = f"{ENVIRONMENT}/lib/{name}-{found.version}.dist-info/METADATA"
+            self.text(place, f"Metadata-Version: 2.1\nName: {name}\nVersion: {found.version}\n")
         runner = f"import sys; sys.path[:1] = ['', '/{ENVIRONMENT}/lib']; import pytest; "
-        script = f'#!/bin/bash\nexec python -c "{runner}sys.exit(pytest.console_main())" "$@"\n'
+        script = f'#!/bin/bash\nexec python3 -c "{runner}sys.exit(pytest.main())" "$@"\n'
         self.text(f"{ENVIRONMENT}/bin/pytest", script, 0o755)
+
+    def repository(self, testbed: Path, further: Mapping[str, str]) -> None:
         self.tree(testbed, "testbed", everything=True)
         for path, text in further.items():
             self.text(path.lstrip("/"), text)
@@ -175,7 +201,7 @@ class _Filler:
             if path.is_dir():
                 if everything or path.name not in UNUSED:
                     self.tree(path, f"{name}/{path.name}", everything)
-            elif path.is_file() and (everything or path.suffix not in (".a", ".pyc")):
+            elif path.is_file() and (everything or _wanted(path)):
                 self.file(Path(os.path.realpath(path)), f"{name}/{path.name}")
 
     def programs(self, paths: Iterable[str]) -> None:
@@ -192,3 +218,10 @@ class _Filler:
         if Path(f"/{first}").is_symlink():
             return f"{os.readlink(f'/{first}').lstrip('/')}/{rest}"
         return path.lstrip("/")
+
+
+def _wanted(path: Path) -> bool:
+    """Leave out what no program reads; compiled modules save seconds of each run of tests."""
+    if path.parent.name == "__pycache__":
+        return path.name.endswith(f".{sys.implementation.cache_tag}.pyc")
+    return path.suffix not in (".a", ".h")

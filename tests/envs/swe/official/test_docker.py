@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from agentgym.envs.swe.boxes import Boxes, apply_in_box
+from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.grading.grader import Grader
 from agentgym.envs.swe.grading.verdict import FULL, NO, PARTIAL, Grade
 from agentgym.envs.swe.instance import Instance
@@ -25,7 +26,7 @@ SMITH = "jyangballin/swesmith.x86_64.quiet_1776_ledger.0123abcd:latest"
 R2E = "agentgym-test/ledger_final:latest"
 FAILS = ["tests/test_sums.py::test_two[four"]  # cut at the space, as the set's own lists are
 PASSES = ["tests/test_sums.py::test_one"]
-RUN_TESTS = "PYTHONPATH=. .venv/bin/pytest -rA r2e_tests\n"
+RUN_TESTS = f"PYTHONPATH=. /{local_image.ENVIRONMENT}/bin/pytest -rA r2e_tests\n"
 BOXES = Boxes(backend="docker", pull="never")
 GRADER = Grader(BOXES)
 
@@ -50,6 +51,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
     engine = find_engine().api
     root = tmp_path_factory.mktemp("images")
+    base = local_image.build_base(engine)
     patch, test_patch = local_image.repository(root / "faulty")
     local_image.build(engine, SWE_GYM, root / "faulty", {})
     fixed = {**local_image.BASE, **local_image.SOLUTION, **local_image.TESTS}
@@ -59,7 +61,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     hidden = {"/r2e_tests/test_1.py": tests, "/testbed/run_tests.sh": RUN_TESTS}
     local_image.build(engine, R2E, root / "faulty", hidden)
     yield World(engine, patch, test_patch)
-    for name in (SWE_GYM, SMITH, R2E):
+    for name in (SWE_GYM, SMITH, R2E, base):
         engine.remove_image(name, force=True)
 
 
@@ -147,13 +149,15 @@ def test_rows_of_swe_smith_break_a_sound_image(world: World, tmp_path: Path) -> 
     lists = {"FAIL_TO_PASS": FAILS, "PASS_TO_PASS": PASSES}
     fault = reversed_diff(world.patch)
     instance = read(tmp_path, swe_smith(patch=fault, image_name=SMITH, **lists))
-    assert gold(instance).verdict == FULL
+    result = gold(instance)
+    assert result.verdict == FULL, result
     result = grade(instance)
     assert (result.verdict, result.unfixed) == (NO, tuple(FAILS))
 
 
 def test_rows_of_r2e_gym_hide_their_tests(world: World, tmp_path: Path) -> None:
-    expected = {"test_one": "PASSED", "test_two[nine]": "PASSED"}
+    expected = {"test_one": "PASSED", "test_two[four and five]": "PASSED"}
+    before = "= short test summary info =\nPASSED r2e_tests/test_1.py::test_one\n"
     lines = [
         {"type": "deleted", "content": "        result = amount"},
         {"type": "added", "content": "        result += amount"},
@@ -173,12 +177,14 @@ def test_rows_of_r2e_gym_hide_their_tests(world: World, tmp_path: Path) -> None:
             "problem_statement": "[ISSUE]Sums are wrong.[/ISSUE]",
             "parsed_commit_content": json.dumps({"file_diffs": [file]}),
             "expected_output_json": json.dumps(expected),
+            "execution_result_content": json.dumps({"old_commit_res_stdout": before}),
         },
     )  # fmt: skip
     with BOXES.open(instance) as box:
         assert box.exec("ls -d /r2e_tests run_tests.sh").exit_code != 0
     assert grade(instance).verdict == NO
-    assert gold(instance).verdict == FULL
+    result = gold(instance)
+    assert result.verdict == FULL, result
 
 
 def test_a_script_longer_than_an_argument_may_be(world: World, tmp_path: Path) -> None:
@@ -189,7 +195,8 @@ def test_a_script_longer_than_an_argument_may_be(world: World, tmp_path: Path) -
         ": '>>>>> End Test Output'\n"
     )
     instance = read(tmp_path, row(world, eval_script=script, image=SWE_GYM))
-    assert gold(instance).verdict == FULL
+    result = gold(instance)
+    assert result.verdict == FULL, result
     assert grade(instance).verdict == NO
 
 
@@ -210,3 +217,22 @@ def test_the_ways_to_apply_a_diff(world: World, tmp_path: Path, way: str) -> Non
         else:
             apply_in_box(box, instance.patch, "the solution")
             assert b"+= amount" in (box.changes()["ledger/sums.py"] or b"")
+
+
+def test_the_environment_plays_a_file_of_rows(world: World, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row(world)) + "\n")
+    settings: dict[str, Any] = {"backend": "docker", "pull": "never", "reward": "dense"}
+    env = SWEEnv(source=tmp_path / "rows.jsonl", **settings)
+    try:
+        observation, info = env.reset(seed=0, options={"instance_id": "Quiet__ledger-7"})
+        assert "I expected 9." in observation
+        paid, over = 0.0, False
+        while not over:
+            _, reward, terminated, truncated, info = env.step(env.oracle_action())
+            paid, over = paid + float(reward), terminated or truncated
+        assert (paid, info["success"]) == (1.0, True)
+        env.reset(seed=0)
+        _, reward, terminated, _, info = env.step("```submit\n```")
+        assert (float(reward), terminated, info["success"]) == (0.0, True, False)
+    finally:
+        env.close()
