@@ -4,8 +4,8 @@
 
 Episodes are those of the expert ``developer`` on the bundled tasks: run the tests, look, edit, run
 the tests, submit. Boxes are played side by side in threads, as the back end ``thread`` does it. All
-times are wall time, since the work is done by other processes; so they need a quiet machine. ``met``
-compares with the bars, and the exit code is 1 if one is missed.
+times are wall time, since the work is done by other processes; so they need a quiet machine.
+``met`` compares with the bars, and the exit code is 1 if one is missed.
 """
 
 from __future__ import annotations

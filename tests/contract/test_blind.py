@@ -17,8 +17,8 @@ from tests.contract.choices import EVERY
 
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "blind_policies.py"
 TASKS = 60
-FEW = {"swe": 4}
-"""Families whose every action runs in a sandbox. What they offer changes nothing of a repository."""
+FEW = {"swe": 2}
+"""Where every action runs in a sandbox. What is offered there changes nothing of a repository."""
 MOST = 0.25
 """Warm starts solve .34 to .52; who avoids what was tried before, at random, up to .14."""
 

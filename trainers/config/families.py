@@ -82,7 +82,10 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         episode_tokens=4000,
         task_args=("source", "expert", "max_observation_chars", "grammar"),
         other_tasks=FamilyDefaults(
-            env={"expert": "developer"}, horizon=(10, 20, 50), horizon_every=40, steps=150,
+            env={"expert": "developer"},
+            horizon=(10, 20, 50),
+            horizon_every=40,
+            steps=150,
             episode_tokens=16_000,
         ),
     ),

@@ -60,7 +60,8 @@ def test_a_repair_is_submitted(env: SWEEnv) -> None:
     assert (observation, reward, terminated) == ("[exit 0]", 0.0, False)
     assert info["details"]["changed"] == ["sums/plain.py"] and info["details"]["verdict"] is None
     observation, reward, terminated, _, info = env.step(SUBMIT)
-    assert (reward, terminated, info["success"], info["stop_reason"]) == (1.0, True, True, "success")
+    assert (reward, terminated, info["success"]) == (1.0, True, True)
+    assert info["stop_reason"] == "success"
     assert info["details"]["fixed"] == list(env.session.instance.fail_to_pass)
 
 
@@ -164,7 +165,8 @@ def test_doing_nothing_earns_nothing_and_costs_no_run(grades: list[Any]) -> None
         env = small_env(reward=reward)
         env.reset(options=FIRST)
         _, earned, terminated, _, info = env.step(SUBMIT)
-        assert (earned, terminated, info["score"], info["stop_reason"]) == (0.0, True, 0.0, "failure")
+        assert (earned, terminated, info["score"]) == (0.0, True, 0.0)
+        assert info["stop_reason"] == "failure"
         env.close()
     assert grades == []
 
@@ -292,7 +294,7 @@ def test_nothing_of_agentgym_can_be_read_inside(env: SWEEnv) -> None:
         "python -c 'import agentgym'",
         "python -c 'import pip'",
         "find / -name 'mutations.jsonl' -not -path '/proc/*' 2>/dev/null | grep .",
-        "find / -path /proc -prune -o -name 'agentgym*' -print 2>/dev/null | grep -v runtime | grep .",
+        "find / -path /proc -prune -o -name 'agentgym*' -print 2>/dev/null | grep .",
         "grep -rl 'a + b' /testbed/.git",
     ):
         observation = env.step(bash(command))[0]
@@ -300,7 +302,8 @@ def test_nothing_of_agentgym_can_be_read_inside(env: SWEEnv) -> None:
 
 
 def test_there_is_one_commit_and_it_holds_the_fault(env: SWEEnv) -> None:
-    observation = env.step(bash("git log --all --oneline | wc -l; git status --short; git stash list"))
+    command = "git log --all --oneline | wc -l; git status --short; git stash list"
+    observation = env.step(bash(command))
     assert observation[0] == "[exit 0]\n1"
     observation = env.step(bash("git show HEAD:sums/plain.py | grep 'a - b'"))
     assert observation[0] == "[exit 0]\n    return a - b"
