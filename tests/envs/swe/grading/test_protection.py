@@ -22,7 +22,9 @@ def test_what_decides_how_tests_run_is_protected(path: str) -> None:
     assert source_edits({path: b"x"}, PRISTINE).ignored == (path,)
 
 
-@pytest.mark.parametrize("path", ["pkg/core.py", "pkg/latest.py", "pkg/sub/new.py", "pkg/data.json"])
+@pytest.mark.parametrize(
+    "path", ["pkg/core.py", "pkg/latest.py", "pkg/sub/new.py", "pkg/data.json"]
+)
 def test_source_counts(path: str) -> None:
     assert source_edits({path: b"x"}, PRISTINE).counted == {path: b"x"}
 
