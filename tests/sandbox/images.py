@@ -32,6 +32,7 @@ def import_image(
     *,
     python: bool,
     changes: Iterable[str] = (),
+    tools: Iterable[str] = (),
 ) -> str:
     """Make an image of a shell, a Python if wanted, and files; returns its name.
 
@@ -41,6 +42,7 @@ def import_image(
         files: Content by path.
         python: Whether it holds the running Python with its standard library.
         changes: Instructions of a Dockerfile, such as ``ENV A=1``.
+        tools: Further programs of this machine.
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", dereference=True) as archive:
@@ -48,11 +50,15 @@ def import_image(
             entry = tarfile.TarInfo(folder)
             entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
             archive.addfile(entry)
-        programs = {f"bin/{name}": _program(name) for name in [*SHELL, *(["bash"] * python)]}
+        programs = {
+            f"bin/{name}": _program(name) for name in [*SHELL, *(["bash"] * python), *tools]
+        }
         if python:
             _add_python(archive, programs)
+        done = set(archive.getnames())  # some engines refuse a path that stands there twice
         for place, program in programs.items():
-            archive.add(program, place)
+            if place not in done:
+                archive.add(program, place)
         for library in sorted(_libraries(programs.values())):
             archive.add(library, library.lstrip("/"))
         for path, content in files.items():
