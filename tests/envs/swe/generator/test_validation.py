@@ -116,3 +116,14 @@ def test_flaky_tests_are_left_out(tmp_path):
     assert len(found.flaky) + len(found.tests) <= 12
     assert all("flaky" in test for test in found.flaky)
     assert sum("flaky" not in test for test in found.tests) == 6
+
+
+def test_a_file_whose_tests_are_all_skipped_is_left_out(tmp_path):
+    library = make_library(tmp_path / "prices")
+    (library / "tests" / "test_more.py").write_text(
+        "def test_a():\n    import pytest\n    pytest.skip()\n"
+    )
+    with Workbench(library) as bench:
+        found = bench.baseline()
+        assert found.files == ("tests/test_prices.py",)
+        assert bench.trial(found, changed("min(", "max(")).outcome == "usable"
