@@ -206,10 +206,59 @@ class SweList:
     """Most tasks to list of each split."""
 
 
-SWE_COMMANDS = (SweBuild, SweList)
+@dataclass(frozen=True)
+class SweImage:
+    """Print the container image of an instance of a published set."""
+
+    id: Positional[str]
+    """Id of the instance, such as django__django-11099."""
+    source: Path | None = None
+    """File or folder of rows, name of a set, or its id on the hub."""
+    data_set: str | None = None
+    """The set that the rows are of, such as swe-gym; recognised by their fields if left out.
+    Without --source the image is named by the rule of the set."""
+    image_mirror: str = ""
+    """Registry and namespace from which the images come instead of their own."""
+    skip_broken: bool = False
+    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+
+
+@dataclass(frozen=True)
+class SwePrefetch:
+    """Pull the container images of a published set before they are needed."""
+
+    source: Path
+    """File or folder of rows, name of a set, or its id on the hub."""
+    split: str | None = None
+    """Split of the instances; all of them if left out."""
+    n: int | None = None
+    """Most images, in the order of the instances; all of them if left out."""
+    budget: str | None = None
+    """Size, such as 50GB; no image is pulled any more once ours take it."""
+    data_set: str | None = None
+    """The set that the rows are of, such as swe-gym; recognised by their fields if left out."""
+    image_mirror: str = ""
+    """Registry and namespace from which the images come instead of their own."""
+    skip_broken: bool = False
+    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+
+
+@dataclass(frozen=True)
+class SweCache:
+    """Show the container images that agentgym has pulled or made, and remove some."""
+
+    budget: str | None = None
+    """Size, such as 50GB; the images of ours that were not used for longest are removed until the
+    rest fits. Others' images are never touched."""
+
+
+SWE_COMMANDS = (SweBuild, SweList, SweImage, SwePrefetch, SweCache)
 SweCommand = Union[  # noqa: UP007 (tyro reads the annotations at run time)
     Annotated[SweBuild, subcommand("build")],
     Annotated[SweList, subcommand("list")],
+    Annotated[SweImage, subcommand("image")],
+    Annotated[SwePrefetch, subcommand("prefetch")],
+    Annotated[SweCache, subcommand("cache")],
 ]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentgym.cli.arguments import SweBuild, SweList
+from agentgym.cli import swe_images
+from agentgym.cli.arguments import SweBuild, SweCache, SweImage, SweList, SwePrefetch
 from agentgym.errors import DataError
 
 if TYPE_CHECKING:
@@ -123,4 +124,7 @@ def list_tasks(command: SweList, console: Console) -> int:
 _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     SweBuild: build,
     SweList: list_tasks,
+    SweImage: swe_images.image,
+    SwePrefetch: swe_images.prefetch,
+    SweCache: swe_images.cache,
 }

@@ -7,12 +7,11 @@ Engine API, "Attach to a container: stream format"). What is sent to it is stand
 
 from __future__ import annotations
 
-import os
-import socket
 import struct
 from contextlib import suppress
 from typing import Any
 
+from agentgym.sandbox.channel import SocketStream
 from agentgym.sandbox.docker.engine import Engine
 
 HEADER = 8
@@ -38,9 +37,9 @@ class AttachedStream:
     def __init__(self, file: Any, together: bool = False) -> None:
         self._file = file
         self._apart = not together
-        # The SDK returns the socket in a file that cannot write; over TLS the socket itself.
-        self._socket: Any = getattr(file, "_sock", file)
-        self._maker = os.getpid()
+        # The SDK returns the socket in a file that cannot write; over TLS the socket itself. It
+        # holds further references, so that closing alone would not end the connection.
+        self._socket = SocketStream(getattr(file, "_sock", file))
         self._head = b""
         self._left = 0
         self._kind = 1
@@ -68,10 +67,6 @@ class AttachedStream:
 
     def close(self) -> None:
         """End the connection and with it the container; a fork only lets go of it."""
-        if self._maker == os.getpid():
-            with suppress(OSError):
-                # The SDK holds further references, so that closing alone would not end it.
-                self._socket.shutdown(socket.SHUT_RDWR)
         with suppress(OSError):
             self._socket.close()
             self._file.close()

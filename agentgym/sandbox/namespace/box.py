@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import sysconfig
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,6 +16,7 @@ from agentgym.sandbox.channel import Channel, SocketStream
 from agentgym.sandbox.namespace.cgroup import MemoryGroup
 from agentgym.sandbox.namespace.probe import privileged, probe, unshare
 from agentgym.sandbox.served import LAST_WAIT, PATIENCE, ServedSandbox
+from agentgym.sandbox.showing import check_tree, covered_places, shown_folders
 
 STAGE = Path(__file__).with_name("stage.py")
 BOOT = "import sys; sys.path += sys.argv[1:3]; import stage; stage.main(sys.argv[3:])"
@@ -91,19 +91,14 @@ class NamespaceSandbox(ServedSandbox):
     def _stage_settings(self) -> dict[str, Any]:
         """Return what ``stage.py`` is told."""
         config = self.config
-        if config.tree is not None and not config.tree.is_dir():
-            raise ConfigurationError(f"expected a folder as tree, got {config.tree}")
-        visible = [path.absolute() for path in (*_prefix(), *config.visible)]
-        for path in visible:
-            if not path.exists():
-                raise ConfigurationError(f"expected what is visible to exist, got {path}")
+        check_tree(config)
         return {
             "workdir": config.workdir,
             "home": self.home,
             "places": list(self.places),
             "tree": None if config.tree is None else str(config.tree.resolve()),
-            "visible": [str(path) for path in dict.fromkeys(visible)],
-            "hidden": [str(path.absolute()) for path in (*_packages(config), *config.hidden)],
+            "visible": [str(path) for path in shown_folders(config)],
+            "hidden": [str(path) for path in covered_places(config)],
             "overlay": self._with_overlay,
             "limits": asdict(config.limits),
             "uid": UID if privileged() else None,
@@ -167,20 +162,3 @@ def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.P
         os.close(owner)
         if joining >= 0:
             os.close(joining)
-
-
-def _prefix() -> list[Path]:
-    """Return the folder of the running Python, unless it is the system's, which is shown anyway.
-
-    Of a virtual environment it is the one that it was made of.
-    """
-    prefix = Path(sys.base_prefix)
-    return [] if prefix.is_relative_to("/usr") else [prefix]
-
-
-def _packages(config: SandboxConfig) -> list[Path]:
-    """Return the installed packages of the running Python, which may hold anything."""
-    scheme = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
-    paths = sysconfig.get_paths(vars=scheme)
-    found = {Path(paths["purelib"]), Path(paths["platlib"])}
-    return sorted(path for path in found if path not in config.visible)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,9 +16,10 @@ from agentgym.envs.swe.grading.verdict import FULL, NO, PARTIAL, Grade
 from agentgym.envs.swe.instance import Instance
 from agentgym.envs.swe.official import open_official
 from agentgym.errors import EnvFailure
-from agentgym.sandbox.opening import probe
+from agentgym.sandbox.docker.engine import Engine, find_engine
 from tests.envs.swe.official import local_image
 from tests.envs.swe.official.sample_rows import swe_gym, swe_smith
+from tests.sandbox.conftest import usable
 
 SWE_GYM = "xingyaoww/sweb.eval.x86_64.quiet_s_ledger-7:latest"
 SMITH = "jyangballin/swesmith.x86_64.quiet_1776_ledger.0123abcd:latest"
@@ -34,7 +34,7 @@ GRADER = Grader(BOXES)
 class World(NamedTuple):
     """What the tests share."""
 
-    engine: Any
+    engine: Engine
     patch: str
     test_patch: str
 
@@ -42,14 +42,8 @@ class World(NamedTuple):
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Make the images on an engine; remove them afterwards."""
-    reason = probe("docker")
-    if reason:
-        if "docker" in os.environ.get("AGENTGYM_REQUIRE_SANDBOXES", "").split(","):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    from agentgym.sandbox.docker.engine import find_engine
-
-    engine = find_engine().api
+    usable("docker")
+    engine = find_engine()
     root = tmp_path_factory.mktemp("images")
     base = local_image.build_base(engine)
     patch, test_patch = local_image.repository(root / "faulty")
@@ -62,7 +56,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     local_image.build(engine, R2E, root / "faulty", hidden)
     yield World(engine, patch, test_patch)
     for name in (SWE_GYM, SMITH, R2E, base):
-        engine.remove_image(name, force=True)
+        engine.api.remove_image(name, force=True)
 
 
 def read(folder: Path, row: dict[str, Any]) -> Instance:
