@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.cli import swe_images
 from agentgym.cli.arguments import SweBuild, SweCache, SweImage, SweList, SwePrefetch
-from agentgym.errors import DataError
+from agentgym.errors import ConfigurationError, DataError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,6 +72,8 @@ def _build(command: SweBuild, watch: Watch) -> list[Progress]:
     from agentgym.envs.swe.generator.sources import obtain
     from agentgym.envs.swe.generator.versions import build_versions
 
+    if command.limit < 1:
+        raise ConfigurationError(f"expected --limit to be at least 1, got {command.limit}")
     boxes = Boxes(backend=command.backend)
     common: dict[str, Any] = {"boxes": boxes, "watch": watch}
     if command.library == ("bundled",):
