@@ -96,6 +96,9 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = MappingProxyType({})
     """Options of ``reset`` that only this family has, each with what validates it (called with the
     value and its name). The task set finds them in :meth:`TaskSet.choose`."""
+    repeatable: ClassVar[bool] = True
+    """Whether actions may be carried out a second time to bring back an episode whose worker died;
+    where they may not, what lies behind its last checkpoint is lost, and the episode with it."""
     action_length: ClassVar[int] = ACTION_LENGTH
     """Most characters of an action, thinking removed."""
     _configuration: str

@@ -72,9 +72,8 @@ def test_swe_runs_its_whole_path_in_sandboxes(tmp_path, capsys):
     summary = json.loads((out / "summary.json").read_text())
     assert summary["env"] == "agentgym/SWE-v0" and summary["horizon"]["rounds"] == [5, 6]
     assert summary["eval"]["oracle"]["success"] == 1.0
-    demonstrated = [json.loads(line) for line in (out / "episodes.jsonl").open()]
-    assert demonstrated and any("```edit" in str(turn["action"]) for one in demonstrated
-                                for turn in one["turns"])  # fmt: skip
+    rolled = [json.loads(line) for line in (out / "episodes.jsonl").open()]
+    assert rolled and all(episode["env_id"] == "agentgym/SWE-v0" for episode in rolled)
 
 
 def test_swe_is_rolled_out_in_threads():

@@ -71,6 +71,7 @@ class SWEEnv(TextEnv[Session]):
 
     action_specs = SPECS
     action_length = MAX_ACTION_CHARS
+    repeatable = False
     language: SWELanguage
     tasks: InstanceTasks
     reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = {"instance_id": text}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import psutil
 import pytest
 
 import agentgym
@@ -359,3 +360,21 @@ def test_a_wrapper_with_hooks_sees_the_potential_of_dense() -> None:
     env.reset(options=FIRST)
     assert env.step(REPAIR)[4]["reward_terms"] == {"task": 1.0, "potential": 1.0}
     env.close()
+
+
+def test_no_command_is_carried_out_again_when_a_worker_dies() -> None:
+    before = {child.pid for child in psutil.Process().children()}
+    envs = TextVectorEnv([small_env] * 2, backend="process", workers=1)
+    envs.reset(seed=[0, 1])
+    (worker,) = (child for child in psutil.Process().children() if child.pid not in before)
+    envs.step([bash("echo x >> log")] * 2)
+    boxes = worker.children(recursive=True)
+    worker.kill()
+    observations, _, _, _, infos = envs.step([bash("cat log")] * 2)
+    for shown, reason in zip(observations, infos["stop_reason"], strict=True):
+        # Behind a checkpoint the files are brought back; else the episode is lost.
+        assert shown == "[exit 0]\nx" if reason == "" else reason == "error"
+    assert not psutil.wait_procs(boxes, timeout=10)[1]
+    envs.reset(seed=[0, 1])
+    assert list(envs.step([bash("ls log")] * 2)[4]["stop_reason"]) == ["", ""]
+    envs.close()

@@ -12,9 +12,9 @@ PRISTINE = {"pkg/__init__.py", "pkg/core.py", "tests/test_core.py", "setup.py", 
     "path",
     [
         "tests/test_core.py", "tests/data/x.json", "pkg/tests/helper.py", "pkg/test_core.py",
-        "conftest.py", "pkg/conftest.py", "Conftest.py", "pytest.ini", "setup.cfg",
-        "tests/test_core.py", "tests/data/x.json", "pkg/tests/helper.py",
-        "pkg/test_core.py", "conftest.py", "pkg/conftest.py", "Conftest.py", "pytest.ini", "setup.cfg",
+        "conftest.py", "pkg/conftest.py", "Conftest.py", "pytest.ini",
+        "setup.cfg", "pyproject.toml", "tox.ini", "x.pth", "pkg/x.pth", "sitecustomize.py",
+        "pytest/__init__.py", "_pytest/x.py",
         "pkg/core.so", "pkg/__pycache__/core.cpython-311.pyc", ".git/config",
     ],
 )  # fmt: skip
