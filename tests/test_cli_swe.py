@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from agentgym.envs.swe.generator import bundled
 from agentgym.envs.swe.generator.stored import StoredInstances
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.generator.library import make_library
@@ -75,6 +76,26 @@ def test_build_goes_on_after_a_kill(capsys, library, tmp_path):
     assert after[: len(before) - 1] == before[:-1]
     edits = [json.dumps(json.loads(line)["edit"]) for line in after]
     assert len(set(edits)) == len(edits) and StoredInstances(output).len("train") == 4
+
+
+@needs_box
+def test_the_bundled_tasks_are_made_anew_where_a_library_has_changed(capsys, tmp_path, monkeypatch):
+    libraries, output = tmp_path / "libraries", tmp_path / "out"
+    monkeypatch.setattr(bundled, "REPOSITORIES", libraries)
+    for name in ("ales", "beers"):
+        make_library(libraries / name)
+    argv = ("swe", "build", "bundled", "--output", str(output), "--limit", "1")
+    assert run(capsys, *argv)[0] == 0
+    first = (output / "mutations.jsonl").read_text().splitlines()
+    assert [line[:20] for line in first] == [
+        '{"repository":"ales"', '{"id":"ales-001","re', '{"repository":"beers', '{"id":"beers-001","r'
+    ]  # fmt: skip
+    (libraries / "beers" / "NEWS").write_text("changed")
+    log = (output / "ales" / "trials.jsonl").read_text()
+    assert run(capsys, *argv)[0] == 0
+    again = (output / "mutations.jsonl").read_text().splitlines()
+    assert again[:2] == first[:2] and again[2] != first[2] and again[3] == first[3]
+    assert (output / "ales" / "trials.jsonl").read_text() == log
 
 
 @needs_box
