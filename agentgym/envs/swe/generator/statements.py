@@ -281,7 +281,7 @@ def _result(symptom: Symptom, stream: Stream) -> Iterable[str]:
     came, expected = symptom.came, symptom.expected
     if came.error and not expected.error and not came.printed:
         yield f"{stream.choice(_ERRORS)}\n\n{_block(came.told)}"
-        if expected.printed.strip():
+        if expected.printed.strip() not in ("", "None"):
             yield _sentence(stream.choice(_EXPECTED), expected.told)
         else:
             yield stream.choice(("It should simply work.", "I expected no error."))
