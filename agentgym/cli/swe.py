@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.cli import swe_images
 from agentgym.cli.arguments import SweBuild, SweCache, SweImage, SweList, SwePrefetch
-from agentgym.errors import DataError
+from agentgym.errors import ConfigurationError, DataError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,14 +68,21 @@ def _build(command: SweBuild, watch: Watch) -> list[Progress]:
     """Make the tasks of a command."""
     from agentgym.envs.swe.boxes import Boxes
     from agentgym.envs.swe.generator.building import build_mutations
-    from agentgym.envs.swe.generator.bundled import build_bundled, frozen_text
+    from agentgym.envs.swe.generator.bundled import (
+        TASKS_PER_REPOSITORY,
+        build_bundled,
+        frozen_text,
+    )
     from agentgym.envs.swe.generator.sources import obtain
     from agentgym.envs.swe.generator.versions import build_versions
 
+    if command.limit < 1:
+        raise ConfigurationError(f"expected --limit to be at least 1, got {command.limit}")
     boxes = Boxes(backend=command.backend)
     common: dict[str, Any] = {"boxes": boxes, "watch": watch}
     if command.library == ("bundled",):
-        rows = build_bundled(command.output, **common)
+        limit = min(command.limit, TASKS_PER_REPOSITORY)
+        rows = build_bundled(command.output, limit=limit, **common)
         (command.output / "mutations.jsonl").write_text(frozen_text(command.output), "utf-8")
         return rows
     common |= {"seed": command.seed, "timeout": command.timeout}

@@ -32,6 +32,8 @@ def pack_tree(tree: Path) -> bytes:
                     # A second name of a file: a file of its own, as in a copy.
                     entry.type, entry.linkname = tarfile.REGTYPE, ""
                     entry.size = os.lstat(path).st_size
+                if not entry.isreg():
+                    entry.mtime = 0  # which any change of what lies there would change
                 entry.uid = entry.gid = 0
                 entry.uname = entry.gname = ""
                 if entry.isreg():
@@ -62,6 +64,7 @@ def unpack_tree(data: bytes, folder: Path) -> None:
                     )
                 if member.isdir():
                     path.mkdir(parents=True, exist_ok=True)
+                    path.chmod(member.mode & 0o777 | 0o700)
                 elif member.issym():
                     links.append((path, member.linkname))
                 else:

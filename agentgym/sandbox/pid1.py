@@ -286,7 +286,8 @@ class Server:
 
     def _kill(self, status: "int | None" = None) -> "tuple[int, int]":
         """Kill and reap all that runs; return how many besides the command, and its status."""
-        killed = 0
+        # Counted before: a shell that is being killed may still reap some of them itself.
+        others = _others() - {self._child}
         while True:
             if os.getpid() == 1:
                 _kill_all()
@@ -295,11 +296,9 @@ class Server:
             try:
                 found, state = os.waitpid(-1, 0)
             except ChildProcessError:
-                return killed, status or 0
+                return len(others), status or 0
             if found == self._child:
                 status = state
-            else:
-                killed += 1
 
     def _path(self, path: str) -> bytes:
         """Return a path; a relative one starts where commands run."""
@@ -566,15 +565,28 @@ def _kill_all() -> None:
 
 
 def _kill_descendants(child: int) -> None:
-    """Kill what this process started, where there is no namespace that tells what that is."""
+    """Kill what this process started, where there is no namespace that tells what that is.
+
+    Parents come first, so that none of them goes on because its child has ended.
+    """
     victims = _descendants(os.getpid())
-    for pid in victims or {child} - {0}:
+    for pid in victims:
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL) if victims else os.killpg(pid, signal.SIGKILL)
+            os.kill(pid, signal.SIGKILL)
+    if not victims and child:  # a system without /proc
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)
 
 
-def _descendants(pid: int) -> "set[int]":
-    """Return the processes below one, from ``/proc``; empty where there is none."""
+def _others() -> "set[int]":
+    """Return the processes that this one answers for."""
+    if os.getpid() != 1:
+        return set(_descendants(os.getpid()))
+    return {int(name) for name in os.listdir("/proc") if name.isdigit()} - {1}
+
+
+def _descendants(pid: int) -> "list[int]":
+    """Return the processes below one, parents first, from ``/proc``; empty where there is none."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else []:
         try:
@@ -583,12 +595,10 @@ def _descendants(pid: int) -> "set[int]":
         except (OSError, ValueError, IndexError):
             continue
         children.setdefault(parent, []).append(int(name))
-    found: set[int] = set()
-    fresh = [pid]
-    while fresh:
-        fresh = [one for parent in fresh for one in children.get(parent, []) if one not in found]
-        found.update(fresh)
-    return found
+    found = [pid]
+    for parent in found:  # which grows meanwhile
+        found += [one for one in children.get(parent, []) if one not in found]
+    return found[1:]
 
 
 def _drain(reader: int, output: Output, limit: int) -> None:

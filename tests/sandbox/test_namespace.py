@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ import pytest
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox import served
 from agentgym.sandbox.base import Limits, SandboxConfig, SandboxDied, SandboxUnavailable
-from agentgym.sandbox.namespace import cgroup, probe
+from agentgym.sandbox.namespace import cgroup, probe, seccomp
 from agentgym.sandbox.namespace.box import NamespaceSandbox
 from tests.sandbox.conftest import usable
 from tests.sandbox.test_safety import eventually, running
@@ -140,6 +141,33 @@ def test_many_boxes_start_and_run_at_once(tree: Path) -> None:
     for thread in threads:
         thread.join()
     assert sorted(map(int, texts)) == list(range(16))
+
+
+def test_doors_of_the_kernel_that_belong_to_no_namespace_are_closed() -> None:
+    machine = platform.machine()
+    if machine not in seccomp.ARCHITECTURES:
+        pytest.skip(f"there is no filter for {machine}")
+    column = seccomp.ARCHITECTURES[machine][1]
+    numbers = sorted(pair[column] for pair in seccomp.FORBIDDEN.values())
+    call = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+    call += f"for n in {numbers}:\n  r = libc.syscall(ctypes.c_long(n), *[ctypes.c_long(-1)] * 6)\n"
+    call += "  print(r, ctypes.get_errno())"
+    sockets = "import socket\nfor f in (1, 2, 10, 16, 17, 29, 31, 38, 40, 44):\n  try:\n"
+    sockets += "    socket.socket(f, 2 if f != 40 else 1); print('open')\n"
+    sockets += "  except OSError as error: print(error.errno)"
+    with NamespaceSandbox(SandboxConfig()) as box:
+        box.write("call.py", call.encode())
+        box.write("sockets.py", sockets.encode())
+        assert "Seccomp:\t2" in box.exec("grep Seccomp: /proc/self/status").text
+        assert set(box.exec("python3 call.py").text.splitlines()) == {"-1 1"}
+        assert box.exec("python3 sockets.py").text.split() == ["open"] * 4 + ["97"] * 6
+
+
+def test_the_filter_is_one_that_the_kernel_takes() -> None:
+    for machine in seccomp.ARCHITECTURES:
+        code = seccomp.program(machine)
+        assert len(code) % 8 == 0 and code.endswith(struct.pack("=HBBI", 6, 0, 0, 0x50000 | 97))
+    assert seccomp.program("pdp11") == b""
 
 
 def test_a_box_leaves_no_group_behind_even_if_its_owner_is_killed() -> None:

@@ -219,7 +219,11 @@ class DockerSandbox(ServedSandbox):
         """Start a container with a command."""
         errors = self._engine.errors
         self._stream = None
-        self._container = creation.create(self._engine, self._planned(), command)
+        try:
+            self._container = creation.create(self._engine, self._planned(), command)
+        except errors.ImageNotFound:  # a budget, or the user, removed it since the last start
+            self._plan = None
+            self._container = creation.create(self._engine, self._planned(), command)
         self._maker = os.getpid()
         try:
             self._stream = attach(self._engine, self._container)

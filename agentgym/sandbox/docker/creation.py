@@ -135,6 +135,7 @@ def create(engine: Engine, plan: Plan, command: list[str]) -> str:
     """Create the container of a plan with a command, and return its id.
 
     Raises:
+        ImageNotFound: Somebody removed the image; of the SDK.
         SandboxUnavailable: The engine refuses; says what.
     """
     try:
@@ -151,6 +152,8 @@ def create(engine: Engine, plan: Plan, command: list[str]) -> str:
             healthcheck={"test": ["NONE"]},
             host_config=dict(plan.host_config),
         )
+    except engine.errors.ImageNotFound:
+        raise
     except engine.errors.DockerException as error:
         raise SandboxUnavailable(
             f"expected the engine at {engine.address} to create a container, got: "

@@ -21,6 +21,8 @@ USER = 61000
 HOME = served.HOME
 LABEL = "agentgym.image"
 """Label of the images that we make; its value tells which."""
+PREFIX = "host-"
+"""How the label's value begins for images of this module."""
 SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 """Folders that are links into ``/usr`` on most systems."""
 SHARED = ("/etc/alternatives", "/etc/ld.so.cache")
@@ -37,14 +39,14 @@ def host_image(engine: Engine) -> str:
     """Return the id of the image on an engine; it is made if it is not there."""
     data = _tar()
     digest = hashlib.sha256(data).hexdigest()[:24]
-    found = engine.api.images(filters={"label": f"{LABEL}=host-{digest}"}, quiet=True)
+    found = engine.api.images(filters={"label": f"{LABEL}={PREFIX}{digest}"}, quiet=True)
     if found:
         return str(found[0])
     engine.api.import_image_from_data(
-        data, repository="agentgym/host", tag=digest, changes=[f"LABEL {LABEL}=host-{digest}"]
+        data, repository="agentgym/host", tag=digest, changes=[f"LABEL {LABEL}={PREFIX}{digest}"]
     )
     # Podman gives it another name than it is asked for, so it is found by its label.
-    [made, *_] = engine.api.images(filters={"label": f"{LABEL}=host-{digest}"}, quiet=True)
+    [made, *_] = engine.api.images(filters={"label": f"{LABEL}={PREFIX}{digest}"}, quiet=True)
     return str(made)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from agentgym.caching import cache_folder, write_atomically
 from agentgym.errors import ConfigurationError
+from agentgym.sandbox.docker import host
 from agentgym.sandbox.docker.engine import Engine
 from agentgym.sandbox.docker.host import LABEL
 
@@ -62,7 +63,9 @@ class ImageRecords:
         entries = self._entries()
         found = []
         for image in self.engine.api.images():
-            labelled = LABEL in (image.get("Labels") or {})
+            # The host-root images take a few kilobytes, and every process may be using them.
+            label = (image.get("Labels") or {}).get(LABEL, host.PREFIX)
+            labelled = not label.startswith(host.PREFIX)
             if labelled or image["Id"] in entries:
                 names = [name for name in image.get("RepoTags") or () if name != "<none>:<none>"]
                 entry = entries.get(image["Id"], {})

@@ -142,7 +142,8 @@ class NamespaceSandbox(ServedSandbox):
 
 def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.Popen[bytes]:
     """Start the stage in new namespaces, with nothing of the host but its connection."""
-    owner = os.pidfd_open(os.getpid())
+    # A Python that was built with old headers has none; then only the connection tells of our end.
+    owner = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
     joining = -1 if group is None else group.open()
     passed = [connection.fileno(), owner, joining]
     folders = map(str, STAGE.parents[:2])
@@ -159,6 +160,6 @@ def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.P
             start_new_session=True,  # the keys that interrupt this process are not meant for it
         )
     finally:
-        os.close(owner)
-        if joining >= 0:
-            os.close(joining)
+        for descriptor in (owner, joining):
+            if descriptor >= 0:
+                os.close(descriptor)

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentgym.sandbox import pid1
-else:
-    import pid1  # its folder is on the path of this process
+    from agentgym.sandbox.namespace import seccomp
+else:  # the folders of both are on the path of this process
+    import pid1
+    import seccomp
 
 NEW = "/proc"
 DATA, LOWER, EMPTY = NEW + "/.data", NEW + "/.lower", "/.empty"
@@ -306,6 +308,7 @@ def _give_up(owner: int) -> None:
     _check(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     version, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     _check(_libc.capset(ctypes.byref(version), ctypes.byref(nothing)), "giving up capabilities")
+    seccomp.install(_libc)
     # End with unshare, as it asked for; the kernel forgot that with the change of the user.
     _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "the signal of its parent")
 
@@ -315,14 +318,15 @@ def main(arguments: list[str]) -> None:
 
     Args:
         arguments: Descriptors of the connection, of the process that owns the sandbox, and of the
-            list of its cgroup's processes, or -1.
+            list of its cgroup's processes; -1 for one that there is not.
     """
     connection, owner_process, group = map(int, arguments)
     if group >= 0:
         os.write(group, b"0")  # this process joins
         os.close(group)
     wire = pid1.Wire(connection, connection)
-    os.set_inheritable(owner_process, False)
+    if owner_process >= 0:
+        os.set_inheritable(owner_process, False)
     settings = wire.receive()
     owner = settings["uid"] if settings["uid"] is not None else os.getuid()
     try:
@@ -335,4 +339,4 @@ def main(arguments: list[str]) -> None:
         wire.send({"error": str(error), "errno": error.errno})
         return
     wire.send({})
-    pid1.serve(connection, connection, owner_process)
+    pid1.serve(connection, connection, owner_process if owner_process >= 0 else None)

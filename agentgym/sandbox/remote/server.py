@@ -179,6 +179,8 @@ async def _answer(
         found = await asyncio.to_thread(answer, request, message, body)
         if isinstance(found, Future):
             found = await asyncio.shield(asyncio.wrap_future(found))
+    except DataError:
+        raise
     except AgentGymError as error:
         found = failure(error)
     return Response(found, 200, media_type="application/octet-stream")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.generator.building import Progress, Watch, build_mutations
@@ -15,6 +17,7 @@ from agentgym.envs.swe.generator.stored import (
     digest,
     read_lines,
 )
+from agentgym.envs.swe.generator.stored import REPOSITORIES as HELD
 
 REPOSITORIES = Path(__file__).parents[1] / "repositories"
 """The libraries, one folder each."""
@@ -58,10 +61,11 @@ def build_bundled(
     boxes: Boxes | None = None,
     watch: Watch | None = None,
 ) -> list[Progress]:
-    """Make the bundled tasks anew, each library in a folder of its own.
+    """Make the bundled tasks, each library in a folder of its own.
 
     Args:
-        output: Where the folders are made; a run that was cut off goes on.
+        output: Where the folders are made; a run that was cut off goes on, and of a finished one
+            only the libraries that have changed since are made anew.
         only: Names of libraries; all if empty.
         limit: Most tasks of a library.
         boxes: How boxes are opened.
@@ -70,18 +74,15 @@ def build_bundled(
     Returns:
         What came of each library.
     """
-    return [
-        build_mutations(
-            REPOSITORIES / name,
-            output / name,
-            limit=limit,
-            seed=SEED,
-            boxes=boxes,
-            split=split_of(name),
-            watch=watch,
-        )
-        for name in only or repositories()
-    ]
+    rows = []
+    for name in only or repositories():
+        held = output / name / HELD / name
+        if held.is_dir() and digest(held) != digest(REPOSITORIES / name):
+            shutil.rmtree(output / name)
+        common: dict[str, Any] = {"boxes": boxes, "split": split_of(name), "watch": watch}
+        source = REPOSITORIES / name
+        rows.append(build_mutations(source, output / name, limit=limit, seed=SEED, **common))
+    return rows
 
 
 def frozen_text(output: Path) -> str:

@@ -43,7 +43,7 @@ def _section(text: str, version: str) -> list[str]:
         if heading[1] != version:
             continue
         end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
-        inline = heading[0].partition(version)[2].strip(" :-\t)(")
+        inline = heading[0].partition(version)[2].lstrip(" :-\t)(").rstrip()
         body = ("- " + inline if re.search(r"[A-Za-z]{3} [a-z]", inline) else "") + text[
             heading.end() : end
         ]

@@ -234,29 +234,29 @@ class Suite:
         return [*(ast.parse(text).body[0] for text in _joined(texts)), *taken]
 
     def _expression(self, value: ast.expr) -> str:
-        """Return an expression, as its file writes it if it comes from there as it is."""
-        text = ast.get_source_segment(self._source, value) if hasattr(value, "lineno") else None
-        try:
-            if text and ast.dump(ast.parse(text, mode="eval").body) == ast.dump(value):
-                return text
-        except SyntaxError:
-            pass
-        return ast.unparse(value)
+        """Return an expression as its file writes it, if it comes from there as it is."""
+        return self._verbatim(value) or ast.unparse(value)
 
     def _written(self, node: ast.stmt) -> str:
-        """Return a statement, as its file writes it if it comes from there as it is."""
+        """Return a statement as its file writes it, if it comes from there as it is."""
         if isinstance(node, ast.Pass):
             return ""
+        return self._verbatim(node) or ast.unparse(node)
+
+    def _verbatim(self, node: ast.expr | ast.stmt) -> str | None:
+        """Return a node as its file writes it, moved to the left margin; None if it is changed."""
         text = ast.get_source_segment(self._source, node) if hasattr(node, "lineno") else None
+        if not text:
+            return None
+        line = self._source.split("\n")[node.lineno - 1]
+        indent = line[: len(line) - len(line.lstrip())]
+        moved = "\n".join(line.removeprefix(indent) for line in text.split("\n"))
+        expected = node if isinstance(node, ast.stmt) else ast.Expr(node)
         try:
-            if text:
-                indent = " " * node.col_offset
-                lines = "\n".join(line.removeprefix(indent) for line in text.split("\n"))
-                if ast.dump(ast.parse(lines)) == ast.dump(ast.Module([node], [])):
-                    return lines
+            same = ast.dump(ast.parse(moved)) == ast.dump(ast.Module([expected], []))
         except SyntaxError:
-            pass
-        return ast.unparse(node)
+            return None
+        return moved if same else None
 
 
 class _NoScript(Exception):

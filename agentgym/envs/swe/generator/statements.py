@@ -121,7 +121,7 @@ def release_statement(
     items = "\n".join(f"- {text}" for text in told)
     parts = [title, stream.choice(_ASKED).format(library=library, version=version), items]
     if report:
-        parts += [stream.choice(_EXAMPLES), report.partition("\n\n")[2].rstrip("\n")]
+        parts.append(report.partition("\n\n")[2].rstrip("\n"))
     return "\n\n".join(parts) + "\n"
 
 
@@ -134,11 +134,6 @@ _ASKED = (
     "{library} {version} should be changed as follows:",
     "I would like to see this in {library} (I use {version}):",
     "The next version of {library} should bring this:",
-)
-_EXAMPLES = (
-    "One case in which I notice it:",
-    "An example of what it does now:",
-    "This is how I came across it:",
 )
 
 
@@ -281,7 +276,7 @@ def _result(symptom: Symptom, stream: Stream) -> Iterable[str]:
     came, expected = symptom.came, symptom.expected
     if came.error and not expected.error and not came.printed:
         yield f"{stream.choice(_ERRORS)}\n\n{_block(came.told)}"
-        if expected.printed.strip():
+        if expected.printed.strip() not in ("", "None"):
             yield _sentence(stream.choice(_EXPECTED), expected.told)
         else:
             yield stream.choice(("It should simply work.", "I expected no error."))

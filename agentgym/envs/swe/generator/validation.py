@@ -70,7 +70,7 @@ class Baseline:
     flaky: tuple[str, ...]
     """Tests that pass only sometimes; they are left out of everything."""
     collected: tuple[str, ...]
-    """All tests, whatever becomes of them, in this order."""
+    """All tests of the files that hold them, whatever becomes of them, in this order."""
     seconds: float
     """How long a run takes."""
 
@@ -157,7 +157,9 @@ class Workbench:
             self._check(runs[0])
         flaky = tuple(sorted(ever - always))
         seconds = max(run.seconds for run in (first, *runs))
-        return Baseline(tests, flaky, tuple(runs[0].results), seconds)
+        kept = {test.partition("::")[0] for test in tests}
+        collected = tuple(test for test in runs[0].results if test.partition("::")[0] in kept)
+        return Baseline(tests, flaky, collected, seconds)
 
     def _check(self, run: TestRun) -> None:
         """Refuse a run of the sound repository that says nothing about its faults."""

@@ -33,7 +33,7 @@ RST = """History
 README = """# lib
 **Version history**:
 
-- 1.2.0 Added support for strict parsing of dates
+- 1.2.0 Added support for strict parsing of dates (and days)
 - 1.1.0 Older things that do not matter
 """
 
@@ -51,7 +51,7 @@ README = """# lib
             RST,
             ["Added lib.take, which takes so many items.", "Removed `old` for good"],
         ),
-        ("README.md", README, ["Added support for strict parsing of dates"]),
+        ("README.md", README, ["Added support for strict parsing of dates (and days)"]),
         ("CHANGES", "Nothing of the kind.", []),
         ("notes.md", MARKDOWN, []),
     ],

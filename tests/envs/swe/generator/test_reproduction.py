@@ -86,6 +86,20 @@ def test_fixtures_of_the_file_and_beside_it_are_written_out():
     assert script == "from lib import f, g\n\nshared = 7\nmade = g(shared)\nthing = made\nf(thing)"
 
 
+def test_what_goes_over_several_lines_moves_to_the_left_as_a_whole():
+    test = """
+        def test_x():
+            x = f(
+                1,
+            )
+            assert g(
+                x,
+            ) == 2
+        """
+    script = reproduce(test, "assert g").script
+    assert script == "from lib import f, g\n\nx = f(\n    1,\n)\ng(\n    x,\n)"
+
+
 def test_methods_and_unittest():
     test = """
         class TestA:

@@ -53,6 +53,7 @@ def test_the_seed_chooses_the_words():
         (Seen("None"), Seen("", "KeyError: 'a'"), ["KeyError: 'a'"]),
         (Seen("", "TypeError: b"), Seen("", "KeyError: 'a'"), ["TypeError: b", "KeyError: 'a'"]),
         (Seen("", "KeyError: 'a'"), Seen(""), ["KeyError: 'a'"]),
+        (Seen("", "KeyError: 'a'"), Seen("None"), ["KeyError: 'a'"]),
         (Seen("1\n2\n3"), Seen("1\n3"), ["```\n1\n2\n3\n```", "```\n1\n3\n```"]),
         (Seen(""), Seen("1"), ["nothing", "`1`"]),
     ],

@@ -59,27 +59,27 @@ def test_a_fault_that_tests_find_is_usable_and_says_what_it_does(bench, baseline
         ("def total", "def sums", "not collected"),
         ("return result - discount", "return (", "not collected"),
         ("    result = 0\n", "    result = 0\n    while True: pass\n", "too slow"),
-        ("    result = 0\n", "    import time\n    if time.time_ns() % 2: return 7\n    result = 0\n",
-         ("unstable", "usable", "survived")),
     ],
 )  # fmt: skip
 def test_other_faults(bench, baseline, old, new, outcome):
-    found = bench.trial(baseline, changed(old, new)).outcome
-    assert found in ((outcome,) if isinstance(outcome, str) else outcome)
+    assert bench.trial(baseline, changed(old, new)).outcome == outcome
 
 
 def test_a_fault_that_breaks_more_than_may_be_is_none(bench, baseline):
     assert bench.trial(baseline, changed("min(", "max("), most=0).outcome == "too many"
 
 
-def test_a_fault_whose_tests_come_out_differently_is_unstable(bench, baseline):
-    # A file in the box would not survive the reset between the runs, but the clock goes on.
-    text = "    import uuid\n    prices = [uuid.uuid4().int % 10**6]\n    result = 0\n"
-    trial = bench.trial(baseline, changed("    result = 0\n", text))
-    assert trial.outcome == "usable"  # it always fails, whatever it returns
-    text = "    import uuid\n    if uuid.uuid4().int % 16: return 5\n    result = 0\n"
-    outcomes = {bench.trial(baseline, changed("    result = 0\n", text)).outcome for _ in range(1)}
-    assert outcomes <= {"usable", "unstable"}
+def test_a_fault_whose_tests_come_out_differently_is_unstable(bench, baseline, monkeypatch):
+    real, runs = bench._run, []
+
+    def run(files, *arguments, **options):
+        runs.append(files)
+        chosen = files if len(runs) == 1 else changed("result -", "result +")
+        return real(chosen, *arguments, **options)
+
+    monkeypatch.setattr(bench, "_run", run)
+    assert bench.trial(baseline, changed("min(", "max(")).outcome == "unstable"
+    assert len(runs) == 2
 
 
 @pytest.mark.parametrize(
@@ -116,3 +116,14 @@ def test_flaky_tests_are_left_out(tmp_path):
     assert len(found.flaky) + len(found.tests) <= 12
     assert all("flaky" in test for test in found.flaky)
     assert sum("flaky" not in test for test in found.tests) == 6
+
+
+def test_a_file_whose_tests_are_all_skipped_is_left_out(tmp_path):
+    library = make_library(tmp_path / "prices")
+    (library / "tests" / "test_more.py").write_text(
+        "def test_a():\n    import pytest\n    pytest.skip()\n"
+    )
+    with Workbench(library) as bench:
+        found = bench.baseline()
+        assert found.files == ("tests/test_prices.py",)
+        assert bench.trial(found, changed("min(", "max(")).outcome == "usable"

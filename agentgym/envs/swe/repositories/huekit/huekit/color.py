@@ -126,7 +126,8 @@ class Color:
         if not 0 <= share <= 1:
             raise ColorError(f"share is between 0 and 1, got {share}")
         pairs = zip((*self.rgb, self.alpha), (*other.rgb, other.alpha), strict=True)
-        return Color(*_clipped(a + (b - a) * share for a, b in pairs))
+        red, green, blue, alpha = (a + (b - a) * share for a, b in pairs)
+        return Color(*_clipped((red, green, blue)), _clip(alpha))
 
     def over(self, ground: Color) -> Color:
         """Put this colour over another one and return what is seen."""
@@ -176,13 +177,13 @@ def _parse_call(name: str, inner: str, text: str) -> Color:
     alpha = 1.0
     if len(numbers) == 4:
         value, unit = numbers.pop()
-        alpha = min(max(value / 100 if unit == "%" else value, 0.0), 1.0)
+        alpha = _clip(value / 100 if unit == "%" else value)
     if name == "rgb":
         scaled = [value / (100 if unit == "%" else 255) for value, unit in numbers]
         return Color(*_clipped(scaled), alpha)
     if numbers[1][1] != "%" or numbers[2][1] != "%":
         raise ColorError(f"{text!r}: saturation and lightness are percentages")
-    saturation, lightness = _clipped([numbers[1][0] / 100, numbers[2][0] / 100])
+    saturation, lightness = _clip(numbers[1][0] / 100), _clip(numbers[2][0] / 100)
     return Color.from_hsl(numbers[0][0], saturation, lightness, alpha)
 
 
@@ -191,6 +192,12 @@ def _byte(part: float) -> int:
     return int(part * 255 + 0.5)
 
 
-def _clipped(parts: Iterable[float]) -> list[float]:
-    """Bring numbers into the range from 0 to 1."""
-    return [min(max(part, 0.0), 1.0) for part in parts]
+def _clip(part: float) -> float:
+    """Bring a number into the range from 0 to 1."""
+    return min(max(part, 0.0), 1.0)
+
+
+def _clipped(parts: Iterable[float]) -> spaces.Triple:
+    """Bring three numbers into the range from 0 to 1."""
+    red, green, blue = (_clip(part) for part in parts)
+    return red, green, blue

@@ -7,7 +7,7 @@ from typing import Any
 from laxjson.errors import LaxJSONError
 from laxjson.tokens import Token, tokenize
 
-CONSTANTS = {"true": True, "false": False, "null": None, "undefined": None}
+CONSTANTS: dict[str, Any] = {"true": True, "false": False, "null": None, "undefined": None}
 CONSTANTS.update({"Infinity": float("inf"), "NaN": float("nan")})
 
 

@@ -46,7 +46,7 @@ def dumps(
         return key if bare_keys and BARE_KEY.fullmatch(key) else quote(key)
 
     def join(parts: list[str], brackets: str, level: int) -> str:
-        opening, closing = brackets
+        opening, closing = brackets[0], brackets[1]
         line = opening + ", ".join(parts) + closing
         if indent is None or not parts or (len(line) <= width and "\n" not in line):
             return line

@@ -15,6 +15,11 @@ def test_comment_between_items():
     assert loads("[1, // one\n /* two */ 2 # three\n]") == [1, 2]
 
 
+def test_line_directly_after_a_comment():
+    """The first character of the line after a comment is read."""
+    assert loads("[//\n1]") == [1]
+
+
 def test_slashes_within_a_string():
     """Within a string slashes and number signs begin no comment."""
     assert loads("'http://x#y'") == "http://x#y"

@@ -49,6 +49,16 @@ def test_underscore_does_not_close_before_a_letter():
     assert render_spans("_a_b_") == "<em>a_b</em>"
 
 
+def test_underscore_after_a_sign():
+    """An underscore directly after a bracket or another sign may open emphasis."""
+    assert render_spans("(_a_)") == "(<em>a</em>)"
+
+
+def test_underscore_at_the_beginning_of_a_text_that_ends_with_a_letter():
+    """An underscore at the very beginning opens emphasis whatever the text ends with."""
+    assert render_spans("_a_ b") == "<em>a</em> b"
+
+
 def test_stars_within_words():
     """Stars within words do make emphasis."""
     assert render_spans("un*believ*able") == "un<em>believ</em>able"

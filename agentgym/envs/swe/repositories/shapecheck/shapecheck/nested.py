@@ -156,7 +156,7 @@ class Record(Schema):
     def extend(self, **fields: Field | Schema) -> Record:
         """Make a record with more keys, or other schemas for some."""
         record = copy.copy(self)
-        record.fields = {**self.fields, **Record(**fields).fields}
+        record.fields = {**self.fields, **Record("forbid", **fields).fields}
         return record
 
     def convert(self, value: AnyValue, context: Context) -> AnyValue:

@@ -117,8 +117,8 @@ def _lowest(term: re.Match[str]) -> Version:
 
 def _after(numbers: list[int], place: int) -> Version:
     """The version where the number at a place is one more and those behind it are zero."""
-    raised = [*numbers[:place], numbers[place] + 1, 0, 0][:3]
-    return Version(*raised)
+    major, minor, patch = [*numbers[:place], numbers[place] + 1, 0, 0][:3]
+    return Version(major, minor, patch)
 
 
 def _at_least(term: re.Match[str]) -> tuple[Comparator, ...]:

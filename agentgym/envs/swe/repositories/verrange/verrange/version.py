@@ -38,8 +38,8 @@ class Version:
         if match is None:
             raise VersionError(f"{text!r} is not a version such as 1.2.3")
         pre = parse_pre(match["pre"]) if match["pre"] else ()
-        numbers = (int(match[name]) for name in ("major", "minor", "patch"))
-        return cls(*numbers, pre, match["build"] or "")
+        major, minor, patch = (int(match[name]) for name in ("major", "minor", "patch"))
+        return cls(major, minor, patch, pre, match["build"] or "")
 
     @property
     def release(self) -> tuple[int, int, int]:

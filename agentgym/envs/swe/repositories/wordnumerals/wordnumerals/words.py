@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numeralform.errors import NumeralError
+from wordnumerals.errors import NumeralError
 
 SMALL = [
     "zero",

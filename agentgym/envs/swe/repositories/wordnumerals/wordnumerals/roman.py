@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numeralform.errors import NumeralError
+from wordnumerals.errors import NumeralError
 
 LARGEST = 3999
 _SIGNS = (

@@ -1,7 +1,7 @@
 """Roman numerals."""
 
 import pytest
-from numeralform import NumeralError, from_roman, is_roman, to_roman
+from wordnumerals import NumeralError, from_roman, is_roman, to_roman
 
 PAIRS = [
     (1, "I"),

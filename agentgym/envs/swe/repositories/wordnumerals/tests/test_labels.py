@@ -1,7 +1,7 @@
 """Labels and nouns."""
 
 import pytest
-from numeralform import NumeralError, count_noun, from_letters, outline, plural, to_letters
+from wordnumerals import NumeralError, count_noun, from_letters, outline, plural, to_letters
 
 PAIRS = [(1, "A"), (26, "Z"), (27, "AA"), (52, "AZ"), (53, "BA"), (702, "ZZ"), (703, "AAA")]
 

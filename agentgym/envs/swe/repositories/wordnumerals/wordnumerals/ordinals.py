@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numeralform.errors import NumeralError
-from numeralform.words import to_words
+from wordnumerals.errors import NumeralError
+from wordnumerals.words import to_words
 
 _IRREGULAR = {
     "one": "first",

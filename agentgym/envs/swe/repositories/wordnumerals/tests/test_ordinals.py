@@ -1,7 +1,7 @@
 """Ordinals."""
 
 import pytest
-from numeralform import NumeralError, ordinal, parse_ordinal, words_to_ordinal
+from wordnumerals import NumeralError, ordinal, parse_ordinal, words_to_ordinal
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from numeralform.errors import NumeralError
-from numeralform.roman import to_roman
-from numeralform.words import to_words
+from wordnumerals.errors import NumeralError
+from wordnumerals.roman import to_roman
+from wordnumerals.words import to_words
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

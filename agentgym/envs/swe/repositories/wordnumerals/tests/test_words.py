@@ -1,7 +1,7 @@
 """Numbers in words."""
 
 import pytest
-from numeralform import NumeralError, from_words, to_words
+from wordnumerals import NumeralError, from_words, to_words
 
 PAIRS = [
     (0, "zero"),
