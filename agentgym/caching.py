@@ -130,7 +130,7 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> bool:
 
     Args:
         folder: The folder; a sound one that is there already is left alone.
-        fill: Writes the files, without folders among them, into the folder it is given.
+        fill: Writes files and folders into the folder it is given; links are not kept track of.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,8 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> bool:
         return False
     try:
         fill(scratch)
-        entries = {path.name: _entry(path) for path in sorted(scratch.iterdir())}
+        files = sorted(path for path in scratch.rglob("*") if path.is_file())
+        entries = {path.relative_to(scratch).as_posix(): _entry(path) for path in files}
         text = json.dumps({"files": entries}, indent=1)
         write_atomically(scratch / MANIFEST, text.encode())
         folder_to_disk(scratch)

@@ -96,6 +96,11 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = MappingProxyType({})
     """Options of ``reset`` that only this family has, each with what validates it (called with the
     value and its name). The task set finds them in :meth:`TaskSet.choose`."""
+    repeatable: ClassVar[bool] = True
+    """Whether actions may be carried out a second time to bring back an episode whose worker died;
+    where they may not, what lies behind its last checkpoint is lost, and the episode with it."""
+    action_length: ClassVar[int] = ACTION_LENGTH
+    """Most characters of an action, thinking removed."""
     _configuration: str
 
     def __new__(cls, *args: Any, **kwargs: Any) -> TextEnv:
@@ -117,7 +122,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         **unknown: Any,
     ) -> None:
         check_arguments(type(self), unknown)
-        self.language = Language(self.action_specs, grammar)
+        self.language = Language(self.action_specs, grammar, self.action_length)
         self.tasks = tasks
         self.max_turns = integer(max_turns, "max_turns", 1)
         if split is None:
@@ -126,7 +131,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self.expose_oracle = expose_oracle
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         self.observation_space = UnicodeText(OBSERVATION_LENGTH)
-        self.action_space = UnicodeText(ACTION_LENGTH)
+        self.action_space = UnicodeText(self.action_length)
         self.hooks = HookRunner(reward_hooks, self.reported_details())
         self.turn = 0
         self.horizon = self.max_turns
@@ -262,7 +267,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self._running = False  # in case the engine fails
         outcome = self._misread(action, problem) if problem else self._act(text)
         self.turn += 1
-        self._last_action = text or action[:ACTION_LENGTH]
+        self._last_action = text or action[: self.action_length]
         if outcome.score is not None:
             self._score = outcome.score
         self._observation = self._text(outcome.observation)

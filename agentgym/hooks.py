@@ -150,6 +150,14 @@ class HookRunner:
         return bool(self._hooks)
 
     @property
+    def read_potential(self) -> bool:
+        """Whether any hook reads the potential, which some families have to run tests for.
+
+        A hook that does not say so in an attribute ``reads_potential`` may.
+        """
+        return any(getattr(hook, "reads_potential", True) for hook in self._hooks)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the hooks, in order."""
         return tuple(hook.name for hook in self._hooks)

@@ -19,7 +19,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.outcome import bounded, well_formed
 
 ACTION_LENGTH = 4096
-"""Most characters of an action, thinking removed."""
+"""Most characters of an action, thinking removed, unless a family reads longer ones."""
 
 
 class Reading(NamedTuple):
@@ -36,12 +36,19 @@ class Reading(NamedTuple):
 class Language:
     """Read and write actions in one grammar.
 
+    Args:
+        specs: The actions.
+        grammar: The grammar.
+        length: Most characters of an action, thinking removed.
+
     Raises:
         ConfigurationError: There is no such grammar.
     """
 
-    def __init__(self, specs: tuple[ActionSpec, ...], grammar: str) -> None:
-        self.specs, self.grammar = specs, check_grammar(grammar)
+    def __init__(
+        self, specs: tuple[ActionSpec, ...], grammar: str, length: int = ACTION_LENGTH
+    ) -> None:
+        self.specs, self.grammar, self.length = specs, check_grammar(grammar), length
         self.native = grammar == "native"
 
     def read(self, action: str) -> Reading:
@@ -59,13 +66,13 @@ class Language:
             )
         action = well_formed(action)
         if self.native:
-            if len(action) <= ACTION_LENGTH and "<" not in action:
+            if len(action) <= self.length and "<" not in action:
                 return Reading(action)
-            return Reading(bounded(strip_think(action), ACTION_LENGTH, brackets=False))
+            return Reading(bounded(strip_think(action), self.length, brackets=False))
         parsed = parse(action, self.specs, self.grammar)
         if parsed.error:
             return Reading("", parsed.trailing, f"invalid: {parsed.error}")
-        return Reading(bounded(parsed.native, ACTION_LENGTH, brackets=False), parsed.trailing)
+        return Reading(bounded(parsed.native, self.length, brackets=False), parsed.trailing)
 
     def write(self, native: str) -> str:
         """Write a native action in this grammar.

@@ -59,6 +59,15 @@ FAMILIES: tuple[EnvFamily, ...] = (
         summary="Answer a question by several searches in a corpus.",
     ),
     EnvFamily(
+        name="swe",
+        id="agentgym/SWE-v0",
+        entry_point="agentgym.envs.swe.env:SWEEnv",
+        summary="Repair a repository in a sandbox so that its failing tests pass.",
+        packages=("pytest",),
+        extra="swe",
+        backend="thread",
+    ),
+    EnvFamily(
         name="textworld",
         id="agentgym/TextWorld-v0",
         entry_point="agentgym.envs.textworld.env:TextWorldEnv",

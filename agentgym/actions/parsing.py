@@ -122,8 +122,10 @@ def to_native(call: ActionCall, specs: tuple[ActionSpec, ...]) -> str:
         Fault: Every template would change the call.
     """
     given = set(call.arguments)
-    for template in compile_specs(specs):
-        if template.spec.name == call.name and set(template.names) == given:
+    mine = [template for template in compile_specs(specs) if template.spec.name == call.name]
+    # As they were declared, not the most specific first.
+    for template in sorted(mine, key=lambda one: one.spec.templates.index(one.source)):
+        if set(template.names) == given:
             text = fill(template, call.arguments)
             if len(text) <= MAX_ACTION_CHARS and _parse_native(text, specs).call == call:
                 return text

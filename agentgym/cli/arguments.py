@@ -150,7 +150,127 @@ class Serve:
     """Sandbox: folders that clients may show inside, besides the cache; may be repeated."""
 
 
-COMMANDS = (List, Play, Eval, Replay, Doctor, Index, Serve)
+@dataclass(frozen=True)
+class Validate:
+    """Check tasks: the expert solves each, and doing nothing solves none."""
+
+    env: Positional[str]
+    """Short name or id, such as swe or agentgym/SWE-v0, or MODULE:ID of your own."""
+    split: tuple[str, ...] = ()
+    """Splits to check; all of them if left out."""
+    n: int | None = None
+    """Tasks to check of each split, drawn by the seed; all of them if left out."""
+    seed: int = 0
+    """Seed of the choice."""
+    jobs: int = 1
+    """Episodes played at the same time."""
+    failing: Path | None = None
+    """Write the ids of the tasks that fail to this file, one a line."""
+    set: tuple[str, ...] = ()
+    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
+
+
+@dataclass(frozen=True)
+class SweBuild:
+    """Make SWE tasks from Python libraries: faults put into their source, or pairs of releases."""
+
+    library: Positional[tuple[str, ...]]
+    """What to make tasks from: a requirement such as toolz==1.2.0, whose source distribution pip
+    downloads, the file of one, a folder, or installed:NAME. For --kind versions, two or more
+    releases of one library from old to new. The word bundled makes the bundled tasks anew."""
+    output: Path
+    """Folder of the tasks; a run that was cut off goes on where it stopped."""
+    kind: Literal["mutation", "versions"] = "mutation"
+    """mutation: faults that tests of the library find; versions: the tests of a release on the
+    source of the one before it."""
+    limit: int = 50
+    """Most tasks of each library (mutation)."""
+    seed: int = 0
+    """Seed of the choice of faults and of the wording."""
+    backend: str = "auto"
+    """Sandbox in which the tests run: namespace, docker or remote; auto takes the first that can
+    run here."""
+    timeout: float = 120.0
+    """Most seconds of one run of the tests."""
+
+
+@dataclass(frozen=True)
+class SweList:
+    """List SWE tasks: id, repository, failing and passing tests, and the title of the issue."""
+
+    source: Positional[str] = "bundled"
+    """bundled, a folder that agentgym swe build made, or rows of a published set."""
+    split: str | None = None
+    """Only this split."""
+    limit: int = 50
+    """Most tasks to list of each split."""
+
+
+@dataclass(frozen=True)
+class SweImage:
+    """Print the container image of an instance of a published set."""
+
+    id: Positional[str]
+    """Id of the instance, such as django__django-11099."""
+    source: Path | None = None
+    """File or folder of rows, name of a set, or its id on the hub."""
+    data_set: str | None = None
+    """The set that the rows are of, such as swe-gym; recognised by their fields if left out.
+    Without --source the image is named by the rule of the set."""
+    image_mirror: str = ""
+    """Registry and namespace from which the images come instead of their own."""
+    skip_broken: bool = False
+    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+
+
+@dataclass(frozen=True)
+class SwePrefetch:
+    """Pull the container images of a published set before they are needed."""
+
+    source: Path
+    """File or folder of rows, name of a set, or its id on the hub."""
+    split: str | None = None
+    """Split of the instances; all of them if left out."""
+    n: int | None = None
+    """Most images, in the order of the instances; all of them if left out."""
+    budget: str | None = None
+    """Size, such as 50GB; no image is pulled any more once ours take it."""
+    data_set: str | None = None
+    """The set that the rows are of, such as swe-gym; recognised by their fields if left out."""
+    image_mirror: str = ""
+    """Registry and namespace from which the images come instead of their own."""
+    skip_broken: bool = False
+    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+
+
+@dataclass(frozen=True)
+class SweCache:
+    """Show the container images that agentgym has pulled or made, and remove some."""
+
+    budget: str | None = None
+    """Size, such as 50GB; the images of ours that were not used for longest are removed until the
+    rest fits. Others' images are never touched."""
+
+
+SWE_COMMANDS = (SweBuild, SweList, SweImage, SwePrefetch, SweCache)
+SweCommand = Union[  # noqa: UP007 (tyro reads the annotations at run time)
+    Annotated[SweBuild, subcommand("build")],
+    Annotated[SweList, subcommand("list")],
+    Annotated[SweImage, subcommand("image")],
+    Annotated[SwePrefetch, subcommand("prefetch")],
+    Annotated[SweCache, subcommand("cache")],
+]
+
+
+@dataclass(frozen=True)
+class Swe:
+    """Make and hold SWE tasks: agentgym swe build --help."""
+
+    command: OmitArgPrefixes[SweCommand]
+    """What to do."""
+
+
+COMMANDS = (List, Play, Eval, Replay, Doctor, Index, Serve, Validate, *SWE_COMMANDS)
 Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
     Annotated[List, subcommand("list")],
     Annotated[Play, subcommand("play")],
@@ -159,6 +279,8 @@ Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
     Annotated[Doctor, subcommand("doctor")],
     Annotated[Index, subcommand("index")],
     Annotated[Serve, subcommand("serve")],
+    Annotated[Validate, subcommand("validate")],
+    Annotated[Swe, subcommand("swe")],
 ]
 
 

@@ -9,7 +9,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgym.cli.arguments import Command, Doctor, Eval, Index, List, Play, Replay, Serve
+from agentgym.cli.arguments import (
+    Command,
+    Doctor,
+    Eval,
+    Index,
+    List,
+    Play,
+    Replay,
+    Serve,
+    Swe,
+    Validate,
+)
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.making import make_env, parse_pairs, resolve
 
@@ -294,6 +305,18 @@ def _serve(command: Serve, console: Console) -> int:
     return serve(command, console)
 
 
+def _validate(command: Validate, console: Console) -> int:
+    from agentgym.cli.validate import validate
+
+    return validate(command, console)
+
+
+def _swe(command: Swe, console: Console) -> int:
+    from agentgym.cli.swe import swe
+
+    return swe(command.command, console)
+
+
 _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     List: _list,
     Play: _play,
@@ -302,4 +325,6 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     Doctor: _doctor,
     Index: _index,
     Serve: _serve,
+    Validate: _validate,
+    Swe: _swe,
 }

@@ -74,6 +74,7 @@ class GoldEvidence(SuppliedHook):
     """
 
     reads: ClassVar = ("gold_recall",)
+    reads_potential: ClassVar = True
     weight: float = 1.0
     """Factor of the value in the reward."""
     name: str = "gold_evidence"

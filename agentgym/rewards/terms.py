@@ -38,6 +38,8 @@ class SuppliedHook(ABC):
     """Least and greatest value of fields."""
     reads: ClassVar[tuple[str, ...]] = ()
     """Keys of ``info["details"]`` that it cannot do without."""
+    reads_potential: ClassVar[bool] = False
+    """Whether it reads the potential of a state, which a family may have to run tests for."""
     name: str
     weight: float
 
@@ -79,6 +81,7 @@ class Potential(SuppliedHook):
     """
 
     limits: ClassVar = {"gamma": _SHARE}
+    reads_potential: ClassVar = True
     gamma: float = 1.0
     """Discount; must be the one used for returns, in [0, 1]."""
     weight: float = 1.0
@@ -199,6 +202,7 @@ class Progressive(SuppliedHook):
     """
 
     size = "alpha"
+    reads_potential: ClassVar = True
     limits: ClassVar = {"weight": FROM_0}
     alpha: float | Callable[[int], float] = 0.5
     """Share of the outcome in [0, 1], or a picklable function of the training step."""

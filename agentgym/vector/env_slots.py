@@ -236,6 +236,11 @@ class Slots:
         if not isinstance(began, Began):
             return Failure(f"could not repeat the reset: {began}")
         observation: str | None = began.observation
+        env = self._states[slot].env
+        if any(isinstance(operation, str) for operation in history.operations) and not getattr(
+            env and env.unwrapped, "repeatable", True
+        ):
+            return Failure("its actions are carried out once")
         for operation in history.operations:
             if isinstance(operation, str):
                 result = self.step(slot, operation)

@@ -48,7 +48,7 @@ def test_gymnasiums_checker_has_no_complaint(make: Make) -> None:
 
 def test_spaces(env: TextEnv) -> None:
     assert env.observation_space == UnicodeText(32768)
-    assert env.action_space == UnicodeText(4096)
+    assert env.action_space == UnicodeText(env.action_length)
     assert env.spec is not None and env.spec.max_episode_steps is None
 
 

@@ -41,6 +41,12 @@ class ImageSource:
     """Where the repository lies in it."""
     commit: str = ""
     """The commit to which it is reset; empty leaves it as it is."""
+    fault: str = ""
+    """A unified diff that puts the fault into it, where the image holds the sound repository."""
+    hidden: tuple[str, ...] = ()
+    """Absolute paths inside that only the grader may see, such as the tests that decide."""
+    path: tuple[str, ...] = ()
+    """Folders inside that stand before the system's own in ``PATH``, such as its Python's."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,9 @@ class Instance:
     """A unified diff that adds hidden tests before grading."""
     test_command: str = ""
     """How a set of other people runs its tests; empty runs pytest on the tests' files."""
+    log_format: str = ""
+    """How the output of ``test_command`` tells what became of each test: a name of
+    ``official.logs.LOG_FORMATS``. Empty where tests write a report of their own."""
     protected: tuple[str, ...] = ()
     """Patterns of further files whose changes do not count."""
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from agentgym.datafiles import ENDINGS, read_records, stem
 from agentgym.envs.search.official.records import (
     FIELDS,
     SPLIT_NAMES,
@@ -18,12 +15,8 @@ from agentgym.envs.search.official.records import (
     read_record,
 )
 from agentgym.envs.search.question import Question
-from agentgym.errors import ConfigurationError, DataError, require
+from agentgym.errors import ConfigurationError, DataError
 from agentgym.tasks import SPLITS
-
-JSON_LINES = (".jsonl", ".jsonl.gz")
-PARQUET = ".parquet"
-ENDINGS = (*JSON_LINES, PARQUET)
 
 QuestionSet = Mapping[str, tuple[Question, ...]]
 """The questions of each split; none is empty."""
@@ -31,8 +24,7 @@ QuestionSet = Mapping[str, tuple[Question, ...]]
 
 def question_name(path: str | os.PathLike[str]) -> str:
     """Return what a question set is called in task ids: the name of its file or folder."""
-    name = Path(os.path.abspath(path)).name
-    return next((name[: -len(end)] for end in ENDINGS if name.endswith(end)), name) or "questions"
+    return stem(Path(os.path.abspath(path))) or "questions"
 
 
 def question_files(path: str | os.PathLike[str]) -> dict[Path, str | None]:
@@ -91,8 +83,7 @@ def read_questions(path: str | os.PathLike[str]) -> QuestionSet:
     """
     splits: dict[str, list[Question]] = {split: [] for split in SPLITS}
     for file, split in question_files(path).items():
-        read = _parquet if file.name.endswith(PARQUET) else _json_lines
-        for place, record in read(file):
+        for place, record in read_records(file, "search", FIELDS):
             try:
                 question, told = read_record(record)
             except Unusable as problem:
@@ -103,41 +94,3 @@ def read_questions(path: str | os.PathLike[str]) -> QuestionSet:
     if not any(splits.values()):
         raise DataError(f"expected questions in {path}, but there is none")
     return {split: tuple(questions) for split, questions in splits.items() if questions}
-
-
-def _json_lines(file: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the records of a file, each with where it stands."""
-    opened = gzip.open if file.name.endswith(".gz") else open
-    try:
-        with opened(file, "rt", encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield f"line {number}", _json(line, f"{file}, line {number}")
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise DataError(
-            f"expected JSON lines in {file}, but it cannot be read ({error})"
-        ) from error
-
-
-def _json(line: str, place: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"expected a JSON object in {place}, got {line!r:.60} ({error})") from None
-
-
-def _parquet(file: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the records of a parquet file, each with its number."""
-    parquet = require("pyarrow.parquet", "search")
-    try:
-        source = parquet.ParquetFile(file)
-        columns = [name for name in source.schema_arrow.names if name in FIELDS]
-        number = 0
-        for batch in source.iter_batches(columns=columns):
-            for record in batch.to_pylist():
-                yield f"record {number}", record
-                number += 1
-    except (OSError, ValueError, RuntimeError) as error:  # of these kinds are pyarrow's own
-        raise DataError(
-            f"expected a parquet file at {file}, but it cannot be read ({error})"
-        ) from error

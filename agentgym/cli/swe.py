@@ -1,0 +1,137 @@
+"""``agentgym swe ...``: SWE tasks made and held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentgym.cli import swe_images
+from agentgym.cli.arguments import SweBuild, SweCache, SweImage, SweList, SwePrefetch
+from agentgym.errors import ConfigurationError, DataError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from agentgym.envs.swe.generator.building import Progress, Watch
+
+
+def swe(command: Any, console: Console) -> int:
+    """Carry out a subcommand of ``agentgym swe``."""
+    return _COMMANDS[type(command)](command, console)
+
+
+def build(command: SweBuild, console: Console) -> int:
+    """Make tasks from libraries, and say what came of it."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[told]}"),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        shown = bar.add_task("tests of the sound library", total=None, told="")
+
+        def watch(state: Progress) -> None:
+            told = f"tasks, {state.tried} tried"
+            bar.update(
+                shown,
+                description=state.library,
+                total=state.wanted,
+                completed=state.usable,
+                told=told,
+            )
+
+        rows = _build(command, watch)
+    console.print(_yield(rows))
+    made = sum(row.usable for row in rows)
+    if not made:
+        raise DataError(
+            f"expected tasks from {', '.join(command.library)}, got none; what became of each try "
+            f"stands in {command.output / 'trials.jsonl'}"
+        )
+    console.print(
+        f"{made} tasks in {command.output}; play one: agentgym play swe --set "
+        f"source={command.output}; check them: agentgym validate swe --set source={command.output}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    return 0
+
+
+def _build(command: SweBuild, watch: Watch) -> list[Progress]:
+    """Make the tasks of a command."""
+    from agentgym.envs.swe.boxes import Boxes
+    from agentgym.envs.swe.generator.building import build_mutations
+    from agentgym.envs.swe.generator.bundled import (
+        TASKS_PER_REPOSITORY,
+        build_bundled,
+        frozen_text,
+    )
+    from agentgym.envs.swe.generator.sources import obtain
+    from agentgym.envs.swe.generator.versions import build_versions
+
+    if command.limit < 1:
+        raise ConfigurationError(f"expected --limit to be at least 1, got {command.limit}")
+    boxes = Boxes(backend=command.backend)
+    common: dict[str, Any] = {"boxes": boxes, "watch": watch}
+    if command.library == ("bundled",):
+        limit = min(command.limit, TASKS_PER_REPOSITORY)
+        rows = build_bundled(command.output, limit=limit, **common)
+        (command.output / "mutations.jsonl").write_text(frozen_text(command.output), "utf-8")
+        return rows
+    common |= {"seed": command.seed, "timeout": command.timeout}
+    folders = [obtain(library, command.output / "sources") for library in command.library]
+    if command.kind == "versions":
+        return [build_versions(folders, command.output, **common)]
+    return [
+        build_mutations(folder, command.output, limit=command.limit, **common) for folder in folders
+    ]
+
+
+def _yield(rows: Sequence[Progress]) -> Table:
+    """Return what came of libraries as a table."""
+    from rich.table import Table
+
+    from agentgym.envs.swe.generator.building import summary
+
+    table = Table(
+        "library", "tests", "flaky", "candidates", "tried", "usable", "share", "s each", "others"
+    )
+    for cells in summary(rows):
+        table.add_row(*cells)
+    return table
+
+
+def list_tasks(command: SweList, console: Console) -> int:
+    """List the tasks of a set."""
+    from rich.table import Table
+
+    from agentgym.envs.swe.tasks import Source, open_instances
+
+    instances = open_instances(Source(command.source))
+    table = Table("split", "id", "repository", "failing", "passing", "issue")
+    for split in (command.split,) if command.split else instances.splits:
+        for index in range(min(command.limit, instances.len(split))):
+            one = instances.instance(split, index)
+            counts = f"{len(one.fail_to_pass):,}", f"{len(one.pass_to_pass):,}"
+            title = one.statement.strip().partition("\n")[0][:100].replace("[", r"\[")
+            table.add_row(split, one.id, one.repo, *counts, title)
+    console.print(table)
+    for split in instances.splits:
+        console.print(f"{split}: {instances.len(split):,} tasks")
+    return 0
+
+
+_COMMANDS: dict[type, Callable[[Any, Console], int]] = {
+    SweBuild: build,
+    SweList: list_tasks,
+    SweImage: swe_images.image,
+    SwePrefetch: swe_images.prefetch,
+    SweCache: swe_images.cache,
+}

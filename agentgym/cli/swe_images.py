@@ -1,0 +1,166 @@
+"""``agentgym swe image``, ``prefetch`` and ``cache``: the container images of published tasks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from agentgym.cli.arguments import SweCache, SweImage, SwePrefetch
+from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.options import integer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentgym.envs.swe.instance import Instance
+    from agentgym.envs.swe.official import OfficialInstances
+    from agentgym.envs.swe.official.prefetching import Fetched
+    from agentgym.sandbox.docker.images import Images
+
+
+def image(command: SweImage, console: Console) -> int:
+    """Print the image of an instance, and nothing else, to standard output."""
+    if command.source is None:
+        _say(console, _by_rule(command))
+        return 0
+    instances = _open(command)
+    place = instances.find(command.id)
+    if place is None:
+        example = next(_instances(instances)).id
+        raise TaskNotFound(
+            f"expected the id of an instance of {command.source}, such as {example}; "
+            f"got {command.id!r:.200}"
+        )
+    _say(console, _image_of(instances.instance(*place)))
+    return 0
+
+
+def prefetch(command: SwePrefetch, console: Console) -> int:
+    """Pull the images of instances; 1 if one could not be had."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from agentgym.envs.swe.official.prefetching import prefetch
+    from agentgym.sandbox.docker.records import parse_size
+
+    instances = _open(command)
+    names = list(dict.fromkeys(_image_of(one) for one in _instances(instances, command.split)))
+    if command.n is not None:
+        names = names[: integer(command.n, "--n", 1)]
+    budget = None if command.budget is None else parse_size(command.budget)
+    images = _images()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    silent = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=silent) as progress:
+        bar = progress.add_task("images", total=len(names), completed=-1)
+
+        def watch(name: str) -> None:
+            progress.update(bar, description=name, advance=1)
+
+        done = prefetch(names, images, budget, watch)
+    _say(console, _told(done, len(names)))
+    return int(bool(done.failed))
+
+
+def cache(command: SweCache, console: Console) -> int:
+    """Show the images that agentgym has pulled or made; remove some if a budget is given."""
+    from rich.table import Table
+
+    from agentgym.sandbox.docker.records import parse_size
+
+    records = _images().records
+    if command.budget is not None:
+        for gone in records.prune(parse_size(command.budget)):
+            _say(console, f"removed {gone['name']} ({_size(gone['size'])})")
+    found = records.ours()
+    table = Table("image", "size", "last used")
+    for one in reversed(found):
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(one["used"]))
+        table.add_row(one["name"].replace("[", r"\["), _size(one["size"]), used)
+    if found:
+        console.print(table)
+    total = sum(one["size"] for one in found)
+    _say(
+        console,
+        f"{len(found)} image(s) that agentgym pulled or made, {_size(total)}; layers that they "
+        "share count for each. Others' images are never touched.",
+    )
+    return 0
+
+
+def _say(console: Console, text: str) -> None:
+    """Print text as it is."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _by_rule(command: SweImage) -> str:
+    """Return the image of an id by the rule of a set, where there are no rows."""
+    from agentgym.envs.swe.official.images import image_name
+    from agentgym.envs.swe.official.sets import data_set
+
+    if command.data_set is None:
+        raise ConfigurationError(
+            "expected --source FILE with the row, or --data-set NAME for the set's rule; got "
+            "neither"
+        )
+    found = data_set(command.data_set)
+    repo = command.id.rpartition(".")[0]  # of SWE-smith: owner__repo.commit.kind__hash
+    row = {"repo": repo} if found.name == "swe-smith" else {}
+    return image_name(found, row, command.id, command.image_mirror)
+
+
+def _open(command: SweImage | SwePrefetch) -> OfficialInstances:
+    """Read the rows, and say which set's they are where nobody has told."""
+    from agentgym.envs.swe.official import OfficialInstances
+
+    instances = OfficialInstances(
+        str(command.source),
+        data_set=command.data_set,
+        namespace=command.image_mirror,
+        skip_broken=command.skip_broken,
+    )
+    if instances.recognised and instances.data_set is not None:
+        name = instances.data_set.name
+        sys.stderr.write(f"rows of {name}, by their fields (--data-set says otherwise)\n")
+    if instances.broken:
+        sys.stderr.write(
+            f"{instances.broken:,} row(s) left out; the first: {instances.first_problem}\n"
+        )
+    return instances
+
+
+def _instances(instances: OfficialInstances, split: str | None = None) -> Iterator[Instance]:
+    for name in instances.splits if split is None else (split,):
+        for index in range(instances.len(name)):
+            yield instances.instance(name, index)
+
+
+def _image_of(instance: Instance) -> str:
+    image: Any = getattr(instance.source, "image", "")
+    return str(image)
+
+
+def _images() -> Images:
+    """Return what brings images to the engine of this machine."""
+    from agentgym.sandbox.docker.engine import find_engine
+    from agentgym.sandbox.docker.images import Images
+
+    return Images(find_engine())
+
+
+def _told(done: Fetched, wanted: int) -> str:
+    """Say what became of images."""
+    lines = [
+        f"{len(done.pulled)} image(s) pulled, {len(done.there)} there already, of {wanted} wanted"
+    ]
+    lines += [f"failed: {reason}" for reason in done.failed.values()]
+    if done.left:
+        lines.append(
+            f"{len(done.left)} not tried: {done.why}; run the command again to go on from there"
+        )
+    return "\n".join(lines)
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e9:,.2f} GB"

@@ -1,0 +1,166 @@
+"""Boxes with the repository of an instance: for an agent to work in, and for grading its work."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from agentgym.envs.swe.diffs import read_diff
+from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
+from agentgym.envs.swe.runtime import WORKDIR, runtime
+from agentgym.envs.swe.trees import tree
+from agentgym.errors import EnvFailure
+from agentgym.sandbox import Limits, Sandbox, SandboxConfig
+from agentgym.sandbox.opening import open_sandbox
+
+SMALL = Limits(
+    memory=1 << 30, processes=64, disk=64 << 20, files=5_000, file_size=16 << 20, output=20 << 20
+)
+"""What a box with a repository of a folder may use."""
+LARGE = Limits(memory=8 << 30, processes=1024, disk=4 << 30, files=200_000, file_size=1 << 30)
+"""What a box with a repository of an image may use."""
+PULLS = ("missing", "always", "never")
+"""When images are pulled."""
+LONGEST_LOG = 32 << 20
+"""Bytes of the log of a test run that are kept; thousands of tests write megabytes."""
+GIT = "git -c safe.directory='*' -c core.autocrlf=false"
+_DIFF = "/tmp/agentgym.diff"
+_BACKUP = "/tmp/agentgym.tar"
+_DATE = "2000-01-01T00:00:00Z"
+_ONE_COMMIT = f"""\
+find . -name .git -prune -exec rm -rf {{}} +
+command -v git > /dev/null || exit 0
+export GIT_AUTHOR_DATE={_DATE} GIT_COMMITTER_DATE={_DATE} GIT_CONFIG_NOSYSTEM=1
+{GIT} init -q --template= && mkdir -p .git/info && echo /.venv > .git/info/exclude &&
+{GIT} add -A &&
+{GIT} -c user.name=maintainer -c user.email=maintainer@localhost -c commit.gpgsign=false \
+commit -q --no-verify --allow-empty -m 'Initial commit'
+"""
+"""Images hold the history of their repository, and often the commit with the solution in it: agents
+have read it there (SWE-bench#465). One commit is left, of the files as they are."""
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """How boxes are opened."""
+
+    backend: str = "auto"
+    """Back end of the sandboxes; repositories in images need ``docker`` or ``remote``."""
+    allow_unsafe: bool = False
+    """Whether commands may run without isolation where nothing better can."""
+    pull: str = "missing"
+    """When images are pulled: one of :data:`PULLS`."""
+
+    def open(self, instance: Instance, *, grading: bool = False) -> Sandbox:
+        """Start a box with the repository and its fault.
+
+        Args:
+            instance: The instance.
+            grading: Whether it is for grading: then it holds what an agent may not see.
+
+        Raises:
+            SandboxUnavailable: No back end can run on this machine.
+            EnvFailure: The repository cannot be brought into its state.
+        """
+        source = instance.source
+        if isinstance(source, FolderSource):
+            return open_sandbox(self._folder(instance, source), self.backend).start()
+        backend = "docker" if self.backend == "auto" else self.backend
+        options = {"pull": self.pull} if backend == "docker" else {}
+        box = open_sandbox(self._image(instance, source, grading), backend, **options).start()
+        try:
+            _prepare(box, source, grading)
+        except BaseException:
+            box.close()
+            raise
+        return box
+
+    def _folder(self, instance: Instance, source: FolderSource) -> SandboxConfig:
+        """Describe a box for a repository of a folder."""
+        shared = runtime()
+        return SandboxConfig(
+            tree=tree(source),
+            workdir=WORKDIR,
+            visible=(shared.folder,),
+            hidden=shared.hidden,
+            path=shared.path,
+            environment={**shared.environment, **instance.environment},
+            limits=SMALL,
+            trusted=self.allow_unsafe,
+        )
+
+    def _image(self, instance: Instance, source: ImageSource, grading: bool) -> SandboxConfig:
+        """Describe a box for a repository of an image."""
+        return SandboxConfig(
+            workdir=source.workdir,
+            image=source.image,
+            path=source.path,
+            environment={"PAGER": "cat", "GIT_PAGER": "cat", **instance.environment},
+            limits=replace(LARGE, kept_output=LONGEST_LOG) if grading else LARGE,
+            trusted=self.allow_unsafe,
+        )
+
+
+def write_files(box: Sandbox, files: Mapping[str, bytes | None]) -> None:
+    """Write files into a box, and remove those whose content is None.
+
+    Raises:
+        OSError: One cannot be written.
+    """
+    gone = [path for path, content in files.items() if content is None]
+    if gone:
+        box.exec(f"rm -rf -- {shlex.join(gone)}")
+    for path, content in files.items():
+        if content is not None:
+            box.write(path, content)
+
+
+def run_checked(box: Sandbox, command: str, what: str, timeout: float = 300.0) -> None:
+    """Run a command that has to succeed.
+
+    Raises:
+        EnvFailure: It did not.
+    """
+    result = box.exec(command, timeout=timeout)
+    if result.exit_code:
+        raise EnvFailure(
+            f"expected {what} to succeed, got exit code {result.exit_code}: {result.text[-500:]}"
+        )
+
+
+def _prepare(box: Sandbox, source: ImageSource, grading: bool) -> None:
+    """Bring the repository of an image into the state that the instance names."""
+    if source.commit:
+        run_checked(box, f"git reset --hard -q {shlex.quote(source.commit)}", "git reset")
+    if source.fault:
+        apply_in_box(box, source.fault, "the fault")
+    if grading:
+        return
+    if source.hidden:
+        run_checked(box, f"rm -rf -- {shlex.join(source.hidden)}", "hiding the tests")
+    run_checked(box, _ONE_COMMIT, "making one commit of the repository")
+
+
+def apply_in_box(box: Sandbox, diff: str, what: str) -> None:
+    """Apply a diff in a box with what it has, git or patch, in the ways of SWE-bench's harness.
+
+    A way that fails may leave a part behind, so the files are put back before the next.
+
+    Raises:
+        EnvFailure: It fits in none of these ways.
+    """
+    paths = {path for one in read_diff(diff, binary=True) for path in (one.before, one.after)}
+    files = sorted(filter(None, paths))
+    leavings = [f"{file}{end}" for file in files for end in ("", ".rej", ".orig")]
+    box.write(_DIFF, diff.encode())
+    command = f"""\
+back() {{ rm -f -- {shlex.join(leavings)}; tar xf {_BACKUP}; {GIT} reset -q 2> /dev/null; false; }}
+for file in {shlex.join(files)}; do [ -e "$file" ] && echo "$file"; done | tar cf {_BACKUP} -T -
+{GIT} apply --whitespace=nowarn {_DIFF} ||
+{GIT} apply --whitespace=nowarn --3way {_DIFF} || back ||
+{GIT} apply --whitespace=nowarn --reject {_DIFF} || back ||
+patch --batch --fuzz=5 -p1 -i {_DIFF} || back
+code=$?; rm -f {_DIFF} {_BACKUP}; exit $code
+"""
+    run_checked(box, command, f"applying {what}")

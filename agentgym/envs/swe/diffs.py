@@ -1,0 +1,210 @@
+"""Unified diffs: read them, and apply them to files in memory, where no ``git`` may be had."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from agentgym.errors import DataError
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NOTHING = "/dev/null"
+
+Files = Callable[[str], "bytes | None"]
+"""Returns the content of a file by its path; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """Lines of a file and what stands there instead; lines keep their line breaks."""
+
+    start: int
+    """First line, from 0; in a new file 0."""
+    old: tuple[str, ...]
+    """The lines as they are, those around the change included."""
+    new: tuple[str, ...]
+    """What replaces them."""
+
+
+@dataclass
+class FileDiff:
+    """What a diff does to one file."""
+
+    before: str
+    """Its path, empty for a new file."""
+    after: str
+    """Its path afterwards, empty for one that is deleted."""
+    hunks: list[Hunk] = field(default_factory=list)
+    """The changes, from top to bottom."""
+
+
+def read_diff(text: str, *, binary: bool = False) -> list[FileDiff]:
+    """Read a unified diff, as ``diff -u`` and ``git diff`` write it.
+
+    Args:
+        text: The diff.
+        binary: Let binary files stand, without hunks.
+
+    Raises:
+        DataError: It is none, or it changes binary files.
+    """
+    found: list[FileDiff] = []
+    lines = text.splitlines(keepends=True) if "\r" not in text else _split(text)
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        if line.startswith("diff --git "):
+            found.append(FileDiff(*_git_paths(line)))
+        elif line.startswith(("Binary files ", "GIT binary patch")) and not binary:
+            raise DataError(f"expected a diff of text files, got {line.strip()!r:.200}")
+        elif line.startswith(("rename from ", "copy from ")):
+            found[-1].before = line.split(" ", 2)[2].rstrip("\n")
+        elif line.startswith(("rename to ", "copy to ")):
+            found[-1].after = line.split(" ", 2)[2].rstrip("\n")
+        elif line.startswith("new file mode"):
+            found[-1].before = ""
+        elif line.startswith("deleted file mode"):
+            found[-1].after = ""
+        elif line.startswith("--- ") and at < len(lines) and lines[at].startswith("+++ "):
+            paths = _path(line[4:]), _path(lines[at][4:])
+            at += 1
+            if not found or found[-1].hunks or not _git_opened(found[-1], paths):
+                found.append(FileDiff(*paths))
+            else:
+                found[-1].before, found[-1].after = paths
+        elif line.startswith("@@ "):
+            if not found:
+                raise DataError(f"expected the name of a file before {line.strip()!r:.80}")
+            at = _read_hunk(lines, at - 1, found[-1])
+    if not found and text.strip():
+        raise DataError(f"expected a unified diff, got {text[:80]!r}")
+    return found
+
+
+def apply_diff(text: str, files: Files) -> dict[str, bytes | None]:
+    """Apply a unified diff.
+
+    Args:
+        text: The diff.
+        files: The files that it is applied to.
+
+    Returns:
+        The files that it changes with their new content; None for what it deletes.
+
+    Raises:
+        DataError: It is no diff, or does not fit the files.
+    """
+    result: dict[str, bytes | None] = {}
+    for one in read_diff(text):
+        content = ""
+        if one.before:
+            data = result[one.before] if one.before in result else files(one.before)
+            if data is None:
+                raise DataError(f"expected the file {one.before} that the diff changes")
+            content = data.decode("utf-8", "surrogateescape")
+        changed = apply_hunks(one, content)
+        if one.before and one.before != one.after:
+            result[one.before] = None
+        if one.after:
+            result[one.after] = changed.encode("utf-8", "surrogateescape")
+    return result
+
+
+def apply_hunks(diff: FileDiff, content: str) -> str:
+    """Apply what a diff does to the text of one file.
+
+    Raises:
+        DataError: A hunk fits nowhere.
+    """
+    lines, shift = _split(content), 0
+    for hunk in diff.hunks:
+        at = _find(lines, hunk, hunk.start + shift)
+        if at is None:
+            raise DataError(
+                f"expected line {hunk.start + 1} of {diff.before or diff.after} to be as the diff "
+                f"says, {''.join(hunk.old)[:80]!r}: it is made for other files"
+            )
+        lines[at : at + len(hunk.old)] = hunk.new
+        shift = at - hunk.start + len(hunk.new) - len(hunk.old)
+    return "".join(lines)
+
+
+def _split(text: str) -> list[str]:
+    """Split at line feeds alone, as diffs do."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def _path(text: str) -> str:
+    """Read a path of a header; a time may follow it after a tab."""
+    name = text.rstrip("\r\n").split("\t")[0].strip('"')
+    if name == _NOTHING:
+        return ""
+    return name[2:] if name.startswith(("a/", "b/")) else name
+
+
+def _git_paths(line: str) -> tuple[str, str]:
+    """Read the two paths of ``diff --git``; they are equal unless a later line says otherwise."""
+    rest = line[len("diff --git ") :].rstrip("\r\n")
+    half = len(rest) // 2
+    if rest[half : half + 1] == " " and rest[2:half] == rest[half + 3 :]:
+        return rest[2:half], rest[half + 3 :]
+    old, _, new = rest.partition(" b/")
+    return _path(old), new
+
+
+def _git_opened(diff: FileDiff, paths: tuple[str, str]) -> bool:
+    """Return whether the last ``diff --git`` line has announced these paths."""
+    return bool({diff.before, diff.after} & {path for path in paths if path})
+
+
+def _read_hunk(lines: list[str], at: int, diff: FileDiff) -> int:
+    """Read a hunk into a diff; return the index of the line behind it."""
+    head = _HUNK.match(lines[at])
+    if head is None:
+        raise DataError(f"expected a hunk such as '@@ -1,3 +1,4 @@', got {lines[at]!r:.80}")
+    start, size, _, other = (int(number or 1) for number in head.groups("1"))
+    size = int(head[2]) if head[2] is not None else 1
+    other = int(head[4]) if head[4] is not None else 1
+    old: list[str] = []
+    new: list[str] = []
+    at += 1
+    while at < len(lines) and (len(old) < size or len(new) < other or lines[at][0] == "\\"):
+        sign, line = lines[at][0], lines[at][1:]
+        if sign == "\\":
+            previous = lines[at - 1][0]
+            for side, signs in ((old, " -"), (new, " +")):
+                if previous in signs and side:
+                    side[-1] = side[-1].removesuffix("\n")
+        elif sign == "\n":  # an empty line whose leading space was lost
+            old.append("\n")
+            new.append("\n")
+        elif sign in " -+":
+            if sign != "+":
+                old.append(line)
+            if sign != "-":
+                new.append(line)
+        else:
+            break
+        at += 1
+    if (len(old), len(new)) != (size, other):
+        raise DataError(
+            f"expected a hunk of {size} old and {other} new lines in {diff.after or diff.before}, "
+            f"got {len(old)} and {len(new)}"
+        )
+    diff.hunks.append(Hunk(max(0, start - 1) if size else start, tuple(old), tuple(new)))
+    return at
+
+
+def _find(lines: list[str], hunk: Hunk, expected: int) -> int | None:
+    """Return where a hunk fits, as near as possible to where it should."""
+    for at in _near(expected, len(lines) - len(hunk.old)):
+        if tuple(lines[at : at + len(hunk.old)]) == hunk.old:
+            return at
+    return None
+
+
+def _near(middle: int, last: int) -> Iterator[int]:
+    """Yield 0 to ``last``, the nearest to ``middle`` first."""
+    yield from sorted(range(last + 1), key=lambda at: (abs(at - middle), at))

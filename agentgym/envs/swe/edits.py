@@ -1,0 +1,90 @@
+"""Edits by byte offsets: put a fault into files, and write the diff that takes it out again."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from agentgym.envs.swe.instance import Edit
+from agentgym.errors import DataError
+
+
+def apply_edits(content: bytes, edits: Iterable[Edit]) -> bytes:
+    """Return a file with the edits made; their offsets are those of ``content``.
+
+    Raises:
+        DataError: A piece is not where an edit says, so the file is another one.
+    """
+    pieces: list[bytes] = []
+    at = 0
+    for edit in sorted(edits, key=lambda entry: entry.start):
+        old = edit.old.encode()
+        if edit.start < at or content[edit.start : edit.start + len(old)] != old:
+            raise DataError(
+                f"expected {edit.old!r:.80} at byte {edit.start} of {edit.path}; the file is "
+                "another one than the edit was made for"
+            )
+        pieces += content[at : edit.start], edit.new.encode()
+        at = edit.start + len(old)
+    return b"".join((*pieces, content[at:]))
+
+
+def edited_files(read: Callable[[str], bytes], edits: Sequence[Edit]) -> dict[str, bytes]:
+    """Return the files that edits change, as they are afterwards.
+
+    Args:
+        read: Returns the sound content of a file by its path.
+        edits: The edits, of any number of files.
+
+    Raises:
+        DataError: A piece is not where an edit says.
+    """
+    return {
+        path: apply_edits(read(path), [edit for edit in edits if edit.path == path])
+        for path in sorted({edit.path for edit in edits})
+    }
+
+
+def write_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
+    """Return the unified diff, as git writes it, that turns one set of files into another.
+
+    Args:
+        before: Content by path; a path that is not in ``after`` is deleted.
+        after: Content by path; a path that is not in ``before`` is new.
+
+    Returns:
+        The diff; files that are no UTF-8 text are left out.
+    """
+    parts = []
+    for path in sorted({*before, *after}):
+        old, new = before.get(path), after.get(path)
+        if old != new:
+            parts += _file_diff(path, old, new)
+    return "".join(parts)
+
+
+def _file_diff(path: str, old: bytes | None, new: bytes | None) -> list[str]:
+    """Return the lines of the diff of one file."""
+    try:
+        before, after = (_lines(b"" if side is None else side) for side in (old, new))
+    except UnicodeDecodeError:
+        return []
+    lines = [f"diff --git a/{path} b/{path}\n"]
+    if old is None:
+        lines.append("new file mode 100644\n")
+    if new is None:
+        lines.append("deleted file mode 100644\n")
+    names = (
+        "/dev/null" if old is None else f"a/{path}",
+        "/dev/null" if new is None else f"b/{path}",
+    )
+    for line in difflib.unified_diff(before, after, *names):
+        ended = line.endswith("\n")
+        lines.append(line if ended else line + "\n\\ No newline at end of file\n")
+    return lines
+
+
+def _lines(content: bytes) -> list[str]:
+    """Split at line feeds alone, as diffs do."""
+    return re.findall(r"[^\n]*\n|[^\n]+", content.decode())

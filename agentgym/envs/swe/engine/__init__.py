@@ -1,0 +1,1 @@
+"""What an action means, what is shown of it, and one episode."""

@@ -1,0 +1,358 @@
+"""One episode: a repository in a box, commands that change it, and the grade of the result."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from agentgym.envs.swe.boxes import Boxes
+from agentgym.envs.swe.engine.commands import BASH, EDIT, SUBMIT, VIEW, Command
+from agentgym.envs.swe.engine.observation import LAST_TURN, clip, show
+from agentgym.envs.swe.grading import FULL, Grade, Grader
+from agentgym.envs.swe.grading.protection import Edits
+from agentgym.envs.swe.grading.verdict import nothing_done
+from agentgym.envs.swe.instance import ImageSource, Instance
+from agentgym.envs.swe.runtime import WORKDIR
+from agentgym.errors import NotSupported
+from agentgym.sandbox import Sandbox, SandboxDied
+
+LARGEST_FILE = 4 << 20
+"""Most bytes of a file that ``edit`` changes and ``view`` shows."""
+MOST_LISTED = 50
+"""Most entries of a list in the details."""
+DETAILS = frozenset({
+    "changed", "ignored", "exit_code", "timed_out", "verdict", "fixed", "unfixed", "broken",
+    "tampered", "suspicious", "grading",
+})  # fmt: skip
+"""Keys of :meth:`Session.details`."""
+NO_EDITS = Edits({}, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What holds for every episode of an environment."""
+
+    command_timeout: float = 30.0
+    """Seconds that a command may take."""
+    max_observation_chars: int = 8000
+    """Most characters of output that are shown."""
+    progress: bool = False
+    """Whether the tests are run after every turn that changed the source."""
+
+
+class State(NamedTuple):
+    """Everything about a session that can change, besides the files in its box."""
+
+    commands: tuple[str, ...] = ()
+    """Commands that were carried out, as they are written."""
+    edits: Edits = NO_EDITS
+    """What was changed so far, sorted into what counts and what does not."""
+    digest: str = ""
+    """Hash of what counts; empty while nothing does."""
+    potential: float = 0.0
+    """Share of the tests that were fixed when they were last run; 0 as soon as one is broken."""
+    grade: Grade | None = None
+    """The grade of what was submitted."""
+    over: bool = False
+    """Whether it was submitted."""
+
+
+class Turn(NamedTuple):
+    """What one turn did."""
+
+    observation: str
+    """What the policy reads next."""
+    valid: bool = True
+    """Whether the action was carried out."""
+    exit_code: int | None = None
+    """How a command ended."""
+    timed_out: bool = False
+    """Whether a command was killed for taking too long."""
+
+
+class Refusal(Exception):
+    """Why a command was not carried out; the message is shown to the policy."""
+
+
+class Session:
+    """A repository that is being repaired.
+
+    The box is opened when the first command needs it, and lost when the session is closed; a
+    snapshot holds its files.
+
+    Args:
+        instance: What is to be repaired.
+        boxes: How boxes are opened.
+        grader: Grades what is submitted.
+        rules: What holds for the episode.
+    """
+
+    def __init__(self, instance: Instance, boxes: Boxes, grader: Grader, rules: Rules) -> None:
+        self.instance = instance
+        self.state = State()
+        self._boxes, self._grader, self._rules = boxes, grader, rules
+        self._box: Sandbox | None = None
+        self._given: dict[str, bytes | None] = {}
+        self._files: bytes | None = None  # of the box, as far as nothing has changed since
+        self._kept: bytes | None = None  # what the next box starts with
+        self._closing: weakref.finalize[..., Session] | None = None
+        self._grades: dict[str, Grade] = {}
+
+    def start(self, turns: int) -> str:
+        """Begin the episode; return the first observation.
+
+        Args:
+            turns: Turns that the episode has.
+        """
+        source = self.instance.source
+        folder = source.workdir if isinstance(source, ImageSource) else WORKDIR
+        text = (
+            f"{self.instance.statement.strip()}\n\n"
+            f"The repository lies in {folder}. Repair it, then submit."
+        )
+        return self._with_notice(text, turns)
+
+    @property
+    def box(self) -> Sandbox:
+        """The box, opened if it is not open.
+
+        Raises:
+            EnvFailure: It cannot be opened, or its files cannot be brought back.
+        """
+        if self._box is None:
+            box = self._boxes.open(self.instance)
+            # A session that nobody closes takes its box with it.
+            self._closing = weakref.finalize(self, box.close)
+            self._box = box
+            if isinstance(self.instance.source, ImageSource):
+                self._given = box.changes()
+            if self._kept is not None:
+                box.restore(self._kept)
+        return self._box
+
+    def act(self, command: Command, turns_left: int) -> Turn:
+        """Carry out a command.
+
+        Args:
+            command: The command.
+            turns_left: Turns after this one.
+
+        Raises:
+            EnvFailure: The box ended by itself, or cannot be opened.
+        """
+        self._count(commands=(*self.state.commands, command.write()))
+        try:
+            turn = _DOERS[command.name](self, command)
+        except Refusal as refusal:
+            turn = Turn(f"invalid: {refusal}", False)
+        if command.name == SUBMIT:
+            return turn
+        return turn._replace(observation=self._with_notice(turn.observation, turns_left))
+
+    def refuse(self, reason: str, turns_left: int) -> Turn:
+        """Answer a text in which there is no command; the turn is consumed.
+
+        Args:
+            reason: Why there is none, in full.
+            turns_left: Turns after this one.
+        """
+        return Turn(self._with_notice(reason, turns_left), False)
+
+    def details(self, turn: Turn) -> Mapping[str, Any]:
+        """Describe a turn for ``info["details"]``; the same keys in every turn."""
+        grade = self.state.grade
+        return {
+            "changed": list(self.state.edits.counted)[:MOST_LISTED],
+            "ignored": list(self.state.edits.ignored)[:MOST_LISTED],
+            "exit_code": turn.exit_code,
+            "timed_out": turn.timed_out,
+            "verdict": grade and grade.verdict,
+            "fixed": grade and list(grade.fixed)[:MOST_LISTED],
+            "unfixed": grade and list(grade.unfixed)[:MOST_LISTED],
+            "broken": grade and list(grade.broken)[:MOST_LISTED],
+            "tampered": grade and grade.tampered,
+            "suspicious": grade and list(grade.suspicious),
+            "grading": grade and grade.reason,
+        }
+
+    @property
+    def solved(self) -> bool:
+        """Whether what was submitted is FULL."""
+        return self.state.grade is not None and self.state.grade.verdict == FULL
+
+    def snapshot(self) -> tuple[State, bytes | None]:
+        """Return the state and the files of the box.
+
+        Raises:
+            NotSupported: The box cannot tell.
+        """
+        if self._box is not None and self._files is None:
+            if "snapshot" not in self._box.capabilities:
+                raise NotSupported(
+                    f"expected a sandbox that can be forked, got {type(self._box).__name__}; use "
+                    "another back end"
+                )
+            self._files = self._box.snapshot()
+        return self.state, self._kept if self._box is None else self._files
+
+    def restore(self, snapshot: tuple[State, bytes | None]) -> None:
+        """Return to a state of :meth:`snapshot`; nothing is executed again."""
+        self.close()
+        state, self._kept = snapshot
+        self.state = State(*state)
+
+    def close(self) -> None:
+        """Close the box, if there is one; may be called twice."""
+        closing, self._closing = self._closing, None
+        self._box, self._files, self._kept = None, None, None
+        if closing is not None:
+            closing()
+
+    # -- what commands do -----------------------------------------------------------------------
+
+    def _run(self, command: Command) -> Turn:
+        """Run a command line."""
+        most = self._rules.command_timeout
+        seconds = most if command.timeout is None else min(most, command.timeout)
+        result = self.box.exec(command.text, timeout=seconds)
+        self._look()
+        text = show(result, seconds, self._rules.max_observation_chars)
+        return Turn(text, exit_code=result.exit_code, timed_out=result.timed_out)
+
+    def _view(self, command: Command) -> Turn:
+        """Show a file with line numbers, or what a folder holds."""
+        path = command.text
+        try:
+            lines = self._read(path).decode("utf-8", "replace").split("\n")
+        except FileNotFoundError:
+            listed = self.box.exec(f"ls -1Ap -- {shlex.quote(path)}", timeout=10)
+            if listed.exit_code:
+                raise Refusal(f"there is no file or folder {path}") from None
+            return Turn(clip(listed.text.rstrip(), self._rules.max_observation_chars))
+        if lines[-1] == "":
+            lines.pop()
+        first = max(1, command.start or 1)
+        last = len(lines) if command.end is None else command.end
+        shown = [f"{n:6}\t{line}" for n, line in enumerate(lines, 1) if first <= n <= last]
+        head = f"{path}, lines {first} to {min(last, len(lines))} of {len(lines)}"
+        if not shown:
+            raise Refusal(f"{path} has {len(lines)} lines, none of them from {first} to {last}")
+        return Turn(f"{head}\n{clip(chr(10).join(shown), self._rules.max_observation_chars)}")
+
+    def _edit(self, command: Command) -> Turn:
+        """Replace the one occurrence of a piece of a file, or make a file."""
+        path, old, new = command.text, command.old.encode(), command.new.encode()
+        try:
+            before = self._read(path)
+        except FileNotFoundError:
+            before = None
+        if before is None and old:
+            raise Refusal(f"there is no file {path}")
+        if before and not old:
+            raise Refusal(f"{path} exists: say which piece of it is to be replaced")
+        count = 1 if not old else (before or b"").count(old)
+        if count != 1:
+            found = "is not in" if not count else f"occurs {count} times in"
+            raise Refusal(f"the piece {found} {path}; it has to occur exactly once")
+        content = (before or b"").replace(old, new) if old else new
+        try:
+            self.box.write(path, content)
+        except SandboxDied:
+            raise
+        except OSError as error:
+            raise Refusal(f"{path} cannot be written: {error.strerror or error}") from error
+        self._look()
+        if not old:
+            return Turn(f"[made {path}]")
+        line = (before or b"")[: (before or b"").find(old)].count(b"\n") + 1
+        return Turn(f"[edited {path} at line {line}]")
+
+    def _submit(self, command: Command) -> Turn:
+        """Grade what was done."""
+        grade = self._graded()
+        self._count(grade=grade, potential=grade.potential, over=True)
+        return Turn("[submitted]")
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _count(self, **changes: Any) -> None:
+        self.state = self.state._replace(**changes)
+
+    def _read(self, path: str) -> bytes:
+        """Read a file that a policy names.
+
+        Raises:
+            FileNotFoundError: There is none.
+            Refusal: It is too large.
+        """
+        content = self.box.read(path, LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            raise Refusal(f"{path} is larger than {LARGEST_FILE >> 20} MiB")
+        return content
+
+    def _look(self) -> None:
+        """Find out what has changed, and where it is wanted what that does to the tests."""
+        self._files = None
+        edits = self._grader.edits(self.instance, self._changes())
+        digest = _digest(edits.counted) if edits.counted else ""
+        if digest != self.state.digest:
+            self._count(edits=edits, digest=digest)
+            if self._rules.progress:
+                self._count(potential=self._graded().potential)
+        else:
+            self._count(edits=edits)
+
+    def _changes(self) -> dict[str, bytes | None]:
+        """Return the files that differ from what the policy was given."""
+        now = self.box.changes()
+        found = {path: c for path, c in now.items() if self._given.get(path, c) != c or
+                 path not in self._given}  # fmt: skip
+        for path in self._given.keys() - now.keys():  # as the image has it, not as it was given
+            try:
+                found[path] = self.box.read(path, LARGEST_FILE)
+            except FileNotFoundError:
+                found[path] = None
+        return found
+
+    def _graded(self) -> Grade:
+        """Grade what has been changed so far, once for every state of the source."""
+        digest = self.state.digest
+        if not digest:
+            grade = nothing_done(self.instance)
+            return grade if not self.state.edits.ignored else _ignored(grade, self.state.edits)
+        known = self._grades.get(digest)
+        if known is None:
+            known = self._grader.grade(self.instance, self.state.edits.counted)
+            self._grades[digest] = known
+        return _ignored(known, self.state.edits)
+
+    def _with_notice(self, observation: str, turns_left: int) -> str:
+        """Announce the last turn."""
+        return f"{observation}\n{LAST_TURN}" if turns_left == 1 else observation
+
+
+_DOERS = {
+    BASH: Session._run,
+    VIEW: Session._view,
+    EDIT: Session._edit,
+    SUBMIT: Session._submit,
+}
+
+
+def _digest(edits: Mapping[str, bytes | None]) -> str:
+    """Hash edits."""
+    result = hashlib.blake2b(digest_size=16)
+    for path in sorted(edits):
+        content = edits[path]
+        size = "gone" if content is None else str(len(content))
+        result.update(f"{path}\0{size}\0".encode("utf-8", "surrogateescape") + (content or b""))
+    return result.hexdigest()
+
+
+def _ignored(grade: Grade, edits: Edits) -> Grade:
+    """Add the files that did not count to a grade."""
+    return replace(grade, ignored=edits.ignored)

@@ -1,0 +1,235 @@
+"""SWE as a Gymnasium environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from agentgym.actions import MAX_ACTION_CHARS
+from agentgym.core import OBSERVATION_LENGTH, TextEnv
+from agentgym.envs.swe.boxes import PULLS, Boxes
+from agentgym.envs.swe.engine.admissible import admissible
+from agentgym.envs.swe.engine.commands import SPECS, Fault, SWELanguage
+from agentgym.envs.swe.engine.session import DETAILS, Rules, Session, State, Turn
+from agentgym.envs.swe.experts import EXPERTS
+from agentgym.envs.swe.grading import Grader
+from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.tasks import (
+    TURNS,
+    InstanceSet,
+    InstanceTasks,
+    Source,
+    open_instances,
+)
+from agentgym.options import choice, flag, integer, text
+from agentgym.outcome import Outcome, StopReason
+from agentgym.sandbox.opening import BACKENDS
+from agentgym.tasks import Task
+
+REWARDS = ("sparse", "dense")
+"""What pays: a submission that is FULL, or besides every test that is fixed on the way."""
+CHOSEN_BACKENDS = ("auto", *BACKENDS)
+LARGEST_SHOWN = OBSERVATION_LENGTH - 4096
+"""Most characters of an output; the rest is for line numbers and notices."""
+LONGEST = 3600
+"""Most seconds that a command or the tests may take."""
+
+
+class SWEEnv(TextEnv[Session]):
+    """Repair a repository so that its failing tests pass.
+
+    Args:
+        source: ``"bundled"``; a folder that ``agentgym swe build`` has written; a file or folder
+            of rows of a published set; the name or hub id of one; or an
+            :class:`~agentgym.envs.swe.tasks.InstanceSet`.
+        backend: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`.
+        reward: ``sparse``: 1 for a submission that is FULL. ``dense``: the rise of the share of
+            tests that are fixed, which is 0 as soon as one is broken.
+        max_turns: Turn budget; None: 12 for bundled, 15 for built and 50 for published tasks.
+        command_timeout: Seconds that a command may take; an action can ask for fewer.
+        max_observation_chars: Most characters of output that are shown.
+        grading_timeout: Seconds that the tests may take; None: 60, or 1800 in images.
+        allow_unsafe: Whether commands may run without isolation where nothing better can. Models
+            then act with your rights.
+        expert: Whose plans :meth:`oracle` follows: ``oracle`` applies the solution, ``developer``
+            runs tests and looks first.
+        image_mirror: Registry and namespace from which images come instead of their own.
+        pull: When images are pulled: ``missing``, ``always`` or ``never``.
+        **kwargs: See :class:`~agentgym.core.TextEnv`.
+
+    Raises:
+        ConfigurationError: A value is of the wrong type, out of range, or contradicts another.
+        DataError: The source cannot be read.
+        DependencyNotInstalled: pytest is missing.
+
+    Reset options besides those of every environment: ``instance_id`` is a task by the name that it
+    has in its set.
+    """
+
+    action_specs = SPECS
+    action_length = MAX_ACTION_CHARS
+    repeatable = False
+    language: SWELanguage
+    tasks: InstanceTasks
+    reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = {"instance_id": text}
+
+    def __init__(
+        self,
+        *,
+        source: str | os.PathLike[str] | InstanceSet = "bundled",
+        backend: str = "auto",
+        reward: str = "sparse",
+        max_turns: int | None = None,
+        command_timeout: int = 30,
+        max_observation_chars: int = 8000,
+        grading_timeout: int | None = None,
+        allow_unsafe: bool = False,
+        expert: str = "oracle",
+        image_mirror: str | None = None,
+        pull: str = "missing",
+        **kwargs: Any,
+    ) -> None:
+        self._source = Source(source, text(image_mirror or "", "image_mirror"))
+        kind = self._source.kind
+        self._boxes = Boxes(
+            choice(backend, "backend", CHOSEN_BACKENDS),
+            flag(allow_unsafe, "allow_unsafe"),
+            choice(pull, "pull", PULLS),
+        )
+        self.reward = choice(reward, "reward", REWARDS)
+        self._expert_name = choice(expert, "expert", EXPERTS)
+        if grading_timeout is None:
+            grading_timeout = 1800 if kind == "official" else 60
+        self._grader = Grader(self._boxes, integer(grading_timeout, "grading_timeout", 1, LONGEST))
+        seconds = integer(command_timeout, "command_timeout", 1, LONGEST)
+        shown = integer(max_observation_chars, "max_observation_chars", 100, LARGEST_SHOWN)
+        super().__init__(
+            self._make_tasks(), max_turns=TURNS[kind] if max_turns is None else max_turns, **kwargs
+        )
+        self.language = SWELanguage(self.language.grammar)
+        # Tests are run along the way only where somebody reads what comes of it.
+        progress = self.reward == "dense" or self.hooks.read_potential
+        self.rules = Rules(seconds, shown, progress)
+
+    # -- the contract of a family ---------------------------------------------------------------
+
+    def reported_details(self) -> Collection[str]:
+        """Return the keys of the details."""
+        return DETAILS
+
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        self._session = self._renewed(task)
+        return self._session.start(self.horizon)
+
+    def _act(self, action: str) -> Outcome:
+        session, before = self.session, self.session.state.potential
+        try:
+            command = self.language.command(action)
+        except Fault as fault:
+            return self._misread(action, f"invalid: {fault}")
+        turn = session.act(command, self._turns_left() - 1)
+        return self._outcome(turn, before)
+
+    def _misread(self, action: str, problem: str) -> Outcome:
+        session = self.session
+        turn = session.refuse(problem, self._turns_left() - 1)
+        return self._outcome(turn, session.state.potential)
+
+    def _admissible(self) -> Sequence[str]:
+        return [one.write() for one in admissible(self.session.instance, self._turns_left())]
+
+    def _state(self) -> str:
+        now = self.session.state
+        return f"{self.task.id} {now.digest} {now.edits.ignored!r} {now.over}"
+
+    def _oracle_turns(self) -> int | None:
+        session = self.session
+        if session.state.over:
+            return 0
+        plan = self._expert.plan(session.instance, session.state)
+        return None if plan is None else len(plan)
+
+    def _oracle_action(self) -> str | None:
+        session = self.session
+        if session.state.over:
+            return None
+        plan = self._expert.plan(session.instance, session.state)
+        return None if plan is None else plan[0].write()
+
+    def _potential(self) -> float:
+        return self.session.state.potential
+
+    def _snapshot(self) -> Any:
+        return self.session.snapshot()
+
+    def _restore(self, state: Any) -> None:
+        session = self._renewed(self.task)
+        session.restore(state)
+        self._session = session
+
+    def close(self) -> None:
+        """Close the box of the running episode; may be called twice."""
+        if self._session is not None:
+            self._running = False
+            self._session.close()
+        super().close()
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _make_tasks(self) -> InstanceTasks:
+        self._expert = EXPERTS[self._expert_name]()
+        instances = open_instances(self._source)
+        return InstanceTasks(self._source.name, instances, self._source.kind, self._plan_length)
+
+    def _plan_length(self, instance: Instance) -> int | None:
+        """Return how many turns the expert takes from the start."""
+        plan = self._expert.plan(instance, State())
+        return None if plan is None else len(plan)
+
+    def _renewed(self, task: Task) -> Session:
+        """Return a new session, and close the box of the one before."""
+        if self._session is not None:
+            self._session.close()
+        return Session(self.tasks.problem(task), self._boxes, self._grader, self.rules)
+
+    def _turns_left(self) -> int:
+        """Return the turns left, the one that is being taken included."""
+        return self.horizon - self.turn
+
+    def _outcome(self, turn: Turn, before: float) -> Outcome:
+        """Report a turn, with what it earns."""
+        session = self.session
+        over, success, now = session.state.over, session.solved, session.state.potential
+        reward = now - before if self.reward == "dense" else float(success)
+        score = float(success) if over and success else now
+        return Outcome(
+            turn.observation,
+            reward=reward,
+            terminated=over,
+            valid=turn.valid,
+            success=success,
+            score=score if over or self.rules.progress else None,
+            stop_reason=StopReason.SUCCESS if success else StopReason.FAILURE,
+            details=session.details(turn),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what every process shares, and take the box as what it holds."""
+        state = dict(self.__dict__)
+        session = state.pop("_session")
+        state["session_state"] = None if session is None else session.snapshot()
+        for name in ("tasks", "_expert"):
+            del state[name]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Continue the session; its box is opened again when it is needed."""
+        session_state = state.pop("session_state")
+        self.__dict__.update(state)
+        self._session = None
+        self.tasks = self._make_tasks()
+        if session_state is not None:
+            self._restore(session_state)

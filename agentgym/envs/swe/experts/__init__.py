@@ -1,0 +1,15 @@
+"""Experts: the one that applies the right solution, and one that looks first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from agentgym.envs.swe.experts.base import Expert
+from agentgym.envs.swe.experts.developer import DeveloperExpert
+from agentgym.envs.swe.experts.oracle import OracleExpert
+
+EXPERTS: Mapping[str, Callable[[], Expert]] = {
+    "oracle": OracleExpert,
+    "developer": DeveloperExpert,
+}
+"""Name of an expert -> what makes it."""

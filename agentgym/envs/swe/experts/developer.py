@@ -1,0 +1,68 @@
+"""The expert that shows how a person goes about it: run the tests, look at the place, repair it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agentgym.envs.swe.engine.commands import BASH, EDIT, VIEW, Command
+from agentgym.envs.swe.engine.session import State
+from agentgym.envs.swe.experts.base import Expert
+from agentgym.envs.swe.experts.oracle import OracleExpert
+from agentgym.envs.swe.instance import FolderSource, Instance
+from agentgym.envs.swe.trees import contents
+
+MOST_TESTS = 3
+"""Most test files that are run at once."""
+AROUND = 20
+"""Lines that are shown before and after a place."""
+
+
+class DeveloperExpert(Expert):
+    """Runs the tests that fail, views what it is about to change, changes it, and runs them again.
+
+    It knows the solution, as the oracle does, but what it does can be imitated: every edit follows
+    a look at the place.
+    """
+
+    def __init__(self) -> None:
+        self._oracle = OracleExpert()
+
+    def plan(self, instance: Instance, state: State) -> Sequence[Command] | None:
+        """Return what is left to do, the submission included."""
+        solution = self._oracle.plan(instance, state)
+        if solution is None or not isinstance(instance.source, FolderSource):
+            return solution
+        tests = self._tests(instance)
+        written = tests.write()
+        changes = solution[:-1]
+        # Before the first change once, and after the last one once more.
+        first = [tests] if changes and written not in state.commands else []
+        last = [tests] if changes or state.commands[-1:] != (written,) else []
+        return [*first, *self._looks(instance, state, changes), *changes, *last, solution[-1]]
+
+    def _looks(
+        self, instance: Instance, state: State, changes: Sequence[Command]
+    ) -> Iterator[Command]:
+        """Yield a look at the first place of each file that is to be changed and was not yet."""
+        assert isinstance(instance.source, FolderSource)
+        before, seen = contents(instance.source), set(state.edits.counted)
+        for change in changes:
+            if change.name != EDIT or change.text in seen or not change.old:
+                continue
+            seen.add(change.text)
+            text = before.get(change.text, b"").decode("utf-8", "replace")
+            line = text[: max(0, text.find(change.old))].count("\n") + 1
+            look = Command(VIEW, change.text, start=max(1, line - AROUND), end=line + AROUND)
+            if look.write() not in state.commands:
+                yield look
+
+    def _tests(self, instance: Instance) -> Command:
+        """Return the command that runs the files of the tests that fail, so far as one sees them.
+
+        Hidden tests are not there to be run.
+        """
+        assert isinstance(instance.source, FolderSource)
+        before = contents(instance.source)
+        files = sorted({test.partition("::")[0] for test in instance.fail_to_pass})
+        seen = [file for file in files if file in before][:MOST_TESTS]
+        return Command(BASH, " ".join(["python -m pytest -q", *seen]))

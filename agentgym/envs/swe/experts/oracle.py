@@ -1,0 +1,175 @@
+"""The expert that knows the right solution and applies it through the actions."""
+
+from __future__ import annotations
+
+import base64
+import posixpath
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from agentgym.caching import BoundedCache
+from agentgym.envs.swe.diffs import FileDiff, Hunk, apply_diff, apply_hunks, read_diff
+from agentgym.envs.swe.engine.commands import BASH, EDIT, SUBMIT, Command, Fault, only_command
+from agentgym.envs.swe.engine.session import State
+from agentgym.envs.swe.experts.base import Expert
+from agentgym.envs.swe.instance import FolderSource, Instance
+from agentgym.envs.swe.trees import contents
+
+LONGEST = 24_000
+"""Most characters of a command that rewrites a file: less than what an action may have."""
+_HEREDOC = "AGENTGYM_PATCH"
+
+Steps = Sequence[tuple[Command, "bytes | None"]]
+"""Commands that change a file, each with the content that it leaves."""
+
+
+class OracleExpert(Expert):
+    """Applies the right solution piece by piece with ``edit``, then submits.
+
+    A repository in an image is patched by one command with ``git apply``. Where the policy has
+    changed a file in another way the file is first written as it should be.
+    """
+
+    def __init__(self) -> None:
+        self._steps: BoundedCache[str, Mapping[str, Steps]] = BoundedCache(4096)
+
+    def plan(self, instance: Instance, state: State) -> Sequence[Command] | None:
+        """Return what is left to do, the submission included."""
+        submit = Command(SUBMIT)
+        if not isinstance(instance.source, FolderSource):
+            patch = _git_apply(instance.patch)
+            done = patch.write() in state.commands
+            return [submit] if done else [patch, submit]
+        left: list[Command] = []
+        steps, before = self._of(instance), contents(instance.source)
+        for path in sorted({*steps, *state.edits.counted}):
+            mine = steps.get(path, ())
+            now = state.edits.counted.get(path, before.get(path))
+            commands = _remaining(path, mine, before.get(path), now)
+            if commands is None:
+                return None
+            left += commands
+        return [*left, submit]
+
+    def _of(self, instance: Instance) -> Mapping[str, Steps]:
+        """Return the steps of an instance by file."""
+        # The id alone could be that of another set.
+        known = self._steps.get(instance.id + instance.patch)
+        if known is None:
+            known = self._steps.put(instance.id + instance.patch, dict(_steps(instance)))
+        return known
+
+
+def _remaining(
+    path: str, steps: Steps, before: bytes | None, now: bytes | None
+) -> list[Command] | None:
+    """Return the commands that are left for one file; None if there are none that could help."""
+    states = [before, *(content for _, content in steps)]
+    if now in states:
+        done = len(states) - 1 - states[::-1].index(now)
+        return [command for command, _ in steps[done:]]
+    command = rewritten(path, states[-1])
+    return None if command is None else [command]
+
+
+def _steps(instance: Instance) -> Iterator[tuple[str, Steps]]:
+    """Yield how each file of the solution is changed."""
+    assert isinstance(instance.source, FolderSource)
+    before = contents(instance.source)
+    after = apply_diff(instance.patch, before.get)
+    diffs = {one.after: one for one in read_diff(instance.patch) if one.before == one.after}
+    for path, content in after.items():
+        found = None
+        if path in diffs and path in before:
+            found = _edits(diffs[path], before[path])
+        elif content and path not in before:
+            found = _made(path, content)
+        if found is None:
+            command = rewritten(path, content)
+            if command is None:
+                continue  # A file of this size is no source; the tests will tell.
+            found = [(command, content)]
+        yield path, found
+
+
+def _edits(diff: FileDiff, content: bytes) -> Steps | None:
+    """Write the hunks of a diff as edits of pieces that occur once; None where one does not."""
+    found: list[tuple[Command, bytes | None]] = []
+    shift = 0
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return None
+    for hunk in diff.hunks:
+        moved = Hunk(hunk.start + shift, hunk.old, hunk.new)
+        old, new = _narrowed(moved, text)
+        command = Command(EDIT, diff.after, old, new)
+        if not old or text.count(old) != 1 or not _writable(command):
+            return None
+        following = text.replace(old, new)
+        if following != apply_hunks(FileDiff(diff.before, diff.after, [moved]), text):
+            return None
+        found.append((command, following.encode()))
+        text, shift = following, shift + len(hunk.new) - len(hunk.old)
+    return found
+
+
+def _narrowed(hunk: Hunk, text: str) -> tuple[str, str]:
+    """Return what a hunk changes, with as few of the lines around it as make it unique.
+
+    The line break at the end of both pieces is left out, as a person would.
+    """
+    old, new = list(hunk.old), list(hunk.new)
+    head = tail = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    for around in range(max(head, tail) + 1):
+        first, last = max(0, head - around), max(0, tail - around)
+        pieces = ["".join(side[first : len(side) - last]) for side in (old, new)]
+        if all(piece.endswith("\n") for piece in pieces):
+            pieces = [piece[:-1] for piece in pieces]
+        if pieces[0].strip() and text.count(pieces[0]) == 1:
+            return pieces[0], pieces[1]
+    return "".join(old), "".join(new)
+
+
+def _made(path: str, content: bytes) -> Steps | None:
+    """Write a new file as an edit of nothing."""
+    try:
+        command = Command(EDIT, path, "", content.decode())
+    except UnicodeDecodeError:
+        return None
+    return [(command, content)] if _writable(command) else None
+
+
+def rewritten(path: str, content: bytes | None) -> Command | None:
+    """Return the command that gives a file its content, or removes it; None if it is too long."""
+    if content is None:
+        return Command(BASH, f"rm -f -- {shlex.quote(path)}")
+    text = base64.b64encode(content).decode()
+    if len(text) > LONGEST:
+        return None
+    name, folder = shlex.quote(path), shlex.quote(posixpath.dirname(path) or ".")
+    # What stands in its place goes first: a link there would be followed.
+    return Command(
+        BASH, f"rm -rf -- {name}; mkdir -p -- {folder}; echo {text} | base64 -d > {name}"
+    )
+
+
+def _git_apply(patch: str) -> Command:
+    """Return the command that applies a diff with git."""
+    body = patch if patch.endswith("\n") else patch + "\n"
+    return Command(BASH, f"git apply --whitespace=nowarn - <<'{_HEREDOC}'\n{body}{_HEREDOC}")
+
+
+def _writable(command: Command) -> bool:
+    """Return whether a command is read as itself."""
+    text = command.write()
+    if len(text) > LONGEST:
+        return False
+    try:
+        return only_command(text) == (command, "")
+    except Fault:
+        return False

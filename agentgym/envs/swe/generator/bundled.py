@@ -1,0 +1,106 @@
+"""The bundled tasks: small libraries of our own, and faults in them that were validated once."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from agentgym.envs.swe.boxes import Boxes
+from agentgym.envs.swe.generator.building import Progress, Watch, build_mutations
+from agentgym.envs.swe.generator.stored import (
+    INSTANCES,
+    Record,
+    StoredInstances,
+    digest,
+    read_lines,
+)
+from agentgym.envs.swe.generator.stored import REPOSITORIES as HELD
+
+REPOSITORIES = Path(__file__).parents[1] / "repositories"
+"""The libraries, one folder each."""
+FROZEN = Path(__file__).with_name("mutations.jsonl")
+"""Their faults."""
+TASKS_PER_REPOSITORY = 20
+"""Most tasks of a library."""
+SEED = 0
+"""Seed of the frozen faults."""
+VALID = ("inifold", "rollwindow", "statewalk", "workcal")
+"""Libraries of the split ``valid``."""
+TEST = ("laxjson", "liftsim", "linkquery", "tallybook")
+"""Libraries of the split ``test``."""
+
+
+@cache
+def bundled_instances() -> StoredInstances:
+    """Return the bundled tasks: splits ``train``, ``valid`` and ``test``, disjoint by library.
+
+    Raises:
+        DataError: The installation lacks them.
+    """
+    return StoredInstances(REPOSITORIES.parent, FROZEN, REPOSITORIES)
+
+
+def repositories() -> list[str]:
+    """Return the names of the bundled libraries, in order."""
+    return sorted(path.name for path in REPOSITORIES.iterdir() if (path / "tests").is_dir())
+
+
+def split_of(repository: str) -> str:
+    """Return the split of a bundled library."""
+    return "valid" if repository in VALID else "test" if repository in TEST else "train"
+
+
+def build_bundled(
+    output: Path,
+    *,
+    only: tuple[str, ...] = (),
+    limit: int = TASKS_PER_REPOSITORY,
+    boxes: Boxes | None = None,
+    watch: Watch | None = None,
+) -> list[Progress]:
+    """Make the bundled tasks, each library in a folder of its own.
+
+    Args:
+        output: Where the folders are made; a run that was cut off goes on, and of a finished one
+            only the libraries that have changed since are made anew.
+        only: Names of libraries; all if empty.
+        limit: Most tasks of a library.
+        boxes: How boxes are opened.
+        watch: Called after every trial.
+
+    Returns:
+        What came of each library.
+    """
+    rows = []
+    for name in only or repositories():
+        held = output / name / HELD / name
+        if held.is_dir() and digest(held) != digest(REPOSITORIES / name):
+            shutil.rmtree(output / name)
+        common: dict[str, Any] = {"boxes": boxes, "split": split_of(name), "watch": watch}
+        source = REPOSITORIES / name
+        rows.append(build_mutations(source, output / name, limit=limit, seed=SEED, **common))
+    return rows
+
+
+def frozen_text(output: Path) -> str:
+    """Return the text of :data:`FROZEN` from the folders of :func:`build_bundled`.
+
+    Raises:
+        DataError: A file of them is damaged.
+    """
+    lines = []
+    for name in repositories():
+        file = output / name / INSTANCES
+        for entry in read_lines(file) if file.exists() else ():
+            if isinstance(entry, Record):
+                entry = replace(entry, split=split_of(entry.repo))
+            lines.append(entry.line())
+    return "".join(lines)
+
+
+def repository_digests() -> dict[str, str]:
+    """Return the hash of every bundled library."""
+    return {name: digest(REPOSITORIES / name) for name in repositories()}

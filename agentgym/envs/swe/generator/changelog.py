@@ -1,0 +1,76 @@
+"""What a library's changelog says of a version."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+MOST_ITEMS = 4
+"""Most entries of a version that are told."""
+LONGEST_ITEM = 400
+"""Most characters of an entry."""
+_NAMES = re.compile(r"(?i)^(change|history|news|release|readme)[\w.-]*$")
+_HEADING = re.compile(r"(?m)^[\W_]*(?:version|release|v\.?)?\s*(\d+(?:\.\d+)+)\b.*$", re.I)
+_BULLET = re.compile(r"^\s*[-*+•]\s+|^\s*\d+[.)]\s+")
+_REFERENCE = re.compile(
+    r"\s*\(?\[?#\d+\]?(?:\([^)]*\))?\)?|\s*\(?(?:thanks|by) @?[\w -]+\)?\.?$", re.I
+)
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)|`([^`<]+) <[^>]*>`_+|:\w+:`~?([^`]+)`")
+
+
+def entries(folder: Path, version: str) -> list[str]:
+    """Return what the changelog of a library says of a version, one sentence or so per entry.
+
+    Args:
+        folder: The library.
+        version: The version.
+
+    Returns:
+        Entries without markup; none where the library keeps no changelog.
+    """
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and _NAMES.match(path.name) and path.stat().st_size < 4 << 20:
+            found = _section(path.read_text("utf-8", "replace"), version)
+            if found:
+                return found
+    return []
+
+
+def _section(text: str, version: str) -> list[str]:
+    """Return the entries between the heading of a version and the next."""
+    headings = list(_HEADING.finditer(text))
+    for number, heading in enumerate(headings):
+        if heading[1] != version:
+            continue
+        end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
+        inline = heading[0].partition(version)[2].lstrip(" :-\t)(").rstrip()
+        body = ("- " + inline if re.search(r"[A-Za-z]{3} [a-z]", inline) else "") + text[
+            heading.end() : end
+        ]
+        found = _items(body)
+        if found:
+            return found
+    return []
+
+
+def _items(body: str) -> list[str]:
+    """Split a section into its entries."""
+    items: list[str] = []
+    joins = False
+    for line in body.split("\n"):
+        stripped = line.strip()
+        if not stripped or set(stripped) <= set("=-~^#*_+"):
+            joins = False
+        elif _BULLET.match(line):
+            items.append(_BULLET.sub("", line).strip())
+            joins = True
+        elif joins and line[:1] in (" ", "\t"):
+            items[-1] += " " + stripped
+    plain = (_plain(item) for item in items)
+    return [item for item in plain if 15 <= len(item) <= LONGEST_ITEM][:MOST_ITEMS]
+
+
+def _plain(item: str) -> str:
+    """Remove links, numbers of issues and thanks."""
+    text = _LINK.sub(lambda found: next(filter(None, found.groups())), item)
+    return _REFERENCE.sub("", text).replace("``", "`").strip()

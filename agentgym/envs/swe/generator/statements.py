@@ -1,0 +1,330 @@
+"""The text of an issue: what a user would report of a fault, never where it is or what it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from agentgym.stream import Stream
+
+_UNINTERESTING = re.compile(r"\n\s*Use -v.*|^AssertionError: (?=assert)|^Failed: |\n\s*\n")
+_NOT_RAISED = re.compile(r"^DID NOT RAISE (?:<class ')?(?:\w+\.)*(\w+)(?:'>)?$")
+MOST_LINES = 16
+"""Most lines of a result that are shown."""
+MOST_SYMPTOMS = 3
+"""Most further symptoms that are told."""
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_PRIVATE = re.compile(r"(?<![\w])_[A-Za-z]\w*")
+_WHERE = re.compile(r"/testbed|\btest_\w+|\bTest[A-Z]\w*|\bmutant|\bself\b")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a script did."""
+
+    printed: str = ""
+    """What it printed, the value of its last expression included."""
+    error: str = ""
+    """The exception that ended it, as the last line of a traceback says it."""
+
+    @property
+    def told(self) -> str:
+        """What a user sees of it."""
+        return "\n".join(filter(None, (self.printed.rstrip("\n"), self.error)))
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """What a failing test says of a fault."""
+
+    behaviour: str = ""
+    """A sentence that says what should hold."""
+    script: str = ""
+    """Lines that show the fault."""
+    subject: str = ""
+    """The function that they look at."""
+    came: Seen = field(default_factory=Seen)
+    """What they do."""
+    expected: Seen = field(default_factory=Seen)
+    """What they should do."""
+    message: str = ""
+    """What the failure said, where there is no script."""
+
+    @property
+    def clear(self) -> bool:
+        """Whether the script tells the fault from its absence, in words anybody may read."""
+        return (
+            bool(self.script)
+            and self.came != self.expected
+            and not any(map(hidden_words, (self.script, self.came.told, self.expected.told)))
+        )
+
+
+def hidden_words(text: str) -> list[str]:
+    """Return what a user would not know or not write: private names, tests, places, addresses."""
+    return [found[0] for kind in (_ADDRESS, _PRIVATE, _WHERE) for found in kind.finditer(text)]
+
+
+def statement(library: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
+    """Write an issue.
+
+    Args:
+        library: Name of the library.
+        symptoms: What the failing tests say; those with a script or a sentence are told.
+        stream: Chooses the wording.
+
+    Returns:
+        A title, an empty line and the report. Empty if no symptom can be told.
+    """
+    usable = [_without_secrets(entry) for entry in symptoms]
+    shown = min((entry for entry in usable if entry.clear), key=_difficulty, default=None) or next(
+        (entry for entry in usable if entry.behaviour), None
+    )
+    if shown is None:
+        shown = next((entry for entry in usable if entry.message or entry.script), None)
+    if shown is None:
+        return ""
+    others = [entry.behaviour for entry in usable if entry is not shown and entry.behaviour]
+    others = [text for text in dict.fromkeys(others) if text != shown.behaviour][:MOST_SYMPTOMS]
+    title = _title(library, shown, stream)
+    if shown.clear and shown.behaviour.rstrip(".") in title:
+        shown = replace(shown, behaviour="")  # it need not be said twice
+    parts = [title, *_body(library, shown, stream), *_more(others, stream)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def release_statement(
+    library: str,
+    version: str,
+    entries: Sequence[str],
+    symptoms: Sequence[Symptom],
+    stream: Stream,
+) -> str:
+    """Write an issue that asks for what the next release of a library brought.
+
+    Args:
+        library: Name of the library.
+        version: The version that lacks it.
+        entries: What the changelog says of the next one.
+        symptoms: What the failing tests say.
+        stream: Chooses the wording.
+
+    Returns:
+        A title, an empty line and the report. Empty if nothing can be told.
+    """
+    told = [text for text in entries if not hidden_words(text)]
+    report = statement(library, symptoms, stream)
+    if not told:
+        return report
+    title = stream.choice(_WISHES).format(library=library, version=version)
+    items = "\n".join(f"- {text}" for text in told)
+    parts = [title, stream.choice(_ASKED).format(library=library, version=version), items]
+    if report:
+        parts.append(report.partition("\n\n")[2].rstrip("\n"))
+    return "\n\n".join(parts) + "\n"
+
+
+_WISHES = (
+    "Some things do not work in {library} {version}",
+    "{library} {version}: fixes and small changes wanted",
+    "Shortcomings of {library} {version}",
+)
+_ASKED = (
+    "{library} {version} should be changed as follows:",
+    "I would like to see this in {library} (I use {version}):",
+    "The next version of {library} should bring this:",
+)
+
+
+def _without_secrets(symptom: Symptom) -> Symptom:
+    """Leave out what a user would not write."""
+    behaviour = symptom.behaviour
+    if behaviour and (hidden_words(behaviour) or len(behaviour) > 300):
+        behaviour = ""
+    message = _UNINTERESTING.sub("", symptom.message).strip()
+    message = _NOT_RAISED.sub(r"No \1 was raised.", message)
+    if message and (hidden_words(message) or len(message) > 1500):
+        message = ""
+    subject = "" if hidden_words(symptom.subject) else symptom.subject
+    came, expected = map(_only_kind, (symptom.came, symptom.expected))
+    return Symptom(behaviour, symptom.script, subject, came, expected, message)
+
+
+def _only_kind(seen: Seen) -> Seen:
+    """Leave out what an exception says, if a user would not write it."""
+    return replace(seen, error=seen.error.partition(":")[0]) if hidden_words(seen.error) else seen
+
+
+def _difficulty(symptom: Symptom) -> tuple[bool, int]:
+    """Prefer what says in a sentence what should hold, then what is short."""
+    return not symptom.behaviour, len(symptom.script) + len(symptom.came.told)
+
+
+def _title(library: str, symptom: Symptom, stream: Stream) -> str:
+    """Write the title: what goes wrong, and where a user meets it."""
+    subject = f"`{symptom.subject}`"
+    error = symptom.came.error.partition(":")[0] if symptom.clear else ""
+    choices: tuple[str, ...] = _NOT_AS_SAID
+    if error and not symptom.expected.error:
+        choices = _RAISES
+    elif error:
+        choices = _OTHER_ERROR
+    elif symptom.clear and symptom.expected.error:
+        choices = _ACCEPTS
+    elif symptom.clear:
+        choices = _WRONG
+    sentence = symptom.behaviour.rstrip(".")
+    short = symptom.behaviour and len(sentence) <= 90
+    wanted = [
+        text
+        for text in choices
+        if (short or "{sentence}" not in text) and (symptom.subject or "{subject}" not in text)
+    ]
+    return stream.choice(wanted).format(
+        subject=subject, library=library, error=error, sentence=sentence
+    )
+
+
+_RAISES = (
+    "{error} from {subject}",
+    "{subject} raises {error}",
+    "Unexpected {error} in {library}",
+    "{error} where I expected none ({library})",
+    "{library}: {subject} fails with {error}",
+    "{error}, although it should work: {sentence}",
+)
+_OTHER_ERROR = (
+    "Wrong error from {subject}",
+    "{subject} raises {error}, which I did not expect",
+    "{library}: the error is not the one that is documented",
+    "{error} instead of the usual error: {sentence}",
+)
+_ACCEPTS = (
+    "{subject} accepts what it should refuse",
+    "No error from {subject} where there should be one",
+    "{library}: bad input is not refused",
+    "Missing error: {sentence}",
+)
+_WRONG = (
+    "Wrong result of {subject}",
+    "{subject} gives a wrong result",
+    "{library}: unexpected result of {subject}",
+    "Wrong result with {library}",
+    "Not true for me: {sentence}",
+    "Broken: {sentence}",
+)
+_NOT_AS_SAID = (
+    "{library} does not behave as expected",
+    "Unexpected behaviour of {subject}",
+    "Not true for me: {sentence}",
+    "Regression in {library}",
+)
+
+
+def _body(library: str, symptom: Symptom, stream: Stream) -> Iterable[str]:
+    """Write the report of one symptom."""
+    if symptom.clear:
+        yield stream.choice(_OPENINGS).format(library=library)
+        yield f"```python\n{symptom.script}\n```"
+        yield from _result(symptom, stream)
+        if symptom.behaviour:
+            yield stream.choice(_RULES).format(sentence=symptom.behaviour.rstrip("."))
+        return
+    if symptom.behaviour:
+        yield stream.choice(_SAID).format(library=library, sentence=symptom.behaviour.rstrip("."))
+    else:
+        yield stream.choice(_BARE).format(library=library)
+    if symptom.message:
+        yield f"{stream.choice(_CHECKED)}\n\n```\n{_cut(symptom.message)}\n```"
+
+
+_OPENINGS = (
+    "I ran into this while using {library}:",
+    "Steps to reproduce:",
+    "The following shows the problem:",
+    "With the current version of {library} I tried this:",
+    "A small example:",
+    "This used to work for me with {library}:",
+)
+_RULES = (
+    "What I rely on: {sentence}.",
+    "As I understand it, this should hold: {sentence}.",
+    "My understanding is: {sentence}.",
+    "In other words, I count on this: {sentence}.",
+    "For context, the rule that I expect here: {sentence}.",
+)
+_SAID = (
+    "I expect the following of {library}, but it does not hold: {sentence}.",
+    "{library} should behave like this, and does not: {sentence}.",
+    "This no longer holds in {library}: {sentence}.",
+)
+_BARE = (
+    "Something in {library} does not behave as it did before.",
+    "A check of mine that uses {library} fails with the current version.",
+    "After an update of {library} a check of mine fails.",
+)
+_CHECKED = (
+    "A check of mine says:",
+    "What I see:",
+    "My own check for it reports:",
+)
+
+
+def _result(symptom: Symptom, stream: Stream) -> Iterable[str]:
+    """Say what came and what was expected."""
+    came, expected = symptom.came, symptom.expected
+    if came.error and not expected.error and not came.printed:
+        yield f"{stream.choice(_ERRORS)}\n\n{_block(came.told)}"
+        if expected.printed.strip() not in ("", "None"):
+            yield _sentence(stream.choice(_EXPECTED), expected.told)
+        else:
+            yield stream.choice(("It should simply work.", "I expected no error."))
+    elif expected.error and not came.error:
+        nothing = stream.choice(("Nothing is raised", "There is no error", "It goes through"))
+        shown = came.printed.strip() not in ("", "None")
+        yield _sentence(f"{nothing}; the result is", came.told) if shown else nothing + "."
+        yield _sentence(stream.choice(_EXPECTED), expected.error)
+    else:
+        yield _sentence(stream.choice(_CAME), came.told or "nothing")
+        yield _sentence(stream.choice(_EXPECTED), expected.told or "nothing")
+
+
+_ERRORS = ("It fails:", "This raises:", "The last line of the traceback:", "I get an exception:")
+_CAME = ("I get", "The result is", "Actual result:", "What comes out:")
+_EXPECTED = ("I expected", "It should be", "Expected:", "What I would expect:")
+
+
+def _sentence(opening: str, value: str) -> str:
+    """Put a value behind some words: in the line where it fits, else below."""
+    if "\n" not in value and len(value) <= 60 and "`" not in value:
+        end = "" if opening.endswith(":") else "."
+        return f"{opening} `{value}`{end}"
+    return f"{opening.rstrip(':')}:\n\n{_block(value)}"
+
+
+def _block(text: str) -> str:
+    return f"```\n{_cut(text)}\n```"
+
+
+def _cut(text: str) -> str:
+    """Shorten what is too long for an issue."""
+    lines = [line if len(line) <= 300 else line[:297] + "..." for line in text.split("\n")]
+    if len(lines) > MOST_LINES:
+        lines = [*lines[: MOST_LINES - 1], "..."]
+    return "\n".join(lines)
+
+
+def _more(others: Sequence[str], stream: Stream) -> Iterable[str]:
+    """Tell further symptoms."""
+    if others:
+        yield stream.choice(_ALSO)
+        yield "\n".join(f"- {text}" for text in others)
+
+
+_ALSO = (
+    "I have seen more that may come from the same cause. These do not hold either:",
+    "Possibly related, also not true at the moment:",
+    "The same goes for:",
+    "Other things that seem to be off:",
+)

@@ -1,0 +1,345 @@
+"""Whether a fault makes a task: a repository's tests, run in a box, decide.
+
+A fault is usable if between 1 and :data:`MOST_FAILING` tests fail with it, in every one of several
+runs the same, while the whole suite is still collected and ends in time. Tests that do not always
+come out alike on the sound repository never count.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from agentgym.envs.swe.boxes import Boxes, write_files
+from agentgym.envs.swe.generator.reproduction import Reproduction, Suite
+from agentgym.envs.swe.generator.statements import Seen, Symptom
+from agentgym.envs.swe.grading.running import TestRun, run_tests
+from agentgym.envs.swe.instance import FolderSource, Instance
+from agentgym.errors import DataError
+from agentgym.sandbox import Sandbox, SandboxDied
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+MOST_FAILING = 20
+"""Most tests that may fail: a fault that breaks more is found at a glance."""
+RUNS = 2
+"""Runs of the tests that must come out alike."""
+SCRIPTS = 4
+"""Most failing tests that are turned into scripts."""
+OUTCOMES = (
+    "usable",
+    "survived",
+    "too many",
+    "not collected",
+    "too slow",
+    "unstable",
+    "no fault",
+    "not told",
+)
+"""What becomes of a candidate."""
+
+Files = Mapping[str, "bytes | None"]
+_DRIVER = """\
+import contextlib, io, json, sys, traceback
+sys.path[:1] = []
+printed, error = io.StringIO(), ""
+try:
+    with contextlib.redirect_stdout(printed):
+        with open(sys.argv[1]) as file:
+            code = compile(file.read(), "example.py", "exec")
+        exec(code, {"__name__": "__main__"})
+except BaseException as caught:
+    error = "".join(traceback.format_exception_only(type(caught), caught)).strip()
+sys.stdout.write("\\0" + json.dumps([printed.getvalue()[:4000], error[:2000]]) + "\\n")
+"""
+_MODULE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """How the tests of a sound repository come out."""
+
+    tests: tuple[str, ...]
+    """Tests that pass every time, in the order in which they run."""
+    flaky: tuple[str, ...]
+    """Tests that pass only sometimes; they are left out of everything."""
+    collected: tuple[str, ...]
+    """All tests of the files that hold them, whatever becomes of them, in this order."""
+    seconds: float
+    """How long a run takes."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that hold tests that count."""
+        return tuple(sorted({test.partition("::")[0] for test in self.tests}))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the tests say of a changed repository."""
+
+    outcome: str
+    """One of :data:`OUTCOMES`."""
+    failing: tuple[str, ...] = ()
+    """Tests that fail now, in the order in which they run."""
+    symptoms: tuple[Symptom, ...] = ()
+    """What they say of the fault."""
+
+
+class Workbench:
+    """A repository in a box, whose tests run again and again on changed files.
+
+    Args:
+        folder: The sound repository; never written to.
+        boxes: How the box is opened.
+        timeout: Most seconds of one run of the tests.
+        sound: Files that make the repository sound, if the folder itself is not.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        boxes: Boxes | None = None,
+        timeout: float = 120.0,
+        sound: Files | None = None,
+    ) -> None:
+        self.folder = folder
+        self._sound_files = sound or {}
+        self.timeout = timeout
+        self._boxes = boxes or Boxes()
+        self._box: Sandbox | None = None
+        self._suites: dict[str, Suite | None] = {}
+        self._seen: dict[str, Seen] = {}
+
+    def __enter__(self) -> Self:
+        """Open the box."""
+        name = self.folder.name
+        stub = Instance(name, name, "", FolderSource(self.folder), "", (), ())
+        self._box = self._boxes.open(stub)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the box."""
+        if self._box is not None:
+            self._box.close()
+            self._box = None
+
+    def baseline(self) -> Baseline:
+        """Run the tests of the sound repository until it is known which can be relied on.
+
+        Raises:
+            DataError: There are none, or most of them fail.
+        """
+        first = self._run(self._sound_files, ())
+        if first.timed_out:
+            raise DataError(
+                f"expected the tests of {self.folder.name} to end within {self.timeout:g} s; give "
+                "them more time (--timeout), or choose a library with faster tests"
+            )
+        self._check(first)
+        files = sorted({name.partition("::")[0] for name in first.results})
+        runs = [self._run(self._sound_files, files) for _ in range(RUNS)]
+        always = first.passed.intersection(*(run.passed for run in runs))
+        ever = first.passed.union(*(run.passed for run in runs))
+        tests = tuple(name for name in first.results if name in always)
+        if not tests:
+            self._check(runs[0])
+        flaky = tuple(sorted(ever - always))
+        seconds = max(run.seconds for run in (first, *runs))
+        kept = {test.partition("::")[0] for test in tests}
+        collected = tuple(test for test in runs[0].results if test.partition("::")[0] in kept)
+        return Baseline(tests, flaky, collected, seconds)
+
+    def _check(self, run: TestRun) -> None:
+        """Refuse a run of the sound repository that says nothing about its faults."""
+        total, good = len(run.results), len(run.passed)
+        if total and good * 2 >= total:
+            return
+        found = f"{good} of {total} pass" if total else "none is found"
+        last = "; ".join(line for line in run.output.strip().splitlines()[-3:])
+        raise DataError(
+            f"expected tests of {self.folder.name} that pass on the sound repository, but {found} "
+            f"(pytest ended with {run.exit_code}: {last[-400:]}); the source distribution may lack "
+            "its tests, or they need packages that a box does not have"
+        )
+
+    def trial(
+        self,
+        baseline: Baseline,
+        changed: Files,
+        most: int = MOST_FAILING,
+        *,
+        complete: bool = True,
+    ) -> Trial:
+        """Find out what a change does to the tests.
+
+        Args:
+            baseline: How they come out without it.
+            changed: Files by path; None for those that are removed.
+            most: Most tests that may fail.
+            complete: Whether all tests must be collected; else those that are not have failed.
+        """
+        limit = min(self.timeout, max(10.0, 5 * baseline.seconds))
+        failing: list[tuple[str, ...]] = []
+        symptoms: tuple[Symptom, ...] = ()
+        for number in range(RUNS):
+            if number:
+                self._reset()
+            try:
+                run = self._run(changed, baseline.files, limit, fresh=number == 0)
+            except SandboxDied:  # the fault took it along
+                self._reset()
+                return Trial("unstable")
+            outcome = _judge(run, baseline, most, complete)
+            if outcome != "usable":
+                return Trial(outcome if not number else "unstable")
+            failing.append(tuple(test for test in baseline.tests if test not in run.passed))
+            if failing[0] != failing[-1]:
+                return Trial("unstable")
+            if not number:
+                symptoms = self._symptoms(run, baseline, failing[0])
+        return Trial("usable", failing[0], symptoms)
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    @property
+    def _open(self) -> Sandbox:
+        if self._box is None:
+            raise DataError("expected the workbench to be entered (with Workbench(...) as bench)")
+        return self._box
+
+    def _reset(self) -> None:
+        self._open.reset()
+
+    def _run(
+        self,
+        changed: Files,
+        tests: Sequence[str],
+        timeout: float | None = None,
+        *,
+        fresh: bool = True,
+    ) -> TestRun:
+        """Run tests on the repository with some files changed."""
+        if fresh:
+            self._reset()
+        write_files(self._open, changed)
+        return run_tests(self._open, tests, timeout=timeout or self.timeout)
+
+    def _symptoms(
+        self, run: TestRun, baseline: Baseline, failing: Iterable[str]
+    ) -> tuple[Symptom, ...]:
+        """Ask the failing tests what a user would see; the box holds the fault."""
+        found: list[tuple[str, str, Reproduction | None, str]] = []
+        functions: set[str] = set()
+        for test in failing:
+            file, _, name = test.partition("::")
+            suite = self._suite(file)
+            if suite is None or test not in run.results:
+                continue
+            result = run.results[test]
+            script = None
+            if len(functions) < SCRIPTS and name.partition("[")[0] not in functions:
+                line = suite.failing_line(name, file, result.text)
+                index = _place(test, baseline)
+                script = None if line is None else suite.reproduce(name, line, index)
+                functions.add(name.partition("[")[0])
+            found.append((name, suite.docstring(name), script, result.message))
+        scripts = [entry[2].runnable for entry in found if entry[2] is not None]
+        came = self._try(scripts)
+        expected = self._sound(scripts)
+        return tuple(
+            Symptom(
+                behaviour,
+                script.script if script else "",
+                script.subject if script else "",
+                came.get(script.runnable, Seen()) if script else Seen(),
+                expected.get(script.runnable, Seen()) if script else Seen(),
+                message,
+            )
+            for _, behaviour, script, message in found
+        )
+
+    def _suite(self, file: str) -> Suite | None:
+        """Read a file of tests; None if it cannot be read."""
+        if file not in self._suites:
+            shared = str(PurePosixPath(file).parent / "conftest.py")
+            try:
+                self._suites[file] = Suite(self._text(file) or "", self._text(shared) or "")
+            except (OSError, ValueError, SyntaxError):
+                self._suites[file] = None
+        return self._suites[file]
+
+    def _text(self, path: str) -> str | None:
+        """Return a file of the sound repository."""
+        content = self._sound_files.get(path)
+        if content is None and (self.folder / path).is_file():
+            content = (self.folder / path).read_bytes()
+        return None if content is None else content.decode("utf-8")
+
+    def _sound(self, scripts: Sequence[str]) -> dict[str, Seen]:
+        """Run scripts on the sound repository, each once."""
+        new = [script for script in scripts if script not in self._seen]
+        if new:
+            self._reset()
+            write_files(self._open, self._sound_files)
+            self._seen.update(self._try(new))
+        return self._seen
+
+    def _try(self, scripts: Sequence[str]) -> dict[str, Seen]:
+        """Run scripts on what the box holds."""
+        if not scripts:
+            return {}
+        box = self._open
+        box.write("/tmp/driver.py", _DRIVER.encode())
+        commands = []
+        for number, script in enumerate(scripts):
+            box.write(f"/tmp/script{number}.py", script.encode())
+            commands.append(
+                f"timeout 5 python3 /tmp/driver.py /tmp/script{number}.py || printf '\\0\\n'"
+            )
+        done = box.exec("; ".join(commands), timeout=10.0 * len(scripts))
+        lines = [line for line in done.text.split("\n") if "\0" in line]
+        if len(lines) != len(scripts):
+            return {}
+        return {
+            script: seen
+            for script, line in zip(scripts, lines, strict=True)
+            if (seen := _seen(line)) is not None
+        }
+
+
+def _seen(line: str) -> Seen | None:
+    """Read what the driver says of a script."""
+    try:
+        printed, error = json.loads(line.partition("\0")[2])
+    except ValueError:
+        return None
+    return Seen(str(printed).rstrip("\n"), _MODULE.sub("", str(error)))
+
+
+def _judge(run: TestRun, baseline: Baseline, most: int, complete: bool) -> str:
+    """Return what a run says of a change."""
+    if run.timed_out:
+        return "too slow"
+    if not run.results or (complete and run.results.keys() != set(baseline.collected)):
+        return "not collected"
+    count = sum(test not in run.passed for test in baseline.tests)
+    return "survived" if not count else "usable" if count <= most else "too many"
+
+
+def _place(test: str, baseline: Baseline) -> int:
+    """Return the place of a test among those that come from one function by ``parametrize``."""
+    function = test.partition("[")[0]
+    alike = [name for name in baseline.collected if name.partition("[")[0] == function]
+    return alike.index(test)

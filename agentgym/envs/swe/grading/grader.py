@@ -1,0 +1,164 @@
+"""Run the tests on an agent's edits, in a fresh box, so that nothing but the edits can decide."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from agentgym.envs.swe.boxes import Boxes, write_files
+from agentgym.envs.swe.diffs import apply_diff, read_diff
+from agentgym.envs.swe.grading.image import run_in_image
+from agentgym.envs.swe.grading.junit import CaseResult
+from agentgym.envs.swe.grading.protection import Changes, Edits, is_protected, source_edits
+from agentgym.envs.swe.grading.running import run_tests
+from agentgym.envs.swe.grading.suspicion import suspicious_edits
+from agentgym.envs.swe.grading.verdict import FAILED, PASSED, Grade, judge, nothing_done
+from agentgym.envs.swe.instance import FolderSource, Instance
+from agentgym.envs.swe.runtime import WORKDIR
+from agentgym.envs.swe.trees import contents
+from agentgym.sandbox import Sandbox
+
+_CANARIES = "def test_{bad}():\n    assert False\n\n\ndef test_{good}():\n    assert True\n"
+
+
+@dataclass(frozen=True)
+class GuardedRun:
+    """What a run of tests with canaries gave."""
+
+    statuses: Mapping[str, str]
+    """Status of each test by its id."""
+    sound: bool
+    """Whether the canaries came out as they must."""
+    reason: str = ""
+    """What went wrong, for people; empty where nothing did."""
+
+
+@dataclass(frozen=True)
+class Grader:
+    """Grades changes of a repository.
+
+    Only edits of the source are taken over (:mod:`agentgym.envs.swe.grading.protection`), into a
+    fresh box whose tests, configuration and history nobody has touched. pytest reads no
+    configuration of the repository and is found before it. Two canaries under random names run
+    with the tests: one has to fail and one to pass, and the exit code has to say that something
+    failed. Where they do not, the run was tampered with, and nothing counts.
+    """
+
+    boxes: Boxes
+    """How boxes are opened."""
+    timeout: float = 120.0
+    """Seconds that the tests may take."""
+
+    def edits(self, instance: Instance, changes: Changes) -> Edits:
+        """Return which of an agent's changes count."""
+        known: Collection[str] = ()
+        if isinstance(instance.source, FolderSource):
+            known = contents(instance.source)
+        return source_edits(changes, known, solution_paths(instance), instance.protected)
+
+    def grade(self, instance: Instance, changes: Changes) -> Grade:
+        """Grade an agent's changes.
+
+        Args:
+            instance: The instance.
+            changes: Files under the repository that differ from what the agent was given; None for
+                those that it deleted.
+
+        Raises:
+            EnvFailure: The box failed.
+        """
+        edits = self.edits(instance, changes)
+        if isinstance(instance.source, FolderSource):
+            before = contents(instance.source)
+            run = self.run(instance, edits.counted)
+            grade = judge(instance, run.statuses)
+            if not run.sound:
+                grade = _unsound(instance, grade, run.reason)
+        else:
+            before = {}
+            statuses, reason = run_in_image(self.boxes, instance, edits.counted, self.timeout)
+            grade = nothing_done(instance, reason) if reason else _by_log(instance, statuses)
+        flags = suspicious_edits(edits.counted, before)
+        return replace(grade, suspicious=flags, ignored=edits.ignored)
+
+    def run(self, instance: Instance, edits: Changes, tests: Iterable[str] = ()) -> GuardedRun:
+        """Run the tests of a repository of a folder on edits of it, all of which are taken over.
+
+        Args:
+            instance: The instance.
+            edits: Files that differ from the repository with its fault.
+            tests: Files or ids of tests; none: the files that hold the tests of the instance.
+
+        Raises:
+            EnvFailure: The box failed.
+        """
+        assert isinstance(instance.source, FolderSource)
+        before = contents(instance.source)
+        hidden = apply_diff(instance.test_patch, before.get) if instance.test_patch else {}
+        chosen = tuple(tests) or test_files(instance)
+        with self.boxes.open(instance, grading=True) as box:
+            try:
+                write_files(box, {**edits, **hidden})
+            except OSError as error:
+                return GuardedRun({}, False, f"the edits cannot be written: {error}"[:300])
+            return self._run(box, chosen)
+
+    def _run(self, box: Sandbox, chosen: Collection[str]) -> GuardedRun:
+        """Run tests together with canaries, and read the report."""
+        first = next(iter(sorted(chosen)), "").partition("::")[0]
+        folder, _, last = first.rpartition("/")
+        if not last.endswith(".py"):  # a folder of tests, or nothing
+            folder = first.rstrip("/")
+        bad, good, name = (f"n{secrets.token_hex(8)}" for _ in range(3))
+        canary = f"{folder}/test_{name}.py" if folder else f"test_{name}.py"
+        box.write(canary, _CANARIES.format(bad=bad, good=good).encode())
+        run = run_tests(box, (*chosen, canary), timeout=self.timeout)
+        if run.timed_out:
+            return GuardedRun({}, False, f"the tests took longer than {self.timeout:g} s")
+        statuses = {test: _status(test, case) for test, case in run.results.items()}
+        found = [statuses.pop(f"{canary}::test_{one}", "") for one in (bad, good)]
+        if found == [FAILED, PASSED] and run.exit_code == 1:
+            return GuardedRun(statuses, True)
+        return GuardedRun(
+            statuses, False, f"the tests did not run to their end (exit code {run.exit_code})"
+        )
+
+
+def test_files(instance: Instance) -> tuple[str, ...]:
+    """Return the files that hold the tests of an instance."""
+    tests = (*instance.fail_to_pass, *instance.pass_to_pass)
+    return tuple(sorted({test.partition("::")[0] for test in tests}))
+
+
+test_files.__test__ = False  # type: ignore[attr-defined]
+
+
+def solution_paths(instance: Instance) -> frozenset[str]:
+    """Return the files that the right solution touches; their changes always count."""
+    found = [path for one in read_diff(instance.patch) for path in (one.before, one.after)]
+    return frozenset(path for path in found if path)
+
+
+def _status(test: str, case: CaseResult) -> str:
+    """Return what became of a test; what the source under test skips has failed.
+
+    A test may say that it does not apply here; the source may not say so for it.
+    """
+    place = case.text.partition(":")[0].removeprefix(f"{WORKDIR}/")
+    mine = place == test.partition("::")[0] or is_protected(place) or not place.endswith(".py")
+    return FAILED if case.outcome == "skipped" and not mine else case.outcome.upper()
+
+
+def _unsound(instance: Instance, claimed: Grade, reason: str) -> Grade:
+    """Return the grade of a run whose canaries are wrong."""
+    if claimed.fixed:  # A run that merely broke off has nothing good to report.
+        return replace(
+            nothing_done(instance, "the run of the tests was tampered with"), tampered=True
+        )
+    return replace(nothing_done(instance, reason), broken=claimed.broken)
+
+
+def _by_log(instance: Instance, statuses: Mapping[str, str]) -> Grade:
+    """Judge what the log of a published set's own test command says."""
+    return judge(instance, statuses, lenient=True)

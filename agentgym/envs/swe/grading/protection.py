@@ -1,0 +1,99 @@
+"""Which of an agent's changes count: edits of the source, not what decides how tests run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+PROTECTED = (
+    # tests, and what they read
+    "tests/*", "test/*", "*/tests/*", "*/test/*", "testing/*",
+    "test_*.py", "*_test.py", "*/test_*.py", "*/*_test.py",
+    # what configures tests or the interpreter
+    "conftest.py", "*/conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg",
+    "pyproject.toml", "pytest.toml", ".pytest.toml", ".coveragerc", "noxfile.py", "*.pth",
+    "*.egg-link",
+    "sitecustomize.py", "usercustomize.py", "*/sitecustomize.py", "*/usercustomize.py",
+    "pytest.py", "pytest/*", "_pytest/*", "pluggy/*", "*.dist-info/*", "*.egg-info/*",
+    # what Python would load in place of the source that is read
+    "*.pyc", "*.pyo", "*.so", "*.pyd", "*.dll", "*.dylib", "*.zip", "*.whl", "*.egg",
+    "__pycache__/*", "*/__pycache__/*", ".git/*", ".git",
+)  # fmt: skip
+"""Patterns of files whose changes never count."""
+LARGEST_EDIT = 1 << 20
+"""Most bytes of a file that an edit may leave; source files are smaller."""
+LARGEST_EDITS = 8 << 20
+"""Most bytes of all edits together."""
+MOST_EDITS = 500
+"""Most files that edits may change."""
+
+Changes = Mapping[str, "bytes | None"]
+"""Files by relative path; None stands for what was deleted."""
+
+
+class Edits(NamedTuple):
+    """An agent's changes, sorted."""
+
+    counted: dict[str, bytes | None]
+    """What goes into the tree that is graded."""
+    ignored: tuple[str, ...]
+    """Paths whose changes do not count."""
+
+
+def source_edits(
+    changes: Changes,
+    pristine: Collection[str],
+    allowed: Collection[str] = (),
+    further: Collection[str] = (),
+) -> Edits:
+    """Sort an agent's changes into those that count and those that do not.
+
+    A new file counts only inside a folder of the top level that holds Python files already and is
+    no folder of tests: a new module or package beside them would come before those of the standard
+    library.
+
+    Args:
+        changes: Files under the repository that differ from the pristine tree.
+        pristine: Paths of the files that the repository has; empty where nobody knows them, and
+            then every place is as good.
+        allowed: Paths that the right solution changes, which count wherever they lie.
+        further: Patterns of further protected files.
+    """
+    packages = {path.split("/")[0] for path in pristine if "/" in path and path.endswith(".py")}
+    counted: dict[str, bytes | None] = {}
+    ignored: list[str] = []
+    size = 0
+    for path in sorted(changes):
+        content = changes[path]
+        size += len(content or b"")
+        fits = len(content or b"") <= LARGEST_EDIT and size <= LARGEST_EDITS
+        new = bool(pristine) and path not in pristine
+        stray = new and ("/" not in path or path.split("/")[0] not in packages)
+        decides = is_protected(path, further) or stray
+        if (
+            not _plain(path)
+            or not fits
+            or len(counted) >= MOST_EDITS
+            or (decides and path not in allowed)
+        ):
+            ignored.append(path)
+        else:
+            counted[path] = content
+    return Edits(counted, tuple(ignored))
+
+
+def is_protected(path: str, further: Collection[str] = ()) -> bool:
+    """Return whether a file decides how tests run, so that changes of it never count."""
+    # The case is ignored, as file systems may.
+    low = path.lower()
+    return any(fnmatchcase(low, pattern) for pattern in PROTECTED) or any(
+        fnmatchcase(path, pattern) for pattern in further
+    )
+
+
+def _plain(path: str) -> bool:
+    """Return whether a path is relative and stays below the repository."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts and "\0" not in path

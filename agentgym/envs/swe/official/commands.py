@@ -1,0 +1,190 @@
+"""How the tests of a row are run, and how their log is read.
+
+A row that says it itself is believed: ``eval_script`` (SWE-bench since 5.0: a whole script, which
+brings the tests along), ``test_cmd``, or ``install_config.test_cmd`` (SWE-rebench). For others the
+repository tells; what no table names is run by pytest on the test files of the row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from agentgym.envs.swe.official.logs import LOG_FORMATS
+from agentgym.envs.swe.official.patches import remaining_files
+from agentgym.envs.swe.official.sets import DataSet
+from agentgym.errors import DataError
+
+PYTEST = "pytest -rA"
+SMITH = "pytest --disable-warnings --color=no --tb=no --verbose"
+"""[SWE-smith: profiles/python.py]"""
+R2E = (
+    "for d in /r2e_tests /root/r2e_tests; do [ -d $d ] && [ ! -e r2e_tests ] && ln -s $d r2e_tests;"
+    " done; for f in run_tests.sh /root/run_tests.sh; do [ -f $f ] && exec bash $f; done; exit 2"
+)
+"""Images hold the tests outside of the repository, and a script that runs them inside it
+[R2E-Gym: agenthub/runtime/docker.py]."""
+COMMANDS: Mapping[str, str] = {
+    # [SWE-bench: harness/constants/python.py]
+    "astropy/astropy": "pytest -rA -vv -o console_output_style=classic --tb=no",
+    "django/django": "./tests/runtests.py --verbosity 2 --settings=test_sqlite --parallel 1",
+    "mwaskom/seaborn": "pytest --no-header -rA",
+    "sphinx-doc/sphinx": "tox --current-env -epy39 -v --",
+    "sympy/sympy": (
+        "PYTHONWARNINGS='ignore::UserWarning,ignore::SyntaxWarning' bin/test -C --verbose"
+    ),
+    # [SWE-Gym/SWE-Bench-Fork: harness/constants.py]
+    "bokeh/bokeh": "pytest -rA -n0",
+    "conan-io/conan": "pytest -n0 -rA",
+    "dask/dask": "pytest -n0 -rA --color=no",
+    "getmoto/moto": "pytest -n0 -rA",
+    "modin-project/modin": "pytest -n0 -rA",
+    "pandas-dev/pandas": "pytest -rA --tb=long",
+    "pydantic/pydantic": "pytest -rA --tb=short -vv -o console_output_style=classic --no-header",
+    "python/mypy": "pytest -n0 -rA -k",
+}  # fmt: skip
+"""How a repository runs its tests, where that is not :data:`PYTEST`; files follow."""
+OLD_DJANGO = ("1.7", "1.8", "1.9")
+"""Versions of Django whose runner knows neither the settings nor the number of processes."""
+FORMATS: Mapping[str, str] = {
+    "django/django": "unittest",
+    "matplotlib/matplotlib": "matplotlib",
+    "psf/requests": "pytest-options",
+    "pydicom/pydicom": "pytest-options",
+    "pylint-dev/pylint": "pytest-options",
+    "sympy/sympy": "sympy",
+}
+"""How a repository's log is read, where that is not ``pytest``
+[SWE-bench: harness/log_parsers/python.py]."""
+PARSERS: Mapping[str, str] = {
+    **{name: name for name in LOG_FORMATS},
+    **{repo.partition("/")[2]: name for repo, name in FORMATS.items()},
+    **dict.fromkeys(
+        ("pytest_v2", "pytest_v3", "pytest_pydantic", "pydantic", "scikit", "astropy", "sphinx",
+         "seaborn", "astroid", "flask", "marshmallow", "pvlib", "pyvista", "sqlfluff", "xarray",
+         "mypy", "moto", "conan", "modin", "monai", "dvc", "dask", "bokeh", "hydra", "pandas"),
+        "pytest",
+    ),
+    "pytest_options": "pytest-options",
+}  # fmt: skip
+"""Names of others' log parsers, without ``parse_log_``, and the format that each reads."""
+DATA_ENDINGS = (
+    ".json", ".png", "csv", ".txt", ".md", ".jpg", ".jpeg", ".pkl", ".yml", ".yaml", ".toml",
+)  # fmt: skip
+"""Files of a test patch that hold no tests [SWE-bench: harness/constants: NON_TEST_EXTS]."""
+
+_DJANGO_TEST = re.compile(r"(?:.*/)?(?:tests\.py|test_[^/]*)|.*/(?:tests/|test_).*")
+
+
+class RunPlan(NamedTuple):
+    """How the tests of a row are run."""
+
+    command: str
+    """The command line, or a whole script."""
+    log_format: str
+    """A name of :data:`~agentgym.envs.swe.official.logs.LOG_FORMATS`."""
+    brings_tests: bool
+    """Whether the command itself puts the tests of the test patch into the repository."""
+
+
+def plan_run(
+    data_set: DataSet, row: Mapping[str, Any], repo: str, tests: Sequence[str], test_patch: str
+) -> RunPlan:
+    """Return how the tests of a row are run.
+
+    Args:
+        data_set: The set of the row.
+        row: The row.
+        repo: The repository, ``owner/name``.
+        tests: Every test that decides.
+        test_patch: The diff that brings them; may be empty.
+
+    Raises:
+        DataError: The row says it in a way that cannot be read.
+    """
+    if data_set.name == "r2e-gym":
+        return RunPlan(R2E, "r2e", True)
+    config = _install_config(row)
+    log_format = _log_format(row.get("log_parser") or config.get("log_parser"), repo)
+    script = row.get("eval_script")
+    if script:
+        return RunPlan(_text(script, "eval_script"), log_format, True)
+    files = shlex.join(_arguments(repo, tests, test_patch))
+    told = row.get("test_cmd")
+    if told:
+        return RunPlan("\n".join(_commands(told, "test_cmd")), log_format, False)
+    if config.get("test_cmd"):
+        commands = _commands(config["test_cmd"], "install_config.test_cmd")
+        if data_set.name == "swe-rebench":  # its commands lack the files, those of V2 do not
+            commands[-1] += f" {files}"
+        return RunPlan("\n".join(commands), log_format, False)
+    return RunPlan(f"{_command(data_set, row, repo)} {files}", log_format, False)
+
+
+def _command(data_set: DataSet, row: Mapping[str, Any], repo: str) -> str:
+    if data_set.name == "swe-smith":
+        return SMITH
+    if repo == "django/django" and row.get("version") in OLD_DJANGO:
+        return "./tests/runtests.py --verbosity 2"
+    return COMMANDS.get(repo, PYTEST)
+
+
+def _arguments(repo: str, tests: Sequence[str], test_patch: str) -> list[str]:
+    """Return what stands behind the command: files, modules, or names of tests."""
+    if repo == "python/mypy":  # its tests are pieces of data files
+        return [" or ".join(dict.fromkeys(test.rpartition("::")[2] for test in tests))]
+    files = [file for file in remaining_files(test_patch) if not file.endswith(DATA_ENDINGS)]
+    if repo == "django/django":
+        return [
+            file.removesuffix(".py").removeprefix("tests/").replace("/", ".")
+            for file in files
+            if _DJANGO_TEST.fullmatch(file)
+        ]
+    if not test_patch.strip():
+        files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+    return files
+
+
+def _log_format(told: Any, repo: str) -> str:
+    if not told:
+        return FORMATS.get(repo, "pytest")
+    name = _text(told, "log_parser").removeprefix("parse_log_")
+    if name in PARSERS:
+        return PARSERS[name]
+    if "/" in name:  # SWE-rebench names a parser by the repository that it was written for
+        return FORMATS.get(name, "pytest")
+    raise DataError(
+        f"expected a log_parser among {', '.join(sorted(PARSERS))}, got {told!r:.80}: logs of "
+        "that kind cannot be read, so leave such rows out"
+    )
+
+
+def _install_config(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    config = row.get("install_config")
+    if isinstance(config, str) and config.strip():
+        try:
+            config = json.loads(config)
+        except (ValueError, RecursionError):
+            raise DataError(f"expected JSON in install_config, got {config!r:.80}") from None
+    if not config:
+        return {}
+    if not isinstance(config, Mapping):
+        raise DataError(f"expected an object in install_config, got {config!r:.80}")
+    return config
+
+
+def _commands(told: Any, name: str) -> list[str]:
+    """Read a command, or a list of commands."""
+    commands = [told] if isinstance(told, str) else told
+    if not isinstance(commands, Sequence) or not commands:
+        raise DataError(f"expected a command or a list of commands in {name}, got {told!r:.80}")
+    return [_text(command, name) for command in commands]
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"expected text in {name}, got {value!r:.80}")
+    return value

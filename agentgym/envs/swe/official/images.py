@@ -1,0 +1,80 @@
+"""The image that holds the repository of a row.
+
+A row that names its image is believed; for others the rule of its set makes the name
+(:data:`~agentgym.envs.swe.official.sets.DATA_SETS`). Whoever keeps copies of the images names the
+place: ``registry.example/mine`` in place of ``docker.io/swebench``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from agentgym.envs.swe.official.sets import DataSet
+from agentgym.errors import ConfigurationError, DataError
+
+IMAGE_FIELDS = ("image", "image_name", "docker_image")
+"""Fields of a row that may name its image; the first that does counts."""
+
+_PART = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
+_HOST = r"(?:[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+(?::\d+)?|[a-zA-Z0-9-]+:\d+|localhost)"
+_IMAGE = re.compile(
+    rf"(?:{_HOST}/)?{_PART}(?:/{_PART})*"
+    r"(?::[\w][\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
+)
+"""Names of images [distribution: reference/regexp.go]."""
+
+
+def image_name(
+    data_set: DataSet, row: Mapping[str, Any], instance_id: str, namespace: str = ""
+) -> str:
+    """Return the image of a row.
+
+    Args:
+        data_set: The set of the row.
+        row: The row.
+        instance_id: The id of its instance.
+        namespace: What stands in place of the image's registry and namespace.
+
+    Raises:
+        DataError: The row names no image and the set has no rule, or the name is none of an image.
+    """
+    named = next((row[name] for name in IMAGE_FIELDS if row.get(name)), None)
+    if named is not None and not isinstance(named, str):
+        raise DataError(f"expected the name of an image in image_name, got {named!r:.80}")
+    name = named or _by_rule(data_set, row, instance_id)
+    name = name.strip()
+    if not _IMAGE.fullmatch(name):
+        raise DataError(
+            f"expected the name of an image such as swebench/sweb.eval.x86_64.a_1776_b-1:latest, "
+            f"got {name!r:.200}"
+        )
+    return relocated(name, namespace) if namespace else name
+
+
+def relocated(image: str, namespace: str) -> str:
+    """Return an image's name with another registry and namespace; the last part stays.
+
+    Raises:
+        ConfigurationError: ``namespace`` is no such place.
+    """
+    moved = f"{namespace.strip('/')}/{image.rpartition('/')[2]}"
+    if not _IMAGE.fullmatch(moved):
+        raise ConfigurationError(
+            "expected a registry and namespace such as registry.example:5000/mine, "
+            f"got {namespace!r:.200}"
+        )
+    return moved
+
+
+def _by_rule(data_set: DataSet, row: Mapping[str, Any], instance_id: str) -> str:
+    if not data_set.image:
+        raise DataError(
+            f"expected the image of the instance in {' or '.join(IMAGE_FIELDS)}, but there is "
+            f"none, and the set {data_set.name} has no rule for names"
+        )
+    repo = str(row.get("repo", "")).rpartition("/")[2]
+    names = {"id": instance_id, "repo": repo}
+    dashed = {key: name.lower().replace("__", data_set.separator) for key, name in names.items()}
+    return data_set.image.format(**dashed)

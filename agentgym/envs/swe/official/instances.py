@@ -1,0 +1,258 @@
+"""Instances of a published set: from files, from a folder of files, or from the hub."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agentgym.datafiles import ENDINGS, read_records, stem
+from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.official.rows import read_row
+from agentgym.envs.swe.official.sets import DataSet, data_set, known_set, recognise
+from agentgym.errors import ConfigurationError, DataError, TaskNotFound, require
+from agentgym.tasks import SPLITS
+
+EXTRA = "swe"
+SPLIT_NAMES: Mapping[str, str] = {
+    **{split: split for split in SPLITS},
+    "dev": "valid", "val": "valid", "validation": "valid",
+}  # fmt: skip
+"""What splits are called in files and on the hub -> what they are called here."""
+
+_log = logging.getLogger(__name__)
+
+
+class OfficialInstances:
+    """The instances of a published set, in its own splits.
+
+    Args:
+        source: A file of rows (``.jsonl``, ``.jsonl.gz``, ``.parquet``), a folder that holds files
+            of such endings, as a copy from the hub does (``data/train-00000-of-00002.parquet``),
+            the name of a set (``swe-gym``), or its id on the hub (``SWE-Gym/SWE-Gym``), which is
+            downloaded through the package ``datasets``.
+        data_set: The set, by name or id; recognised by the fields of its rows if left out.
+        namespace: Registry and namespace from which its images come instead of their own, such as
+            ``registry.example:5000/mine``.
+        skip_broken: Leave out, and count, rows that cannot be used, instead of raising an error.
+
+    Raises:
+        ConfigurationError: An argument is none of these.
+        DataError: There is no such file, or a row cannot be used: the message has its place and
+            field.
+        DependencyNotInstalled: A package is missing; says which.
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str],
+        *,
+        data_set: str | None = None,
+        namespace: str = "",
+        skip_broken: bool = False,
+    ) -> None:
+        self.data_set, self.recognised = _told(source, data_set)
+        self.source = str(source)
+        self.name = _name(self.source)
+        """Short name, which begins the ids of tasks."""
+        self.namespace = namespace
+        self.skip_broken = skip_broken
+        self.broken = 0
+        """How many rows were left out."""
+        self.first_problem = ""
+        """What was wrong with the first of them."""
+        self._places: dict[str, tuple[str, int]] = {}
+        self._splits: dict[str, list[Instance]] = {}
+        names: dict[str, str] = {}  # rows of a repository share most names of tests
+        for split, place, row in _rows(self.source):
+            instance = self._read(place, row)
+            if instance is not None:
+                self._add(split or self._own_split(), place, _shared(instance, names))
+        if not self._places:
+            raise DataError(f"expected rows of a data set in {source}, but there is none")
+        self.splits = tuple(split for split in SPLITS if split in self._splits)
+        """Its splits; none is empty."""
+
+    def len(self, split: str) -> int:
+        """Return the number of instances of a split."""
+        return len(self._split(split))
+
+    def instance(self, split: str, index: int) -> Instance:
+        """Return an instance by its place.
+
+        Raises:
+            TaskNotFound: There is none.
+        """
+        instances = self._split(split)
+        if not 0 <= index < len(instances):
+            raise TaskNotFound(
+                f"expected an index from 0 to {len(instances) - 1} in split {split!r} of "
+                f"{self.source}, got {index}"
+            )
+        return instances[index]
+
+    def find(self, instance_id: str) -> tuple[str, int] | None:
+        """Return split and index of the instance with this id; None if there is none."""
+        return self._places.get(instance_id)
+
+    def _split(self, split: str) -> list[Instance]:
+        if split not in self._splits:
+            raise TaskNotFound(
+                f"expected a split of {self.source}: one of {', '.join(self._splits)}; "
+                f"got {split!r:.80}"
+            )
+        return self._splits[split]
+
+    def _own_split(self) -> str:
+        assert self.data_set is not None  # a row has been read
+        return self.data_set.split
+
+    def _read(self, place: str, row: Any) -> Instance | None:
+        """Read a row; None if it is to be left out."""
+        try:
+            if self.data_set is None:
+                self.data_set = _recognised(place, row)
+            return read_row(row, self.data_set, self.namespace)
+        except DataError as problem:
+            message = f"{problem}; in {place}"
+            if not self.skip_broken:
+                raise DataError(f"{message}; correct the row, or leave it out") from None
+            self.broken += 1
+            self.first_problem = self.first_problem or message
+            return None
+
+    def _add(self, split: str, place: str, instance: Instance) -> None:
+        if instance.id in self._places:
+            raise DataError(
+                f"expected every instance_id once, got {instance.id!r} again in {place}"
+            )
+        instances = self._splits.setdefault(split, [])
+        self._places[instance.id] = split, len(instances)
+        instances.append(instance)
+
+
+def open_official(
+    source: str, *, namespace: str = "", skip_broken: bool = False
+) -> OfficialInstances:
+    """Return the instances of a source.
+
+    Args:
+        source: As for :class:`OfficialInstances`; ``NAME:PATH`` says which set's rows a file or
+            folder holds, as in ``swe-bench-lite:rows.jsonl``.
+        namespace: Registry and namespace from which the images come.
+        skip_broken: Leave out rows that cannot be used.
+
+    Raises:
+        ConfigurationError: An argument is none of these.
+        DataError: There is no such source, or a row cannot be used.
+        DependencyNotInstalled: A package is missing; says which.
+    """
+    name, _, path = source.partition(":")
+    told = known_set(name) is not None and bool(path)
+    return OfficialInstances(
+        path if told else source,
+        data_set=name if told else None,
+        namespace=namespace,
+        skip_broken=skip_broken,
+    )
+
+
+def _told(source: Any, name: str | None) -> tuple[DataSet | None, bool]:
+    """Return the set that the caller names, if they do, and whether it is to be recognised."""
+    if not isinstance(source, str | os.PathLike) or not os.fspath(source):
+        raise ConfigurationError(
+            f"expected the path of a file or folder, or the name of a data set, got {source!r:.80}"
+        )
+    if name is not None:
+        return data_set(name), False
+    known = known_set(str(source))
+    return known, known is None
+
+
+def _name(source: str) -> str:
+    """Return the name of a set, or of a file or folder, without what ids could trip over."""
+    known = known_set(source)
+    name = known.name if known else stem(Path(os.path.abspath(os.path.expanduser(source))))
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "rows"
+
+
+def _recognised(place: str, row: Any) -> DataSet:
+    fields = (
+        [key for key, value in row.items() if value is not None] if isinstance(row, dict) else ()
+    )
+    found = recognise(fields)
+    _log.info("rows of the data set %s, to judge by the fields of %s", found.name, place)
+    return found
+
+
+def _shared(instance: Instance, names: dict[str, str]) -> Instance:
+    """Let equal names of tests be one object: SWE-smith has thousands in each row."""
+    fails, passes = (
+        tuple(names.setdefault(test, test) for test in tests)
+        for tests in (instance.fail_to_pass, instance.pass_to_pass)
+    )
+    return replace(instance, fail_to_pass=fails, pass_to_pass=passes)
+
+
+def _rows(source: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield the rows of a source: the split that is told, or "", the place, and the row."""
+    root = Path(os.path.expanduser(source))
+    if root.exists():
+        for file in _files(root):
+            for place, row in read_records(file, EXTRA):
+                yield _split_of(stem(file)), f"{file}, {place}", row
+        return
+    known = known_set(source)
+    hub = known.hub[0] if known and source.lower() == known.name else source
+    if known is None and (hub.count("/") != 1 or hub.endswith(ENDINGS)):
+        raise DataError(
+            f"expected a file that ends with {', '.join(ENDINGS)}, a folder with such files, the "
+            f"name of a data set, or its id on the hub, got {source}, which does not exist"
+        )
+    yield from _hub_rows(hub)
+
+
+def _files(root: Path) -> list[Path]:
+    """Return the files of a source, in an order that is always the same."""
+    if root.is_file():
+        if not root.name.endswith(ENDINGS):
+            raise DataError(f"expected a file that ends with {', '.join(ENDINGS)}, got {root}")
+        return [root]
+    found = [
+        file
+        for file in sorted(root.rglob("*"))
+        if file.is_file()
+        and file.name.endswith(ENDINGS)
+        and not any(part.startswith(".") for part in file.relative_to(root).parts)
+    ]
+    if not found:
+        raise DataError(f"expected files that end with {', '.join(ENDINGS)} in {root}, got none")
+    return found
+
+
+def _split_of(name: str) -> str:
+    """Return the split that a file's name tells (``train-00000-of-00002``), or ""."""
+    return SPLIT_NAMES.get(name.lower().partition("-")[0], "")
+
+
+def _hub_rows(hub: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield the rows of a data set of the hub."""
+    datasets = require("datasets", EXTRA)
+    try:
+        splits = datasets.load_dataset(hub)
+    except Exception as error:  # of many kinds: the hub's, those of requests, of files
+        shown = " ".join(str(error).split())[:300]
+        raise DataError(
+            f"expected to load the data set {hub} from the hub, got {type(error).__name__}: "
+            f"{shown}; download its files elsewhere and name their folder"
+        ) from error
+    told = [name for name in splits if _split_of(name)]
+    if told and len(told) < len(splits):  # "filtered" of SWE-rebench is a part of its "test"
+        _log.warning("of %s the splits %s are read, of %s", hub, told, list(splits))
+    for name in told or splits:
+        for number, row in enumerate(splits[name]):
+            yield _split_of(name), f"{hub}, split {name}, row {number}", row

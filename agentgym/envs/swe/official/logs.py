@@ -1,0 +1,196 @@
+"""What became of each test, read from the log of a test run.
+
+A published set names its tests as its own log reader did, so a log is read the same way here. The
+formats and their names are those of the SWE-bench harness (Jimenez et al., 2024, arXiv:2310.06770)
+and of R2E-Gym (Jain et al., 2025, arXiv:2504.07164). Two things differ, against forged logs: where
+a log tells several things of one test the worst counts, not the last, and names keep their spaces.
+
+A log is written by code that a model may have changed: it is text and nothing more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+STATUSES = ("PASSED", "XFAIL", "XPASS", "SKIPPED", "FAILED", "ERROR")
+"""What can become of a test, from the best to the worst."""
+
+LogReader = Callable[[str], dict[str, str]]
+"""From a log to the status of each test by name."""
+
+START_MARKERS = (">>>>> Start Test Output",)
+END_MARKERS = (">>>>> End Test Output",)
+LONGEST_LINE = 4_000
+"""Characters of a line that are read; names of tests are shorter."""
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f]")
+_STATUS = "|".join(STATUSES)
+_FIRST = re.compile(rf"(?:\[gw\d+\] (?:\[ *\d+%\] )?)?({_STATUS}) +(?!\[ *\d+\] )(\S.*)")
+_LAST = re.compile(rf"(\S.*?) ({_STATUS})(?: \([^()]*\))?(?: +\[[ \d%/]+\])? *")
+_NAME = re.compile(r"[^\s\[]+(?:\[.*?\](?= - |$)|\[\S*)?")
+_RESULTS: Mapping[str, str] = {
+    "ok": "PASSED", "FAIL": "FAILED", "ERROR": "ERROR", "expected failure": "XFAIL",
+    "unexpected success": "XPASS",
+}  # fmt: skip
+_HEADER = re.compile(r"(FAIL|ERROR): (\S+ \([^()]*\))")
+_SYMPY: Mapping[str, str] = {
+    "ok": "PASSED", "F": "FAILED", "E": "ERROR", "f": "XFAIL", "X": "XPASS", "s": "SKIPPED",
+}  # fmt: skip
+_SYMPY_LINE = re.compile(r"(test_\S*) .*?\b(ok|[FEfXs])(?: *\[(?:OK|FAIL)\])?")
+_SYMPY_HEADER = re.compile(r"_+ (\S+\.py):(\S+) _+")
+_PATH_OPTION = re.compile(r"(.*?)\[/(?!/)([^*]*)\]")
+_TIMINGS = re.compile(
+    r"\s*\[\s*\d+(?:\.\d+)?\s*m?s\s*\]$|\s+in\s+\d+(?:\.\d+)?\s+m?sec\b"
+    r"|\s*\(\s*\d+(?:\.\d+)?\s*m?s\s*\)$",
+    re.IGNORECASE,
+)
+
+
+def read_pytest(log: str) -> dict[str, str]:
+    """Read pytest's summary (``FAILED a.py::test_b[x y] - assert 0``) and its verbose lines.
+
+    The latter are ``a.py::test_c PASSED [ 50%]``, and ``[gw0] [ 50%] PASSED a.py::test_c`` where
+    several processes run the tests.
+    """
+    found: dict[str, str] = {}
+    for line in _lines(log):
+        first = _FIRST.fullmatch(line)
+        if first:
+            status, rest = first.groups()
+            _note(found, _pytest_name(rest, status), status)
+            continue
+        last = _LAST.fullmatch(line)
+        if last and ("::" in last[1] or " " not in last[1]):
+            _note(found, last[1], last[2])
+    return found
+
+
+def read_pytest_options(log: str) -> dict[str, str]:
+    """Read as :func:`read_pytest`; a path in brackets is named by its last part."""
+    found: dict[str, str] = {}
+    for name, status in read_pytest(log).items():
+        path = _PATH_OPTION.fullmatch(name)
+        _note(found, f"{path[1]}[/{path[2].rpartition('/')[2]}]" if path else name, status)
+    return found
+
+
+def read_matplotlib(log: str) -> dict[str, str]:
+    """Read as :func:`read_pytest`; mouse buttons are named by their numbers."""
+    return read_pytest(log.replace("MouseButton.LEFT", "1").replace("MouseButton.RIGHT", "3"))
+
+
+def read_r2e(log: str) -> dict[str, str]:
+    """Read pytest's summary; tests are named without their file, with dots: ``TestA.test_b``."""
+    found: dict[str, str] = {}
+    _, _, summary = log.partition("short test summary info")
+    for name, status in read_pytest(summary).items():
+        _, _, rest = name.partition("::")
+        _note(found, rest.replace("::", ".") or name, status)
+    return found
+
+
+def read_unittest(log: str) -> dict[str, str]:
+    """Read unittest's verbose lines (``test_a (app.tests.TestB) ... ok``), as Django prints them.
+
+    A test with a docstring is named by its first line. Where a test prints, its result stands at
+    the beginning of a later line.
+    """
+    found: dict[str, str] = {}
+    waiting = ""
+    for line in map(str.strip, _lines(log)):
+        header = _HEADER.match(line)
+        name, dots, result = line.rpartition(" ... ")
+        if header:
+            _note(found, header[2], "FAILED" if header[1] == "FAIL" else "ERROR")
+        elif dots and result in _RESULTS:
+            _note(found, name, _RESULTS[result])
+            waiting = ""
+        elif dots and result.startswith("skipped"):
+            _note(found, name, "SKIPPED")
+            waiting = ""
+        elif dots or line.endswith(" ..."):
+            waiting = line.partition(" ...")[0]
+        elif waiting and line in _RESULTS:
+            _note(found, waiting, _RESULTS[line])
+            waiting = ""
+    return found
+
+
+def read_sympy(log: str) -> dict[str, str]:
+    """Read SymPy's own runner: ``test_a ok``, ``test_b F``; headers name what failed by file."""
+    found: dict[str, str] = {}
+    for line in map(str.strip, _lines(log)):
+        header = _SYMPY_HEADER.fullmatch(line)
+        if header:
+            _note(found, f"{header[1]}:{header[2]}", "FAILED")
+            continue
+        result = _SYMPY_LINE.fullmatch(line)
+        if result:
+            _note(found, result[1], _SYMPY[result[2]])
+    return found
+
+
+LOG_FORMATS: Mapping[str, LogReader] = {
+    "pytest": read_pytest,
+    "pytest-options": read_pytest_options,
+    "matplotlib": read_matplotlib,
+    "unittest": read_unittest,
+    "sympy": read_sympy,
+    "r2e": read_r2e,
+}
+"""How each kind of log is read."""
+
+
+def test_section(log: str) -> str:
+    """Return the part of a log between the markers of a test run; all of it where there are none.
+
+    The last end counts: what a test prints cannot cut off the tests after it.
+    """
+    for marker in START_MARKERS:
+        _, found, rest = log.partition(marker)
+        log = rest if found else log
+    for marker in END_MARKERS:
+        before, found, _ = log.rpartition(marker)
+        log = before if found else log
+    return log
+
+
+def statuses_of(tests: Collection[str], found: Mapping[str, str]) -> dict[str, str | None]:
+    """Look up what became of tests.
+
+    Lists of published sets were cut at the first space of a name, so that ``test_a[b`` may stand
+    for ``test_a[b c]`` and ``test_a[b d]``: such a name has the worst status of those that begin
+    with it. Times in names do not count.
+
+    Args:
+        tests: Names as the set has them.
+        found: What a log tells, by full names.
+
+    Returns:
+        The status of each test; None where the log does not tell.
+    """
+    cut: dict[str, str] = {}
+    for name, status in found.items():
+        for short in {_TIMINGS.sub("", name), name.split(maxsplit=1)[0] if name else name} - {name}:
+            _note(cut, short, status)
+    return {test: found.get(test, cut.get(test, cut.get(_TIMINGS.sub("", test)))) for test in tests}
+
+
+def _lines(log: str) -> Iterable[str]:
+    return (_ESCAPES.sub("", line[:LONGEST_LINE]) for line in log.split("\n"))
+
+
+def _note(found: dict[str, str], name: str, status: str) -> None:
+    """Note what became of a test; the worst of several counts."""
+    known = found.get(name)
+    if known is None or STATUSES.index(status) > STATUSES.index(known):
+        found[name] = status
+
+
+def _pytest_name(text: str, status: str) -> str:
+    """Cut the message off a line of the summary: ``a.py::test_b[c d] - assert 0``."""
+    if status == "PASSED":
+        return text.rstrip()
+    whole = _NAME.match(text)
+    return whole[0] if whole else text.split()[0]

@@ -1,0 +1,82 @@
+"""Unified diffs as published sets have them: which files they touch, and what undoes them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from agentgym.envs.swe.diffs import FileDiff, Hunk, read_diff
+
+NOWHERE = "/dev/null"
+NO_NEWLINE = "\\ No newline at end of file\n"
+
+
+def touched_files(patch: str) -> tuple[str, ...]:
+    """Return the files that a diff makes, changes or deletes, in its order.
+
+    Raises:
+        DataError: It is no diff.
+    """
+    paths = (path for one in read_diff(patch, binary=True) for path in (one.before, one.after))
+    return tuple(dict.fromkeys(filter(None, paths)))
+
+
+def remaining_files(patch: str) -> tuple[str, ...]:
+    """Return the files that a diff makes or changes and that exist after it, in its order.
+
+    Raises:
+        DataError: It is no diff.
+    """
+    files = (one.after for one in read_diff(patch, binary=True))
+    return tuple(dict.fromkeys(filter(None, files)))
+
+
+def reversed_diff(patch: str) -> str:
+    """Return the diff that undoes a diff.
+
+    SWE-smith publishes what breaks a repository; the reverse of it is the right solution.
+
+    Raises:
+        DataError: It is no diff, or it changes binary files.
+    """
+    return "".join(line for one in read_diff(patch) for line in _reversed(one))
+
+
+def _reversed(diff: FileDiff) -> Iterator[str]:
+    before, after = diff.after, diff.before
+    yield f"diff --git a/{before or after} b/{after or before}\n"
+    if not before:
+        yield "new file mode 100644\n"
+    elif not after:
+        yield "deleted file mode 100644\n"
+    elif before != after:
+        yield f"rename from {before}\nrename to {after}\n"
+    if diff.hunks:
+        yield f"--- {f'a/{before}' if before else NOWHERE}\n"
+        yield f"+++ {f'b/{after}' if after else NOWHERE}\n"
+    shift = 0
+    for hunk in diff.hunks:
+        start = hunk.start + shift
+        yield f"@@ -{_span(start, hunk.new)} +{_span(hunk.start, hunk.old)} @@\n"
+        yield from _lines(hunk)
+        shift += len(hunk.new) - len(hunk.old)
+
+
+def _span(start: int, lines: tuple[str, ...]) -> str:
+    """Write the place of a hunk; lines count from 1, and an empty one stands behind a line."""
+    return f"{start + bool(lines)},{len(lines)}"
+
+
+def _lines(hunk: Hunk) -> Iterator[str]:
+    """Yield a hunk from new to old."""
+    matcher = difflib.SequenceMatcher(None, hunk.new, hunk.old, autojunk=False)
+    for kind, start, end, other, stop in matcher.get_opcodes():
+        if kind == "equal":
+            yield from (_line(" ", line) for line in hunk.new[start:end])
+            continue
+        yield from (_line("-", line) for line in hunk.new[start:end])
+        yield from (_line("+", line) for line in hunk.old[other:stop])
+
+
+def _line(sign: str, line: str) -> str:
+    return f"{sign}{line}" if line.endswith("\n") else f"{sign}{line}\n{NO_NEWLINE}"

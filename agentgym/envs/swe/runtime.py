@@ -1,0 +1,169 @@
+"""What a box sees of the host: an interpreter, pytest, and nothing of agentgym or its packages.
+
+The packages of the running environment may hold agentgym, and with it every solution. So pytest and
+what it needs are copied, once, into a folder of the cache, and the folders of installed packages of
+the interpreter are hidden.
+"""
+
+from __future__ import annotations
+
+import compileall
+import hashlib
+import json
+import os
+import py_compile
+import shutil
+import sys
+import sysconfig
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import agentgym
+from agentgym.caching import cache_folder, check_folder, save_folder
+from agentgym.errors import DataError, EnvFailure, require
+
+RUNTIME_VERSION = 1
+"""Raised when the folder would hold something else."""
+WORKDIR = "/testbed"
+"""Where the repository lies in a box."""
+_WRAPPER = '#!/bin/sh\nexec {python} "$@"\n'
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """What boxes of this interpreter share."""
+
+    folder: Path
+    """The folder that is visible inside: ``bin`` and ``site``."""
+    hidden: tuple[Path, ...]
+    """What is empty inside although the interpreter's prefix holds it."""
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Folders that come first in ``PATH``."""
+        return (str(self.folder / "bin"),)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables that commands and tests see."""
+        # The repository stands behind pytest, so that no file of it can take pytest's place.
+        roots = (str(self.folder / "site"), WORKDIR, f"{WORKDIR}/src")
+        return {
+            "PYTHONPATH": ":".join(roots),
+            "PYTHONNOUSERSITE": "1",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTEST_ADDOPTS": "-p no:cacheprovider",
+            "PAGER": "cat",
+            "GIT_PAGER": "cat",
+            # Files belong to another user inside than the one who runs git.
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "safe.directory",
+            "GIT_CONFIG_VALUE_0": "*",
+        }
+
+
+@cache
+def runtime() -> Runtime:
+    """Return what boxes of this interpreter share; made on first use and kept in the cache.
+
+    Raises:
+        DependencyNotInstalled: pytest is missing.
+        EnvFailure: The folder can be written nowhere.
+    """
+    require("pytest", "swe")
+    packages = dict(sorted(_closure("pytest")))
+    key = [RUNTIME_VERSION, sys.version, _python(), packages]
+    digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
+    folder = cache_folder() / "swe" / "runtime" / digest
+    with _lock:
+        _make(folder, list(packages))
+    return Runtime(folder, _hidden())
+
+
+def _make(folder: Path, packages: list[str]) -> None:
+    """Make the folder, unless it is there and sound."""
+    try:
+        check_folder(folder)
+        return
+    except DataError:
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def fill(scratch: Path) -> None:
+        for package in packages:
+            _copy(package, scratch / "site")
+        compiled = compileall.compile_dir(
+            scratch / "site",
+            quiet=2,
+            stripdir=str(scratch),
+            invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+        )
+        del compiled  # What cannot be compiled, such as templates, is not imported either.
+        (scratch / "bin").mkdir()
+        for name, arguments in (("python", ""), ("python3", ""), ("pytest", " -m pytest")):
+            wrapper = scratch / "bin" / name
+            wrapper.write_text(_WRAPPER.format(python=_python() + arguments))
+            wrapper.chmod(0o755)
+
+    if not save_folder(folder, fill):
+        raise EnvFailure(
+            f"expected to store what boxes need in {folder}, which cannot be written: set "
+            "AGENTGYM_CACHE to a folder that can be"
+        )
+
+
+def _closure(name: str) -> Iterator[tuple[str, str]]:
+    """Yield a distribution and what it needs on this interpreter, each with its version."""
+    requirements = require("packaging.requirements", "swe")
+    waiting, seen = [name], set[str]()
+    while waiting:
+        one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        found = metadata.distribution(one)
+        yield one, found.version
+        for text in found.requires or ():
+            needed = requirements.Requirement(text)
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                waiting.append(needed.name.lower().replace("_", "-"))
+
+
+def _copy(package: str, site: Path) -> None:
+    """Copy the modules of a distribution, without scripts and tests of the environment."""
+    for file in metadata.distribution(package).files or ():
+        parts = Path(str(file)).parts
+        if ".." in parts or "__pycache__" in parts or parts[0].endswith(".dist-info"):
+            continue
+        source, target = Path(str(file.locate())), site.joinpath(*parts)
+        if source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+
+
+def _python() -> str:
+    """Return the interpreter itself, since a virtual environment is not visible inside."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    for name in (version, "python3"):
+        path = os.path.join(sys.base_prefix, "bin", name)
+        if os.path.exists(path):
+            return path
+    return os.path.realpath(sys.executable)
+
+
+def _hidden() -> tuple[Path, ...]:
+    """Return the folders of installed packages under the interpreter's prefix, and agentgym."""
+    base = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    folders = {
+        *(sysconfig.get_path(name, vars=base) for name in ("purelib", "platlib")),
+        *(f"{sys.base_prefix}/lib/{version}/{name}" for name in ("site-packages", "dist-packages")),
+        *(f"{prefix}/lib/{name}/dist-packages"
+          for prefix in ("/usr", "/usr/local") for name in ("python3", version)),
+        str(Path(agentgym.__file__).resolve().parent),
+    }  # fmt: skip
+    return tuple(Path(folder) for folder in sorted(folders) if os.path.isdir(folder))

@@ -1,0 +1,195 @@
+"""The tasks of SWE: instances in splits that are disjoint by repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from agentgym.envs.swe.instance import Instance
+from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.tasks import KEPT_TASKS, NumberedTasks, Task
+
+BUNDLED = "bundled"
+"""The instances that come with the package."""
+INDEX = "instances.jsonl"
+"""The file by which a folder of built instances is known."""
+TURNS: Mapping[str, int] = {"bundled": 12, "stored": 15, "official": 50}
+"""Turns that episodes have by the kind of their set, where nobody asks for others."""
+
+
+@runtime_checkable
+class InstanceSet(Protocol):
+    """Instances in splits, from wherever they come."""
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Names of the splits."""
+        ...
+
+    def len(self, split: str) -> int:
+        """Return the number of instances of a split."""
+        ...
+
+    def instance(self, split: str, index: int) -> Instance:
+        """Return an instance; the index is valid."""
+        ...
+
+    def find(self, instance_id: str) -> tuple[str, int] | None:
+        """Return split and index of the instance with this id; None if there is none."""
+        ...
+
+
+class InstanceTasks(NumberedTasks[Instance]):
+    """Instances as tasks.
+
+    Ids of tasks hold numbers, since those of instances may name what is at fault.
+
+    Args:
+        name: Short name of the set.
+        instances: The instances.
+        kind: What kind of set it is: a key of :data:`TURNS`.
+        plan_length: Gives the length of the expert's plan.
+    """
+
+    remedy = "make the environment with the source that holds it"
+
+    def __init__(
+        self,
+        name: str,
+        instances: InstanceSet,
+        kind: str,
+        plan_length: Callable[[Instance], int | None] | None = None,
+    ) -> None:
+        super().__init__(f"swe/{name}", plan_length=plan_length, kept=KEPT_TASKS)
+        self.instances = instances
+        self.kind = kind
+        self.splits = tuple(split for split in instances.splits if instances.len(split))
+        if not self.splits:
+            raise ConfigurationError(f"expected instances in {name}, which has none")
+
+    def len(self, split: str) -> int:
+        """Return the number of tasks in ``split``."""
+        return self.instances.len(self.check(split))
+
+    def choose(self, options: Mapping[str, Any], rng: np.random.Generator, split: str) -> Task:
+        """Return the task that reset options name, or draw one.
+
+        Args:
+            options: Besides those of every task set ``instance_id``, an instance by the name that
+                it has in its set.
+            rng: Generator for the draw.
+            split: Split to draw from if the options name none.
+
+        Raises:
+            ConfigurationError: Options contradict each other.
+            TaskNotFound: The named task does not exist.
+        """
+        known = dict(options)
+        if "instance_id" in known:
+            if {"task_id", "split", "index"} & set(known):
+                raise ConfigurationError(
+                    "expected the reset option instance_id alone, got task_id, split or index too"
+                )
+            wanted = known.pop("instance_id")
+            place = self.instances.find(wanted)
+            if place is None:
+                raise TaskNotFound(
+                    f"expected the id of an instance of {self.name}, got {wanted!r:.200}"
+                )
+            known["split"], known["index"] = place
+        return super().choose(known, rng, split)
+
+    def _problem(self, split: str, number: int) -> Instance:
+        return self.instances.instance(split, number)
+
+    def _describe(
+        self, split: str, number: int, problem: Instance
+    ) -> tuple[str, Mapping[str, Any]]:
+        content = {
+            "instance": problem.id,
+            "repo": problem.repo,
+            "patch": problem.patch,
+            "fail_to_pass": list(problem.fail_to_pass),
+            "pass_to_pass": len(problem.pass_to_pass),
+            "test_patch": problem.test_patch,
+        }
+        return problem.statement, content
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> InstanceTasks:
+        """Share the instances between copies of an environment."""
+        return self
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where instances come from; environments of one source share them.
+
+    Raises:
+        ConfigurationError: It is neither text nor a path nor a set of instances.
+    """
+
+    source: str | os.PathLike[str] | InstanceSet
+    """``bundled``; a folder that ``agentgym swe build`` has written; a file or folder of rows of a
+    published set; the name or hub id of one; or a set of instances itself."""
+    image_mirror: str = ""
+    """Registry and namespace from which images come instead of their own."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        if isinstance(self.source, os.PathLike):
+            object.__setattr__(self, "source", os.fspath(self.source))
+        if not isinstance(self.source, str) and not isinstance(self.source, InstanceSet):
+            raise ConfigurationError(
+                "expected source to be 'bundled', a path, the name of a data set, or an object "
+                f"with splits, len, instance and find; got {self.source!r:.80}"
+            )
+
+    @property
+    def path(self) -> Path:
+        """The source as a path."""
+        return Path(str(self.source)).expanduser()
+
+    @property
+    def name(self) -> str:
+        """Short name of the set."""
+        if not isinstance(self.source, str):
+            return "own"
+        return self.source if self.source == BUNDLED else self.path.stem
+
+    @property
+    def kind(self) -> str:
+        """What kind of set it is: a key of :data:`TURNS`."""
+        if not isinstance(self.source, str):
+            return "stored"
+        if self.source == BUNDLED:
+            return BUNDLED
+        return "stored" if (self.path / INDEX).is_file() else "official"
+
+
+@cache
+def open_instances(source: Source) -> InstanceSet:
+    """Return the instances of a source, read once for a process.
+
+    Raises:
+        ConfigurationError: There is no such source.
+        DataError: It cannot be read.
+    """
+    if isinstance(source.source, InstanceSet):
+        return source.source
+    if source.kind == BUNDLED:
+        from agentgym.envs.swe.generator.bundled import bundled_instances
+
+        return bundled_instances()
+    if source.kind == "stored":
+        from agentgym.envs.swe.generator.stored import StoredInstances
+
+        return StoredInstances(source.path)
+    from agentgym.envs.swe.official.instances import OfficialInstances
+
+    return OfficialInstances(str(source.source), namespace=source.image_mirror)

@@ -1,0 +1,147 @@
+"""From a source to the pristine folder that a box gets a copy of."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+
+from agentgym.caching import BoundedCache, cache_folder, check_folder, save_folder
+from agentgym.envs.swe.edits import edited_files
+from agentgym.envs.swe.instance import FolderSource
+from agentgym.errors import DataError, EnvFailure
+
+TREE_VERSION = 1
+"""Raised when a source would give another folder."""
+TIME = 1_600_000_000
+"""When every file was changed last: the same on every machine."""
+_LEFT_OUT = frozenset({"__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
+_COMMIT = (
+    ("-c", "init.defaultBranch=main", "init", "--quiet", "--template="),
+    ("add", "--all", "--force"),
+    ("commit", "--quiet", "--no-gpg-sign", "--message", "Import"),
+)
+_trees: BoundedCache[FolderSource, Path] = BoundedCache(4096)
+_contents: BoundedCache[FolderSource, Mapping[str, bytes]] = BoundedCache(256)
+_lock = threading.Lock()
+
+
+def tree(source: FolderSource) -> Path:
+    """Return a folder with the repository and its fault, for boxes to start from.
+
+    It lies in the cache, all its files have the same time, and where ``git`` is installed it is a
+    repository of one commit, which holds the fault and nothing of what came before.
+
+    Raises:
+        DataError: The folder or the edits are not as the source says.
+        EnvFailure: The folder can be written nowhere.
+    """
+    known = _trees.get(source)
+    if known is None:
+        with _lock:  # made once, though many environments may want it
+            known = _trees.get(source) or _trees.put(source, _make(source))
+    return known
+
+
+def contents(source: FolderSource) -> Mapping[str, bytes]:
+    """Return the files of a repository with its fault, by relative path.
+
+    Raises:
+        DataError: The folder or the edits are not as the source says.
+    """
+    known = _contents.get(source)
+    if known is None:
+        files = _files(source.folder)
+        files |= edited_files(partial(_known, source, files), source.edits)
+        known = _contents.put(source, files)
+    return known
+
+
+def _known(source: FolderSource, files: Mapping[str, bytes], path: str) -> bytes:
+    """Return the sound content of a file that edits change."""
+    if path not in files:
+        raise DataError(f"expected the file {path} in {source.folder}, which edits change")
+    return files[path]
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    """Read the regular files of a folder, without what tools leave behind."""
+    if not folder.is_dir():
+        raise DataError(f"expected {folder} to be the folder of a repository")
+    found: dict[str, bytes] = {}
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if _LEFT_OUT & set(relative.parts) or path.is_symlink() or not path.is_file():
+            continue
+        found[relative.as_posix()] = path.read_bytes()
+    return found
+
+
+def _make(source: FolderSource) -> Path:
+    """Find the folder in the cache, or make it."""
+    files = contents(source)
+    digest = hashlib.sha256(f"{TREE_VERSION}/{_git() is not None}".encode())
+    for path, content in sorted(files.items()):
+        digest.update(f"/{path}/{len(content)}/".encode() + content)
+    folder = cache_folder() / "swe" / "trees" / digest.hexdigest()[:24]
+    try:
+        check_folder(folder)
+    except DataError:
+        shutil.rmtree(folder, ignore_errors=True)
+        if not save_folder(folder, lambda scratch: _fill(scratch / "tree", files)):
+            raise EnvFailure(
+                f"expected to store a repository in {folder}, which cannot be written: set "
+                "AGENTGYM_CACHE to a folder that can be"
+            ) from None
+    return folder / "tree"
+
+
+def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files, and where there is git a repository of one commit."""
+    folder.mkdir()
+    for path, content in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    for path_ in sorted(folder.rglob("*"), reverse=True):
+        os.utime(path_, (TIME, TIME))
+    git = _git()
+    if git is not None:
+        for arguments in _COMMIT:
+            _run(git, arguments, folder)
+        for name in ("COMMIT_EDITMSG", "logs"):
+            shutil.rmtree(folder / ".git" / name, ignore_errors=True)
+    os.utime(folder, (TIME, TIME))
+
+
+@cache
+def _git() -> str | None:
+    """Return where git is, if it is installed."""
+    return shutil.which("git")
+
+
+def _run(git: str, arguments: tuple[str, ...], folder: Path) -> None:
+    """Run git with nothing of the user's configuration."""
+    variables = {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(folder),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_AUTHOR_DATE": f"{TIME} +0000",
+        "GIT_COMMITTER_DATE": f"{TIME} +0000",
+        **{f"GIT_{who}_NAME": "maintainer" for who in ("AUTHOR", "COMMITTER")},
+        **{f"GIT_{who}_EMAIL": "maintainer@localhost" for who in ("AUTHOR", "COMMITTER")},
+    }
+    done = subprocess.run(
+        [git, *arguments], cwd=folder, env=variables, capture_output=True, timeout=60
+    )
+    if done.returncode:
+        reason = done.stderr.decode("utf-8", "replace").strip()
+        raise EnvFailure(
+            f"expected git {' '.join(arguments)} to make a repository, got {reason!r:.300}"
+        )

@@ -1,0 +1,3 @@
+"""The small repositories are material of tests, and no tests themselves."""
+
+collect_ignore = ["repositories"]

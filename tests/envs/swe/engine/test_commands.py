@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentgym.actions import GRAMMARS, MAX_ACTION_CHARS, parse
+from agentgym.envs.swe.engine.commands import SPECS, Command, Fault, SWELanguage, only_command
+
+EDIT = "```edit\na.py\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("```bash\nls -la\n```", Command("bash", "ls -la")),
+        ("I look.\n\n```bash\nls\ncat x\n```\nDone.", Command("bash", "ls\ncat x")),
+        ("```BASH\nls\n```", Command("bash", "ls")),
+        ("```bash timeout=5\nls\n```", Command("bash", "ls", timeout=5)),
+        ("````bash\ncat <<E\n```\nx\n```\nE\n````", Command("bash", "cat <<E\n```\nx\n```\nE")),
+        ("```bash\n  ls  \n\n```", Command("bash", "  ls  \n")),
+        ("```python\nprint(1)\n```\n```bash\nls\n```", Command("bash", "ls")),
+        ("```\n```bash\n```\n```bash\nls\n```", Command("bash", "ls")),
+        ("```submit\n```", Command("submit")),
+        ("```submit\nI am done.\n```", Command("submit")),
+        ("```view\n src/a.py \n```", Command("view", "src/a.py")),
+        ("```view start=3 end=9\na.py\n```", Command("view", "a.py", start=3, end=9)),
+        (EDIT.format(old="x", new="y"), Command("edit", "a.py", "x", "y")),
+        (EDIT.format(old="", new="y\n```\nz"), Command("edit", "a.py", "", "y\n```\nz")),
+        (EDIT.format(old="x\n", new=""), Command("edit", "a.py", "x\n", "")),
+        (
+            "```edit\na.py\n<<<<<<< SEARCH\n=======\ny\n>>>>>>> REPLACE\n```",
+            Command("edit", "a.py", "", "y"),
+        ),
+    ],
+)
+def test_one_block_is_one_command(text: str, command: Command) -> None:
+    assert only_command(text)[0] == command
+    assert only_command(command.write()) == (command, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no action found"),
+        ("ls -la", "no action found"),
+        ("```sh\nls\n```", "no action found"),
+        ("```bash\nls", "not closed"),
+        ("```bash\n\n```", "is empty"),
+        ("```bash\nls\n```\n```bash\npwd\n```", "2 actions found"),
+        ("```bash\nls\n```\n```submit\n```", "2 actions found"),
+        ("```bash timeout=0\nls\n```", "from 1 to"),
+        ("```bash start=3\nls\n```", "takes timeout=N"),
+        ("```submit now\n```", "takes no options"),
+        ("```edit\na.py\nx\n```", "not complete"),
+        ("```edit\na.py\n<<<<<<< SEARCH\nx\n>>>>>>> REPLACE\n```", "not complete"),
+        ("<think>```bash\nls\n```", "no action found"),
+        ("```bash\n" + "x" * MAX_ACTION_CHARS + "\n```", "characters are read"),
+    ],
+    ids=range(14),
+)
+def test_all_else_is_refused_with_the_reason(text: str, reason: str) -> None:
+    reading = SWELanguage("native").read(text)
+    assert not reading.native and reason in reading.problem
+
+
+def test_what_follows_the_block_is_dropped() -> None:
+    reading = SWELanguage("native").read("```bash\nls\n```\n[exit 0]\na.py")
+    assert (reading.native, reading.trailing) == ("```bash\nls\n```", "[exit 0]\na.py")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(["```", "bash", "\n", "submit", "edit", " ", "x", "=", "<"])))
+def test_no_text_raises_anything_else(parts: list[str]) -> None:
+    language = SWELanguage("native")
+    reading = language.read("".join(parts))
+    assert bool(reading.native) != bool(reading.problem)
+    if reading.native:
+        assert language.command(reading.native).write() == reading.native
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="ab `\n<>=$\\é", max_size=60), st.sampled_from(GRAMMARS))
+def test_a_command_is_run_as_it_was_written_or_refused(body: str, grammar: str) -> None:
+    """In every grammar: what comes out is the whole command, never a part of it."""
+    language = SWELanguage(grammar)
+    command = Command("bash", body)
+    text = language.write(command.write())
+    if grammar != "native" and text == command.write():
+        return  # which this grammar cannot hold
+    reading = language.read(text)
+    if reading.problem:
+        return
+    try:
+        assert language.command(reading.native) == command
+    except Fault:
+        assert not body.strip() or "```" in body
+
+
+def test_tool_calls_hold_every_command() -> None:
+    for call, command in (
+        ('{"name": "bash", "arguments": {"command": "ls\\n", "timeout": 3}}',
+         Command("bash", "ls\n", timeout=3)),
+        ('{"name": "view", "arguments": {"path": "a.py", "start": 2}}',
+         Command("view", "a.py", start=2)),
+        ('{"name": "edit", "arguments": {"path": "a.py", "old": "", "new": "x\\n"}}',
+         Command("edit", "a.py", "", "x\n")),
+        ('{"name": "submit", "arguments": {}}', Command("submit")),
+    ):  # fmt: skip
+        language = SWELanguage("tool_call")
+        reading = language.read(f"<tool_call>{call}</tool_call>")
+        assert language.command(reading.native) == command
+        assert parse(language.write(command.write()), SPECS, "tool_call").native == reading.native

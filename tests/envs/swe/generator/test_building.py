@@ -1,0 +1,100 @@
+"""Making tasks: what is written, how it goes on, and that a seed gives the same again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agentgym.envs.swe.boxes import Boxes
+from agentgym.envs.swe.generator import building
+from agentgym.envs.swe.generator.building import TRIALS, Output, build_mutations, summary
+from agentgym.envs.swe.generator.stored import INSTANCES, StoredInstances
+from agentgym.envs.swe.grading import FULL, NO, Grader
+from agentgym.errors import DataError
+from tests.envs.swe.boxed import needs_box
+from tests.envs.swe.generator.library import make_library
+
+pytestmark = needs_box
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Tasks of the small library, with what came of it."""
+    root = tmp_path_factory.mktemp("built")
+    library = make_library(root / "prices")
+    seen = []
+    progress = build_mutations(
+        library, root / "out", limit=3, watch=lambda state: seen.append(state.tried)
+    )
+    return root, progress, seen
+
+
+def test_every_trial_is_counted_and_shown(built):
+    root, progress, seen = built
+    assert progress.usable == 3 and progress.tests == 6
+    assert seen == list(range(1, progress.tried + 1))
+    trials = [json.loads(line) for line in (root / "out" / TRIALS).read_text().splitlines()]
+    assert len(trials) == progress.tried
+    assert sum(trial["outcome"] == "usable" for trial in trials) == 3
+    [cells] = summary([progress])
+    assert cells[:3] == ("prices", "6", "0") and cells[5] == "3"
+
+
+def test_the_tasks_can_be_solved_and_not_by_doing_nothing(built):
+    root, _, _ = built
+    stored = StoredInstances(root / "out")
+    stored.check()
+    grader = Grader(Boxes())
+    for index in range(stored.len("train")):
+        one = stored.instance("train", index)
+        path = one.source.edits[0].path
+        sound = (one.source.folder / path).read_bytes()
+        assert grader.grade(one, {path: sound}).verdict == FULL
+        assert grader.grade(one, {}).verdict == NO
+        assert path not in one.statement and one.details["kind"] not in one.statement
+
+
+def test_a_run_that_was_cut_off_goes_on_where_it_stopped(built, tmp_path, monkeypatch):
+    root, progress, _ = built
+    whole = (root / "out" / INSTANCES).read_text()
+    trials = (root / "out" / TRIALS).read_text().splitlines(keepends=True)
+    # Killed in the middle of a line, after a task was written and before its trial was.
+    output = tmp_path / "out"
+    output.mkdir()
+    lines = whole.splitlines(keepends=True)
+    (output / INSTANCES).write_text("".join(lines[:2]) + lines[2][:40])
+    first = next(n for n, line in enumerate(trials) if '"usable"' in line)
+    (output / TRIALS).write_text("".join(trials[:first]) + trials[first][:10])
+    tried = []
+    real = building._try
+    monkeypatch.setattr(building, "_try", lambda *a: tried.append(a[2].key) or real(*a))
+    again = build_mutations(root / "prices", output, limit=3)
+    assert (output / INSTANCES).read_text() == whole
+    assert len(tried) == progress.tried - first - 1 and again.usable == 3
+    assert build_mutations(root / "prices", output, limit=3).tried == again.tried
+    assert len(tried) == progress.tried - first - 1  # nothing was left to try
+
+
+def test_another_seed_gives_other_tasks(built, tmp_path):
+    root, _, _ = built
+    build_mutations(root / "prices", tmp_path, limit=2, seed=1)
+    assert not (root / "out" / INSTANCES).read_text().startswith((tmp_path / INSTANCES).read_text())
+
+
+def test_a_library_that_changed_in_between_is_refused(built, tmp_path):
+    root, _, _ = built
+    library = make_library(tmp_path / "prices")
+    output = Output(tmp_path / "out")
+    held = output.hold(library, "prices")
+    for line in (root / "out" / INSTANCES).read_text().splitlines(keepends=True)[:1]:
+        (tmp_path / "out" / INSTANCES).write_text(line)
+    (held / "prices" / "more.py").write_text("x = 1\n")
+    with pytest.raises(DataError, match="its files have changed"):
+        build_mutations(library, tmp_path / "out", limit=1)
+
+
+def test_a_folder_without_python_is_refused(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="expected Python files"):
+        build_mutations(tmp_path / "empty", tmp_path / "out")

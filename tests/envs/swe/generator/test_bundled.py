@@ -1,0 +1,127 @@
+"""The bundled tasks, as they are frozen."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections import Counter
+
+import pytest
+
+from agentgym.envs.swe.diffs import apply_diff
+from agentgym.envs.swe.edits import apply_edits
+from agentgym.envs.swe.generator.bundled import (
+    FROZEN,
+    SEED,
+    TEST,
+    VALID,
+    build_bundled,
+    bundled_instances,
+    frozen_text,
+    repositories,
+    repository_digests,
+    split_of,
+)
+from agentgym.envs.swe.generator.statements import hidden_words
+from tests.envs.swe.boxed import needs_box
+
+SHA256 = "?"
+"""Of the frozen file: tasks change only on purpose, and then GENERATOR_VERSION is raised."""
+
+
+@pytest.fixture(scope="module")
+def instances():
+    stored = bundled_instances()
+    return [
+        (split, stored.instance(split, index))
+        for split in stored.splits
+        for index in range(stored.len(split))
+    ]
+
+
+def test_the_file_is_the_one_that_was_frozen():
+    assert hashlib.sha256(FROZEN.read_bytes()).hexdigest() == SHA256
+
+
+def test_the_libraries_are_those_that_the_faults_were_made_for():
+    stored = bundled_instances()
+    assert {name: one.digest for name, one in stored.repositories().items()} == (
+        repository_digests()
+    )
+    stored.check()
+
+
+def test_there_are_enough_tasks_in_splits_that_share_no_library(instances):
+    assert len(instances) >= 500
+    of_split = {split: {one.repo for where, one in instances if where == split}
+                for split in ("train", "valid", "test")}  # fmt: skip
+    assert of_split["valid"] == set(VALID) and of_split["test"] == set(TEST)
+    assert len(of_split["train"]) >= 16 and not of_split["train"] & {*VALID, *TEST}
+    assert all(split == split_of(one.repo) for split, one in instances)
+    counts = Counter(one.repo for _, one in instances)
+    assert min(counts.values()) >= 12 and max(counts.values()) <= 20
+
+
+def test_no_two_tasks_are_equal_and_they_differ_in_kind(instances):
+    assert len({one.id for _, one in instances}) == len(instances)
+    assert len({one.patch for _, one in instances}) == len(instances)
+    assert len({(one.repo, one.statement) for _, one in instances}) == len(instances)
+    kinds = Counter(one.details["kind"] for _, one in instances)
+    assert len(kinds) >= 20 and max(kinds.values()) < len(instances) / 5
+    by_repo: dict[str, set[str]] = {}
+    for _, one in instances:
+        by_repo.setdefault(one.repo, set()).add(one.source.edits[0].path)
+    assert all(len(paths) >= 2 for paths in by_repo.values())
+
+
+def test_each_has_failing_and_passing_tests(instances):
+    for _, one in instances:
+        assert 1 <= len(one.fail_to_pass) <= 20 and len(one.pass_to_pass) >= 20
+        assert not set(one.fail_to_pass) & set(one.pass_to_pass)
+
+
+def test_the_patch_takes_the_fault_back(instances):
+    for _, one in instances:
+        [edit] = one.source.edits
+        sound = (one.source.folder / edit.path).read_bytes()
+        fault = apply_edits(sound, [edit])
+        assert ast.dump(ast.parse(fault)) != ast.dump(ast.parse(sound))
+        assert apply_diff(one.patch, {edit.path: fault}.get) == {edit.path: sound}
+
+
+def test_no_issue_names_the_place_or_the_kind_of_the_fault(instances):
+    for _, one in instances:
+        [edit] = one.source.edits
+        assert not hidden_words(one.statement), one.id
+        assert edit.path not in one.statement and edit.path.split("/")[-1] not in one.statement
+        assert not re.search(r"\bline \d+, in\b|Traceback", one.statement)
+        assert one.details["kind"] not in one.statement, one.id
+        for test in (*one.fail_to_pass, *one.pass_to_pass):
+            function = test.split("::")[-1].partition("[")[0]
+            assert function not in one.statement, (one.id, function)
+
+
+def test_most_issues_show_the_fault_by_an_example(instances):
+    shown = sum("```python\n" in one.statement for _, one in instances)
+    assert shown >= 0.9 * len(instances)
+    for _, one in instances:
+        for script in re.findall(r"```python\n(.*?)\n```", one.statement, re.S):
+            ast.parse(script)
+            assert len(script.split("\n")) <= 45
+        assert 40 <= len(one.statement) <= 4000
+
+
+def test_titles_and_words_vary(instances):
+    titles = [one.statement.partition("\n")[0] for _, one in instances]
+    assert all(0 < len(title) <= 160 for title in titles)
+    assert Counter(titles).most_common(1)[0][1] < len(titles) / 10
+
+
+@needs_box
+def test_a_library_made_anew_gives_its_frozen_tasks(tmp_path):
+    name = repositories()[0]
+    build_bundled(tmp_path, only=(name,), limit=2)
+    made = frozen_text(tmp_path).splitlines()
+    frozen = [line for line in FROZEN.read_text().splitlines() if f'"{name}' in line[:40]]
+    assert SEED == 0 and made == frozen[:3]

@@ -1,0 +1,63 @@
+"""Images brought before they are needed: what is there stays, what fails is named."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from types import SimpleNamespace
+from typing import Any
+
+from agentgym.envs.swe.official.prefetching import FAILURES, prefetch
+from agentgym.sandbox import SandboxUnavailable
+
+
+class Engine:
+    """Stands for what brings images: some are there, some do not exist, each takes ten bytes."""
+
+    def __init__(self, there: Collection[str] = (), missing: Collection[str] = ()) -> None:
+        self.there = dict.fromkeys(there, 10)
+        self.missing = missing
+        self.asked: list[str] = []
+        sizes = SimpleNamespace(ours=lambda: [{"size": size} for size in self.there.values()])
+        self.records = sizes
+
+    def find(self, name: str) -> object | None:
+        return name if name in self.there else None
+
+    def ensure(self, name: str) -> None:
+        self.asked.append(name)
+        if name in self.missing:
+            raise SandboxUnavailable(f"no {name}")
+        self.there[name] = 10
+
+
+def run(engine: Engine, names: str, **arguments: Any) -> Any:
+    return prefetch(list(names), engine, **arguments)  # type: ignore[arg-type]
+
+
+def test_what_is_missing_is_pulled_once() -> None:
+    engine, seen = Engine(there="b"), list[str]()
+    done = run(engine, "abaca", watch=seen.append)
+    assert (done.pulled, done.there, done.failed, done.left) == (["a", "c"], ["b"], {}, ())
+    assert engine.asked == ["a", "c"]
+    assert seen == ["a", "b", "c"]
+
+
+def test_an_image_that_cannot_be_had_does_not_keep_the_others_back() -> None:
+    done = run(Engine(missing="bd"), "abcd")
+    assert done.pulled == ["a", "c"]
+    assert done.failed == {"b": "no b", "d": "no d"}
+
+
+def test_several_failures_in_a_row_end_it() -> None:
+    engine = Engine(missing="bcde")
+    done = run(engine, "abcdef")
+    assert engine.asked == list("abcd")
+    assert (len(done.failed), done.left) == (FAILURES, ("e", "f"))
+    assert "one after the other" in done.why
+
+
+def test_the_budget_ends_it() -> None:
+    done = run(Engine(there="x"), "abxc", budget=30)
+    assert (done.pulled, done.there, done.left) == (["a", "b"], ["x"], ("c",))
+    assert "budget" in done.why
+    assert run(Engine(), "a", budget=0).left == ("a",)

@@ -1,0 +1,5 @@
+"""Ranges with both ends."""
+
+
+def inside(value, low, high):
+    return low <= value <= high

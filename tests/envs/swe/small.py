@@ -1,0 +1,92 @@
+"""Three small repositories with faults, for tests that need nothing of the bundled ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentgym.envs.swe.edits import write_diff
+from agentgym.envs.swe.env import SWEEnv
+from agentgym.envs.swe.instance import Edit, FolderSource, Instance
+from agentgym.envs.swe.trees import contents
+from agentgym.errors import TaskNotFound
+
+FOLDER = Path(__file__).parent / "repositories"
+
+
+class SmallSet:
+    """Instances that were made by hand: one or two for each split."""
+
+    splits = ("train", "valid", "test")
+
+    def __init__(self) -> None:
+        self._instances = {
+            "train": [
+                made("sums", "sums/plain.py", "return a + b", "return a - b",
+                     ("tests/test_plain.py::test_add", "tests/test_plain.py::test_add_twice"),
+                     ("tests/test_plain.py::test_mul", "tests/test_plain.py::TestSign::test_zero")),
+                made("sums", "sums/plain.py", "return a * b", "return a + b",
+                     ("tests/test_plain.py::test_mul",),
+                     ("tests/test_plain.py::test_add", "tests/test_plain.py::test_add_twice")),
+            ],
+            "valid": [
+                made("ranges", "ranges.py", "low <= value", "low < value",
+                     ("tests/test_ranges.py::test_ends[0]",),
+                     ("tests/test_ranges.py::test_ends[9]", "tests/test_ranges.py::test_outside")),
+            ],
+            "test": [
+                made("words", "src/words/counting.py", "counts.get(word, 0) + 1",
+                     "counts.get(word, 0)",
+                     ("tests/test_words.py::test_counts", "tests/test_words.py::test_most"),
+                     ("tests/test_words.py::test_nothing",)),
+            ],
+        }  # fmt: skip
+
+    def len(self, split: str) -> int:
+        return len(self._instances[split])
+
+    def instance(self, split: str, index: int) -> Instance:
+        return self._instances[split][index]
+
+    def find(self, instance_id: str) -> tuple[str, int]:
+        for split, instances in self._instances.items():
+            for index, one in enumerate(instances):
+                if one.id == instance_id:
+                    return split, index
+        raise TaskNotFound(f"expected the id of an instance, got {instance_id!r}")
+
+
+def made(
+    name: str,
+    path: str,
+    right: str,
+    wrong: str,
+    fail_to_pass: tuple[str, ...],
+    pass_to_pass: tuple[str, ...],
+) -> Instance:
+    """Make an instance by one replacement in a file."""
+    folder = FOLDER / name
+    start = (folder / path).read_bytes().index(right.encode())
+    sound = FolderSource(folder)
+    faulty = FolderSource(folder, (Edit(path, start, right, wrong),))
+    return Instance(
+        id=f"{name}-{start}",
+        repo=name,
+        statement=f"Something is wrong with {name}: see its tests.",
+        source=faulty,
+        patch=write_diff(contents(faulty), contents(sound)),
+        fail_to_pass=fail_to_pass,
+        pass_to_pass=pass_to_pass,
+    )
+
+
+def small_env(**kwargs: object) -> SWEEnv:
+    """Make an environment over the small repositories."""
+    return SWEEnv(source=SmallSet(), **kwargs)  # type: ignore[arg-type]
+
+
+def bash(command: str) -> str:
+    """Write a command as a policy would."""
+    return f"I try this.\n\n```bash\n{command}\n```\n"
+
+
+SUBMIT = "```submit\n```"

@@ -1,0 +1,128 @@
+"""``agentgym swe build`` and ``agentgym swe list``, as a person calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agentgym.envs.swe.generator import bundled
+from agentgym.envs.swe.generator.stored import StoredInstances
+from tests.envs.swe.boxed import needs_box
+from tests.envs.swe.generator.library import make_library
+from tests.test_cli import run, wide
+
+__all__ = ["wide"]
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def library(tmp_path):
+    return make_library(tmp_path / "prices")
+
+
+@needs_box
+def test_build_says_what_came_of_it_and_what_to_do_next(capsys, library, tmp_path):
+    output = tmp_path / "out"
+    argv = ("swe", "build", str(library), "--output", str(output), "--limit", "2")
+    code, out, err = run(capsys, *argv)
+    assert (code, err) == (0, "")
+    assert "prices" in out and f"2 tasks in {output}" in out
+    assert f"agentgym validate swe --set source={output}" in out
+    assert StoredInstances(output).len("train") == 2
+    code, out, err = run(capsys, "swe", "list", str(output))
+    assert (code, err) == (0, "")
+    assert "prices-001" in out and "prices-002" in out and "train: 2 tasks" in out
+    code, out, err = run(capsys, "validate", "swe", "--set", f"source={output}")
+    assert (code, err) == (0, "") and "2 tasks checked, 0 fail." in out
+
+
+@needs_box
+def test_the_seed_and_the_kind_are_passed_on(capsys, library, tmp_path):
+    outputs = []
+    for seed in ("0", "1"):
+        output = tmp_path / seed
+        argv = ("swe", "build", str(library), "--output", str(output), "--limit", "1")
+        assert run(capsys, *argv, "--seed", seed)[0] == 0
+        outputs.append((output / "instances.jsonl").read_text())
+    assert outputs[0] != outputs[1]
+    newer = make_library(tmp_path / "prices-2")
+    argv = ("swe", "build", str(library), str(newer), "--kind", "versions", "--output")
+    code, out, err = run(capsys, *argv, str(tmp_path / "pairs"))
+    assert code == 2 and "1 same source" in out and "trials.jsonl" in err
+
+
+@needs_box
+def test_build_goes_on_after_a_kill(capsys, library, tmp_path):
+    output = tmp_path / "out"
+    argv = ["swe", "build", str(library), "--output", str(output), "--limit", "4"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    started = subprocess.Popen([sys.executable, "-m", "agentgym", *argv], env=environment)
+    trials = output / "trials.jsonl"
+    patience = time.monotonic() + 120
+    while not (trials.exists() and trials.stat().st_size) and time.monotonic() < patience:
+        time.sleep(0.05)
+    started.send_signal(signal.SIGKILL)
+    started.wait()
+    before = trials.read_text().splitlines()
+    assert before and run(capsys, *argv)[0] == 0
+    after = trials.read_text().splitlines()
+    assert after[: len(before) - 1] == before[:-1]
+    edits = [json.dumps(json.loads(line)["edit"]) for line in after]
+    assert len(set(edits)) == len(edits) and StoredInstances(output).len("train") == 4
+
+
+@needs_box
+def test_the_bundled_tasks_are_made_anew_where_a_library_has_changed(capsys, tmp_path, monkeypatch):
+    libraries, output = tmp_path / "libraries", tmp_path / "out"
+    monkeypatch.setattr(bundled, "REPOSITORIES", libraries)
+    for name in ("ales", "beers"):
+        make_library(libraries / name)
+    argv = ("swe", "build", "bundled", "--output", str(output), "--limit", "1")
+    assert run(capsys, *argv)[0] == 0
+    first = (output / "mutations.jsonl").read_text().splitlines()
+    assert [line[:16] for line in first] == [
+        '{"repository":"a', '{"id":"ales-001"', '{"repository":"b', '{"id":"beers-001'
+    ]  # fmt: skip
+    (libraries / "beers" / "NEWS").write_text("changed")
+    log = (output / "ales" / "trials.jsonl").read_text()
+    assert run(capsys, *argv)[0] == 0
+    again = (output / "mutations.jsonl").read_text().splitlines()
+    assert again[:2] == first[:2] and again[2] != first[2] and again[3] == first[3]
+    assert (output / "ales" / "trials.jsonl").read_text() == log
+
+
+@needs_box
+def test_a_library_without_tests_is_refused(capsys, tmp_path):
+    library = make_library(tmp_path / "prices", "")
+    code, _, err = run(capsys, "swe", "build", str(library), "--output", str(tmp_path / "out"))
+    assert code == 2 and "none is found" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("no such thing",), "expected a folder, the file of a source distribution"),
+        (("gone.tar.gz",), "got no file gone.tar.gz"),
+        (("installed:no-such-thing",), "pip list"),
+        ((".", "--kind", "versions"), "two or more releases"),
+        ((".", "--limit", "0"), "--limit"),
+    ],
+)
+def test_bad_input_is_said_in_a_sentence(capsys, tmp_path, arguments, problem):
+    code, _, err = run(capsys, "swe", "build", *arguments, "--output", str(tmp_path / "out"))
+    assert code == 2 and problem in err and err.count("\n") == 1
+
+
+def test_list_shows_the_bundled_tasks(capsys):
+    code, out, err = run(capsys, "swe", "list", "--split", "valid", "--limit", "2")
+    assert (code, err) == (0, "")
+    assert "statewalk" in out or "inifold" in out
+    assert "train: " in out and "test: " in out
+    assert run(capsys, "swe", "list", "no-such-folder/")[0] == 2
