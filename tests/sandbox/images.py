@@ -33,6 +33,7 @@ def import_image(
     python: bool,
     changes: Iterable[str] = (),
     tools: Iterable[str] = (),
+    compiled: bool = False,
 ) -> str:
     """Make an image of a shell, a Python if wanted, and files; returns its name.
 
@@ -43,6 +44,7 @@ def import_image(
         python: Whether it holds the running Python with its standard library.
         changes: Instructions of a Dockerfile, such as ``ENV A=1``.
         tools: Further programs of this machine.
+        compiled: Whether Python's modules come compiled, which saves each start a second or more.
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", dereference=True) as archive:
@@ -54,7 +56,7 @@ def import_image(
             f"bin/{name}": _program(name) for name in [*SHELL, *(["bash"] * python), *tools]
         }
         if python:
-            _add_python(archive, programs)
+            _add_python(archive, programs, compiled)
         done = set(archive.getnames())  # some engines refuse a path that stands there twice
         for place, program in programs.items():
             if place not in done:
@@ -72,12 +74,13 @@ def import_image(
     return name
 
 
-def _add_python(archive: tarfile.TarFile, programs: dict[str, str]) -> None:
+def _add_python(archive: tarfile.TarFile, programs: dict[str, str], compiled: bool) -> None:
     """Add the running Python, where it lies here, without its packages."""
     library = sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix})
 
     def chosen(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
-        return None if LEFT_OUT.search(entry.name) else entry
+        kept = compiled and entry.name.endswith("/__pycache__")
+        return None if LEFT_OUT.search(entry.name) and not kept else entry
 
     archive.add(library, library.lstrip("/"), filter=chosen)
     interpreter = os.path.realpath(sys.executable)
