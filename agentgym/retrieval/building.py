@@ -140,7 +140,7 @@ def open_index(folder: str | Path, encode: Encode | None = None) -> Retriever:
     try:
         retriever = _open_engine(path, facts["engine"], encode)
     except DataError as error:
-        raise DataError(f"{error} ({_remedy(path)} --overwrite)") from error
+        raise DataError(f"{error} ({_rebuilding(path, facts['engine'])})") from error
     if len(retriever.store) != facts["passages"]:
         retriever.close()
         raise DataError(
@@ -165,7 +165,7 @@ def _write_passages(
     ids = IdSet()
     corpus = passages if isinstance(passages, Corpus) else None
     with PassageWriter(folder) as writer:
-        for passage in passages:
+        for passage in _read(passages):
             if not ids.add(passage.id):
                 _refuse_twice(passage, corpus)
                 continue
@@ -183,6 +183,17 @@ def _write_passages(
                 corpus and corpus.broken) else ""  # fmt: skip
             raise DataError(f"expected passages{where}, got none{left_out}")
         progress(Progress("reading", len(writer), 1.0))
+
+
+def _read(passages: Iterable[Passage]) -> Iterator[Passage]:
+    """Pass passages on; where they cannot be read, that is no failure to write the index."""
+    try:
+        yield from passages
+    except OSError as error:
+        raise DataError(
+            f"expected to read passages, but the iterable of passages raised "
+            f"{type(error).__name__}: {error}; see that it can read its source"
+        ) from error
 
 
 def _refuse_twice(passage: Passage, corpus: Corpus | None) -> None:
@@ -246,6 +257,16 @@ def _open_engine(
 
 def _remedy(folder: Path) -> str:
     return f"make one with: agentgym index CORPUS --output {folder}"
+
+
+def _rebuilding(folder: Path, engine: str) -> str:
+    """Say how a damaged index is made again: one with vectors needs its encoder."""
+    if engine == "dense":
+        return (
+            "make it again in Python: build_index(corpus, folder, engine=DenseEncoder(encode), "
+            "overwrite=True)"
+        )
+    return f"{_remedy(folder)} --engine {engine} --overwrite"
 
 
 def _is_index(folder: Path) -> bool:

@@ -12,6 +12,8 @@ optimizations, 1995), a term at a time:
 2. Of the documents of a term only those are followed whose score for it, with the bounds of the
    terms behind it, reaches that score; they are looked up term by term, and dropped as soon as what
    they have with what they could still get is too low.
+3. As long as few are followed, the documents of the next short term join them, which spares them a
+   pass of their own.
 
 All of this is done with a margin above the rounding of floating point. What is left is scored again
 in the order of the query, so that both ways return the same bits.
@@ -19,8 +21,8 @@ in the order of the query, so that both ways return the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,17 +32,27 @@ from agentgym.retrieval.bm25.similarity import Floats, Ints
 MARGIN = 2.0**-20
 """Relative error that is granted to every estimate; float32 rounds by 2**-24."""
 BLOCK = 64
-"""Scores of which only the highest is looked at to bound the best k."""
+"""Scores of which only the highest is looked at to bound the best k of many."""
 SPARSE = 4
-"""With this many documents for each posting, looking at the postings alone costs less."""
-FEW_POSTINGS = 1 << 15
+"""With this many documents for each posting, sorting the postings costs less."""
+FEW_POSTINGS = 1 << 14
 """Up to this many postings are added up in one call."""
-WORTH_PRUNING = 1 << 14
-"""With less to look at than this times ``k + 4``, adding up always costs less."""
+PIECE = 1 << 13
+"""Postings that are added up at a time: larger arrays are slow, since each is new memory."""
+JOINED = 1 << 13
+"""Most documents that are followed when those of another term join them."""
+
+# What things cost, in the time that it takes to read one number of a long array.
+ADD_COST = 6
+"""Adding up a posting."""
+SORT_COST = 12
+"""Adding up a posting after sorting."""
 LOOKUP_COST = 20
-"""Postings that are added up in the time in which one document is looked up."""
-ROUND_COST = 2000
-"""Postings that are added up in the time that looking up takes beside the documents."""
+"""Looking up one document among those of a term."""
+ROUND_COST = 10_000
+"""Looking up any documents."""
+WORTH_PRUNING = 120_000
+"""What costs less is not worth pruning."""
 
 
 class Postings(NamedTuple):
@@ -64,6 +76,12 @@ class Postings(NamedTuple):
         """Return what the term adds to the scores of the documents at these places."""
         return self.by_code.take(self.codes[at])
 
+    def pieces(self) -> Iterator[Postings]:
+        """Yield the postings in pieces of :data:`PIECE`."""
+        for first in range(0, len(self.documents), PIECE):
+            span = slice(first, first + PIECE)
+            yield self._replace(documents=self.documents[span], codes=self.codes[span])
+
 
 def best(
     query: Sequence[Postings], ranks: npt.NDArray[np.int32], k: int
@@ -84,10 +102,14 @@ def exhaustive(
 ) -> tuple[npt.NDArray[np.int64], Floats]:
     """Add up all postings and return the best k documents."""
     if _sparse(query, len(ranks)):
-        return top(*_found_scores(query, len(ranks), k), ranks, k)
-    totals = _totals(query, len(ranks))
-    rows = _promising(totals, k)
-    return top(rows, totals[rows].astype(np.float32), ranks, k)
+        rows, totals = _merged([term.documents for term in query],
+                               [term.scores() for term in query])  # fmt: skip
+    else:
+        totals = _totals(query, len(ranks))
+        rows = np.flatnonzero(totals >= _least(_peaks(totals), k))
+        totals = totals[rows]
+    found = totals > 0
+    return top(rows[found].astype(np.int64), totals[found].astype(np.float32), ranks, k)
 
 
 def top(
@@ -115,37 +137,25 @@ def _totals(query: Sequence[Postings], documents: int) -> npt.NDArray[np.float64
         return np.bincount(rows, added, documents).astype(np.float64, copy=False)
     totals = np.zeros(documents)
     for term in query:
-        rows = term.documents.astype(np.intp)
-        added = totals.take(rows, mode="clip")  # which spares a copy; the next line checks
-        added += term.scores()
-        totals[rows] = added
+        for piece in term.pieces():
+            rows = piece.documents.astype(np.intp)
+            added = totals.take(rows, mode="clip")  # which spares a copy; the next line checks
+            added += piece.scores()
+            totals[rows] = added
     return totals
 
 
-def _promising(totals: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]:
-    """Return the documents with text of the query that may be among the best k, in order."""
-    blocks = len(totals) // BLOCK
-    if blocks <= k:
-        return np.flatnonzero(totals)
-    # Each of k blocks holds a document with a score as high as the k-th highest of the blocks.
-    peaks = totals[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
-    least = np.partition(peaks, blocks - k)[blocks - k] * (1 - MARGIN)
-    return np.flatnonzero(totals >= least) if least > 0 else np.flatnonzero(totals)
-
-
-def _found_scores(query: Sequence[Postings], documents: int, k: int) -> tuple[Ints, Floats]:
-    """Return documents among which the best k are, ascending, and the scores of a sparse query."""
-    rows = np.concatenate([term.documents for term in query]).astype(np.intp)
-    totals = np.bincount(rows, np.concatenate([term.scores() for term in query]), documents)
-    # A document stands there once for each of its terms, so this many places hold k documents.
-    places = k * len(query)
-    if len(rows) > places:
-        found = totals.take(rows)
-        least = np.partition(found, len(rows) - places)[len(rows) - places] * (1 - MARGIN)
-        rows = rows[found >= least]
-    rows = np.unique(rows)
-    scores = totals.take(rows)
-    return rows[scores > 0], scores[scores > 0].astype(np.float32)
+def _merged(
+    rows: Sequence[Ints], scores: Sequence[npt.NDArray[Any]]
+) -> tuple[Ints, npt.NDArray[np.float64]]:
+    """Return the documents of several lists, ascending, and the sums of their scores in order."""
+    listed = np.concatenate(rows)
+    order = listed.argsort(kind="stable")  # which is fast, since the lists ascend
+    listed = listed[order]
+    first = np.ones(len(listed), bool)
+    np.not_equal(listed[1:], listed[:-1], out=first[1:])
+    totals = np.bincount(np.cumsum(first) - 1, np.concatenate(scores)[order])
+    return listed[first], totals.astype(np.float64, copy=False)
 
 
 def rescored(query: Sequence[Postings], rows: Ints) -> tuple[Ints, Floats]:
@@ -161,28 +171,31 @@ def rescored(query: Sequence[Postings], rows: Ints) -> tuple[Ints, Floats]:
 def pruned(query: Sequence[Postings], documents: int, k: int) -> Ints | None:
     """Return documents among which the best k are, ascending; None if adding up costs less."""
     budget = sum(len(term.documents) for term in query)
-    if not _sparse(query, documents):
-        budget += documents
-    if budget < WORTH_PRUNING * (k + 4):
+    budget *= SORT_COST if _sparse(query, documents) else ADD_COST
+    if budget < WORTH_PRUNING:
         return None
     terms = sorted(query, key=lambda term: (-term.bound, len(term.documents)))
     behind = np.cumsum([0.0, *(term.bound for term in reversed(terms))])[::-1].tolist()
     pool, scores = np.empty(0, np.int32), np.empty(0)
     least = 0.0  # k documents score as much, but for the margin
-    for number, term in enumerate(terms):
-        if behind[number] < least:
-            break
-        rows, found = _start(term, least - behind[number + 1])
-        for other in range(number + 1, len(terms)):
-            if not len(rows):
+    first = 0  # the documents of the terms before it have been followed
+    while first < len(terms) and behind[first] >= least:
+        rows, found = _start(terms[first], least - behind[first + 1])
+        first += 1
+        for number, term in enumerate(terms[first:], first):
+            joins = number == first and behind[number] >= least
+            if joins and len(rows) + len(term.documents) <= JOINED:
+                budget -= ROUND_COST
+                rows, found = _merged([rows, term.documents], [found, term.scores()])
+                first += 1
+            elif len(rows):
+                budget -= ROUND_COST + _add(found, rows, term, documents)
+            else:
                 break
-            budget -= ROUND_COST + LOOKUP_COST * min(len(rows), len(terms[other].documents))
             if budget <= 0:
                 return None
-            hits, places = _found(terms[other].documents, rows)
-            found[hits] += terms[other].scores(places)
             least = max(least, _least(found, k))
-            kept = found >= least - behind[other + 1]
+            kept = found >= least - behind[number + 1]
             if not kept.all():
                 rows, found = rows[kept], found[kept]
         fresh = np.isin(rows, pool, assume_unique=True, invert=True)
@@ -200,11 +213,35 @@ def _start(term: Postings, needed: float) -> tuple[Ints, npt.NDArray[np.float64]
     return term.documents[places], term.scores(places).astype(np.float64)
 
 
+def _add(scores: npt.NDArray[np.float64], rows: Ints, term: Postings, documents: int) -> int:
+    """Add what a term adds to the scores of these documents; return what it costs."""
+    found, listed = len(rows), len(term.documents)
+    looking_up = LOOKUP_COST * min(found, listed)
+    reading_all = found + 2 * listed + documents // 8
+    if looking_up < reading_all:
+        hits, places = _found(term.documents, rows)
+        scores[hits] += term.scores(places)
+        return looking_up
+    added = np.zeros(documents, np.float32)
+    for piece in term.pieces():
+        added[piece.documents] = piece.scores()
+    scores += added.take(rows, mode="clip")
+    return reading_all
+
+
 def _least(scores: npt.NDArray[np.float64], k: int) -> float:
     """Return a score that k documents are sure to reach, less the margin."""
     if len(scores) < k:
         return 0.0
+    if len(scores) > 16 * BLOCK * k:
+        scores = _peaks(scores)
     return float(np.partition(scores, len(scores) - k)[len(scores) - k]) * (1 - 2 * MARGIN)
+
+
+def _peaks(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the highest score of each block: k of them are reached by k documents at least."""
+    blocks = len(scores) // BLOCK
+    return scores[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
 
 
 def _found(documents: Ints, rows: Ints) -> tuple[Ints, Ints]:

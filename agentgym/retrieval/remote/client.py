@@ -32,6 +32,8 @@ from agentgym.web.connections import Connections, Reply, Unanswered, server_addr
 DIALECTS = ("search-r1", "ragen")
 RETRIED = (429, 500, 502, 503, 504)
 """Statuses after which a request is sent again."""
+REFUSED = (401, 403)
+"""Statuses of a server that wants to know who asks."""
 QUERIES_PER_REQUEST = 256
 LARGEST_ANSWER = 1 << 28
 """Most bytes of an answer."""
@@ -177,10 +179,15 @@ class HttpRetriever:
             raise Unanswered(f"it answered with status {reply.status}: {_beginning(reply.body)}")
         if reply.status != 200:
             where = f" to {reply.location}" if reply.location else ""
+            remedy = (
+                "give it what it lets in by headers, such as {'Authorization': 'Bearer ...'}"
+                if reply.status in REFUSED else
+                f"correct the address, or the dialect (one of {', '.join(DIALECTS)}; it is "
+                f"{self.dialect!r})"
+            )  # fmt: skip
             raise EnvFailure(
                 f"expected the search server {self.url} to answer with status 200, got "
-                f"{reply.status} {reply.reason}{where}: {_beginning(reply.body)}; correct the "
-                f"address, or the dialect (one of {', '.join(DIALECTS)}; it is {self.dialect!r})"
+                f"{reply.status} {reply.reason}{where}: {_beginning(reply.body)}; {remedy}"
             )
         if len(reply.body) > LARGEST_ANSWER:
             raise EnvFailure(

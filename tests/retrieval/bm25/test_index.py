@@ -276,9 +276,13 @@ def every_way(index: BM25Index, query: str, k: int) -> None:
     terms = index.postings(query)
     ranks = np.argsort(np.argsort(index.ids)).astype(np.int32)
     if terms:
-        rows = ranking.pruned(terms, len(index), k)
-        assert rows is not None
-        assert listed(ranking.top(*ranking.rescored(terms, rows), ranks, k)) == expected
+        for joined, spread in itertools.product((0, 1 << 60), (0, 1 << 60)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(ranking, "JOINED", joined)
+                patch.setattr(ranking, "LOOKUP_COST", spread)
+                rows = ranking.pruned(terms, len(index), k)
+            assert rows is not None
+            assert listed(ranking.top(*ranking.rescored(terms, rows), ranks, k)) == expected
         for few, sparse in itertools.product((0, 1 << 60), repeat=2):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(ranking, "FEW_POSTINGS", few)
@@ -289,8 +293,8 @@ def every_way(index: BM25Index, query: str, k: int) -> None:
 
 @pytest.fixture
 def always_prune(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("WORTH_PRUNING", "LOOKUP_COST", "ROUND_COST"):
-        monkeypatch.setattr(ranking, name, 0)
+    for name in ("ADD_COST", "SORT_COST"):
+        monkeypatch.setattr(ranking, name, 1 << 90)
 
 
 @settings(max_examples=150, deadline=None,

@@ -166,6 +166,8 @@ HTML = "<!DOCTYPE html><html><head><title>Sign in</title></head></html>"
         (answer({"result": [[{**DOCUMENT, "score": 10**400}]]}), "the score 1000"),
         (answer({"detail": "no such field"}, 422), "status 200, got 422 .*no such field.*dialect"),
         (answer("", 404), "status 200, got 404"),
+        (answer("no", 401), "status 200, got 401 .*give it .* by headers"),
+        (answer("no", 403), "status 200, got 403 .*give it .* by headers"),
         (answer("", 307, Location="http://elsewhere/"), "got 307 .* to http://elsewhere/"),
     ],
 )

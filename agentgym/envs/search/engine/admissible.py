@@ -24,10 +24,13 @@ LONGEST_TEXT = 2000
 UNKNOWN = "unknown"
 """What can be answered where nothing was shown."""
 
-# A single word counts unless it begins a sentence, as "Its" does; titles are names anyway.
-_WORD = r"[A-Z][\w'-]*"
+# A single word counts unless it begins a sentence, as "Its" does; titles are names anyway. What can
+# begin a name stands first, and what stands before it is looked at behind: so the rest is skipped.
+_REST = r"[\w'-]*"
+_WORD = f"[A-Z]{_REST}"
 _NAME = re.compile(
-    rf"{_WORD}(?: (?:(?:of|the) )?{_WORD}){{1,4}}|(?<=[^.!?] ){_WORD}|(?<!\w)\d{{1,4}}(?!\w)"
+    rf"[A-Z\d](?:(?<=[A-Z]){_REST}(?: (?:(?:of|the) )?{_WORD}){{1,4}}"
+    rf"|(?<=[^.!?] [A-Z]){_REST}|(?<=\d)(?<!\w\d)\d{{,3}}(?!\w))"
 )
 
 

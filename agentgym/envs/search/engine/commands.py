@@ -75,7 +75,7 @@ class SearchLanguage(Language):
         """Understand model text; in the native grammar it becomes the canonical form."""
         if self.native and isinstance(action, str):
             text = _visible(action)
-            reading = self._read_native(text)
+            reading = self._read_native(text, cut=len(action) > MAX_ACTION_CHARS)
         else:
             reading = super().read(action)
             text = _visible(action)
@@ -92,8 +92,8 @@ class SearchLanguage(Language):
         assert found is not None, native
         return found[0]
 
-    def _read_native(self, text: str) -> Reading:
-        """Read a text of bounded length in the native grammar."""
+    def _read_native(self, text: str, *, cut: bool) -> Reading:
+        """Read a text of bounded length, which may have been cut to it, in the native grammar."""
         found = find(text)
         if found is not None:
             command, trailing = found
@@ -103,6 +103,7 @@ class SearchLanguage(Language):
         why = "no action found"
         if unclosed:
             why = f"<{unclosed[1].lower()}> is not closed"
+            why += f" in the first {MAX_ACTION_CHARS:,} characters" if cut else ""
         elif not text.strip():
             why = "the text holds no action (thinking does not count)"
         return Reading("", "", f"invalid: {why}: write {self.forms}")

@@ -101,6 +101,11 @@ def _answers(record: Mapping[str, Any]) -> tuple[str, ...]:
     answers = tuple(dict.fromkeys(one for one in _texts(found, "golden_answers") if one.strip()))
     if not answers:
         raise Unusable(f"expected answers in golden_answers, got {found!r:.80}")
+    if not any(map(normalise, answers)):
+        raise Unusable(
+            f"expected an answer of more than articles and punctuation in golden_answers, got "
+            f"{found!r:.80}, which equals any answer without words"
+        )
     return answers
 
 

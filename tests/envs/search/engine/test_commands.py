@@ -117,7 +117,8 @@ def test_a_tool_call_carries_any_text(query: str) -> None:
 
 
 def test_a_query_of_a_megabyte_is_cut_or_refused() -> None:
-    assert "is not closed" in NATIVE.read(f"<search>{'a ' * 500_000}</search>").problem
+    whole = NATIVE.read(f"<search>{'a ' * 500_000}</search>").problem
+    assert "is not closed in the first 32,768 characters: write" in whole
     reading = NATIVE.read(f"<search>{'a' * 30_000}</search>")
     assert NATIVE.command(reading.native).argument == "a" * LONGEST_ARGUMENT
     assert len(reading.native) < ACTION_LENGTH

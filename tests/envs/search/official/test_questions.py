@@ -70,6 +70,7 @@ def test_a_record_of_ones_own() -> None:
         ({**FLASHRAG, "golden_answers": []}, "expected answers"),
         ({**FLASHRAG, "golden_answers": ["", " "]}, "expected answers"),
         ({**FLASHRAG, "golden_answers": [None]}, "list of texts"),
+        ({**FLASHRAG, "golden_answers": ["The", "..."]}, "articles and punctuation"),
         ({**FLASHRAG, "golden_answers": {"a": 1}}, "list of texts"),
         ({**FLASHRAG, "question": " "}, "expected a question"),
         ({"golden_answers": ["x"], "prompt": "text"}, "expected a question"),
