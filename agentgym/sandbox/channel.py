@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import socket
 import struct
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Protocol
 
 from agentgym.sandbox.base import SandboxDied
@@ -17,7 +20,7 @@ LARGEST = 256 << 20
 
 
 class Stream(Protocol):
-    """What a channel needs of a connection; a ``socket.socket`` is one."""
+    """What a channel needs of a connection."""
 
     def sendall(self, data: bytes, /) -> None:
         """Send all of it."""
@@ -31,6 +34,28 @@ class Stream(Protocol):
 
     def close(self) -> None:
         """End the connection, so that the other side notices."""
+
+
+class SocketStream:
+    """A socket as a stream.
+
+    Args:
+        connection: The socket.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._maker = os.getpid()
+        self.sendall = connection.sendall
+        self.recv = connection.recv
+        self.settimeout = connection.settimeout
+
+    def close(self) -> None:
+        """End the connection, whoever holds copies of it; in a fork only let go of it."""
+        if self._maker == os.getpid():
+            with suppress(OSError):
+                self._connection.shutdown(socket.SHUT_RDWR)
+        self._connection.close()
 
 
 class Channel:

@@ -622,21 +622,33 @@ def _limit(kind: int, value: int) -> None:
 def _offer_to_oom_killer() -> None:
     """Make a command, never process 1, what the kernel kills when memory runs out."""
     _prctl(PR_SET_DUMPABLE, 1)  # else the file belongs to somebody else
-    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")
+    with suppress(OSError):
+        os.write(os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC), b"1000")
 
 
 def _prctl(option: int, value: int) -> None:
     """Set an attribute of this process, where the system and the interpreter can."""
-    with suppress(ImportError, OSError, AttributeError):
-        import ctypes
-
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+    if _prctl_function is not None:
+        _prctl_function(option, value, 0, 0, 0)
 
 
 def _packed(data: bytes) -> str:
     """Return bytes as they stand in a message: in base64."""
     return binascii.b2a_base64(data, newline=False).decode("ascii")
+
+
+def _find_prctl() -> "Callable[..., int] | None":
+    """Return the function of the C library, if there is one."""
+    try:
+        import ctypes
+
+        found: Callable[..., int] = ctypes.CDLL(None).prctl
+        return found
+    except (ImportError, OSError, AttributeError):
+        return None
+
+
+_prctl_function = _find_prctl()
 
 
 def _newer(*version: int) -> bool:

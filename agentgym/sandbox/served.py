@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import sys
@@ -9,7 +10,9 @@ import tarfile
 import threading
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from agentgym.sandbox.base import (
     ENVIRONMENT,
@@ -31,10 +34,13 @@ PLACES = ("/tmp", HOME, "/dev/shm")
 PATIENCE = 60.0
 """Seconds by which an answer may be late, on a machine that is overloaded, before the sandbox is
 held for dead."""
+LAST_WAIT = 10.0
+"""Seconds that a sandbox may take to end by itself before it is killed."""
 CHANGED_FILE = 4 << 20
 CHANGED_TOTAL = 32 << 20
 """Bytes of one file, and of all, that ``changes`` returns; what is larger is left out."""
 
+_running: WeakSet[ServedSandbox] = WeakSet()
 _starts = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
 
 
@@ -86,6 +92,7 @@ class ServedSandbox(Sandbox):
             with _starts:
                 self._channel = self._launch()
                 self._maker = os.getpid()
+                _running.add(self)
                 try:
                     self._channel.call("configure", seconds=PATIENCE, **self._settings())
                 except BaseException:
@@ -193,9 +200,16 @@ class ServedSandbox(Sandbox):
     def close(self) -> None:
         """End it; may be called twice."""
         channel, self._channel = self._channel, None
+        _running.discard(self)
         if channel is not None:
             channel.close()
-            self._dispose()
+            if self._maker == os.getpid():  # a fork only lets go of it
+                self._dispose()
+
+    def __del__(self) -> None:
+        """Close one that nobody did."""
+        with suppress(Exception):
+            self.close()
 
     def _call(self, operation: str, *, seconds: float = PATIENCE, **fields: Any) -> dict[str, Any]:
         """Send a request to the server inside."""
@@ -207,3 +221,10 @@ class ServedSandbox(Sandbox):
                 "process that uses it"
             )
         return self._channel.call(operation, seconds=seconds, **fields)
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close the sandboxes that are still running."""
+    for sandbox in list(_running):
+        sandbox.close()

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox import pid1
 from agentgym.sandbox.base import ExecResult, SandboxConfig, SandboxUnavailable
-from agentgym.sandbox.channel import Channel
+from agentgym.sandbox.channel import Channel, SocketStream
 from agentgym.sandbox.owners import is_gone, this_process
-from agentgym.sandbox.served import PATIENCE, ServedSandbox
+from agentgym.sandbox.served import LAST_WAIT, ServedSandbox
 
 PREFIX = "agentgym-box-"
 OWNER = "owner"
@@ -108,7 +108,7 @@ class UnisolatedSandbox(ServedSandbox):
                 cwd="/",
                 start_new_session=True,
             )
-        return Channel(near)
+        return Channel(SocketStream(near))
 
     def _settings(self) -> dict[str, Any]:
         """Return what the server is told, with the folder for temporary files."""
@@ -154,7 +154,7 @@ class UnisolatedSandbox(ServedSandbox):
         folder, self._folder = self._folder, None
         if process is not None:
             try:
-                process.wait(PATIENCE)
+                process.wait(LAST_WAIT)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

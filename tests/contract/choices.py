@@ -25,6 +25,8 @@ from agentgym.envs.search import env as search
 from agentgym.envs.search.engine import session as search_session
 from agentgym.envs.search.experts import EXPERTS as ANSWERERS
 from agentgym.envs.search.generator.config import DIFFICULTIES as ENCYCLOPAEDIAS
+from agentgym.envs.swe import env as swe
+from agentgym.envs.swe.experts import EXPERTS as DEVELOPERS
 from agentgym.envs.textworld import session as textworld_session
 from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, NAMED
 from agentgym.envs.textworld.rewards import REWARDS
@@ -34,6 +36,7 @@ from agentgym.envs.webshop.experts import EXPERTS as SHOPPERS
 from agentgym.envs.webshop.generator import DIFFICULTIES as SHOPS
 from agentgym.registration import family
 from agentgym.retrieval import building
+from tests.envs.swe.boxed import NO_BOX
 
 FEW = {"train": 12, "valid": 4, "test": 6}
 """Games of a generated TextWorld setting."""
@@ -61,7 +64,7 @@ class Configuration:
     @property
     def tasks(self) -> int:
         """How many tasks a test plays: few where games have to be generated or engines are slow."""
-        return 1 if self.original else 2 if "games" in self.kwargs else 4
+        return 1 if self.original else 2 if "games" in self.kwargs or self.name == "swe" else 4
 
     @property
     def original(self) -> bool:
@@ -77,6 +80,8 @@ class Configuration:
         for package in needed:
             if importlib.util.find_spec(package) is None:
                 pytest.skip(f"{self} needs the package {package}")
+        if self.name == "swe" and NO_BOX:
+            pytest.skip(f"{self} needs a sandbox: {NO_BOX}")
         made = gymnasium.make(family(self.name).id, **{**self.kwargs, **more}).unwrapped
         assert isinstance(made, TextEnv)
         return made
@@ -98,6 +103,11 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "on_error": search_session.ON_ERROR,
         "shared_corpus": SWITCH,
         "first_search": SWITCH,
+    },
+    "swe": {
+        "expert": tuple(DEVELOPERS),
+        "reward": swe.REWARDS,
+        "allow_unsafe": SWITCH,
     },
     "textworld": {
         "engine": textworld_session.ENGINES,

@@ -13,6 +13,7 @@ import pytest
 from agentgym.core import TextEnv
 from agentgym.registration import FAMILIES
 from tests.contract.variants import VARIANTS, packages
+from tests.envs.swe.boxed import NO_BOX
 from tests.toy import TOY_ID
 
 PACKAGES = {family.id: family.packages for family in FAMILIES}
@@ -28,6 +29,8 @@ def env_id(request: pytest.FixtureRequest) -> str:
     for package in (*PACKAGES.get(env_id, ()), *packages(env_id)):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{env_id} needs the package {package}")
+    if "/SWE" in env_id and NO_BOX:
+        pytest.skip(f"{env_id} needs a sandbox: {NO_BOX}")
     return env_id
 
 

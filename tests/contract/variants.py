@@ -31,6 +31,7 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
          "answer_attempts": 5,
          "expert": "oracle"},
     ),
+    "agentgym-test/SWEDense-v0": ("swe", {"reward": "dense", "expert": "developer"}),
     "agentgym-test/TextWorldDense-v0": (
         "textworld",
         {"reward": "dense", "description": True, "inventory": True, "show_admissible": True},

@@ -19,6 +19,7 @@ SHELL = [
     *("sh", "cat", "chmod", "cut", "env", "head", "id", "ln", "ls", "mkdir", "mkfifo", "rm"),
     *("sed", "seq", "sleep", "touch", "yes"),
 ]
+LIBRARY = Path(sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix}))
 LEFT_OUT = re.compile(
     r"/(lib2to3|idlelib|tests?|ensurepip|__pycache__|tkinter|turtledemo|distutils|pydoc_data"
     r"|site-packages|dist-packages|config-.*)$"
@@ -57,11 +58,10 @@ def import_image(
         }
         if python:
             _add_python(archive, programs, compiled)
-        done = set(archive.getnames())  # some engines refuse a path that stands there twice
         for place, program in programs.items():
-            if place not in done:
-                archive.add(program, place)
-        for library in sorted(_libraries(programs.values())):
+            archive.add(program, place)
+        modules = LIBRARY.glob("lib-dynload/*.so") if python else ()
+        for library in sorted(_libraries([*programs.values(), *map(str, modules)])):
             archive.add(library, library.lstrip("/"))
         for path, content in files.items():
             entry = tarfile.TarInfo(path.lstrip("/"))
@@ -76,17 +76,14 @@ def import_image(
 
 def _add_python(archive: tarfile.TarFile, programs: dict[str, str], compiled: bool) -> None:
     """Add the running Python, where it lies here, without its packages."""
-    library = sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix})
 
     def chosen(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
         kept = compiled and entry.name.endswith("/__pycache__")
         return None if LEFT_OUT.search(entry.name) and not kept else entry
 
-    archive.add(library, library.lstrip("/"), filter=chosen)
+    archive.add(LIBRARY, str(LIBRARY).lstrip("/"), filter=chosen)
     interpreter = os.path.realpath(sys.executable)
     programs[interpreter.lstrip("/")] = interpreter
-    for path in Path(library, "lib-dynload").glob("_*.so"):
-        programs[str(path).lstrip("/")] = str(path)
     for name in ("python", "python3"):
         link = tarfile.TarInfo(f"usr/bin/{name}")
         link.type, link.linkname = tarfile.SYMTYPE, interpreter

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from agentgym.envs.search.experts import EXPERTS
+from tests.envs.swe.boxed import needs_box
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config
 from trainers.config.resolve import TRAIN, resolve
@@ -57,3 +58,25 @@ def test_stages_of_search_draw_questions_by_their_hops(expert):
     }
     assert {horizon: max(found) for horizon, found in hops.items()} == {3: 2, 4: 3, 6: 5}
     assert env.tasks.oracle_turns(env.tasks.task(TRAIN, 0)) <= 6
+
+
+@needs_box
+def test_swe_runs_its_whole_path_in_sandboxes(tmp_path, capsys):
+    """Demonstrations, warm start, rollouts, steps, evaluation: not that a tiny model learns it."""
+    out = tmp_path / "run"
+    small = {**SMALL, "env": "swe", "horizon": "5,6", "sft.demonstrations": 6, "sft.gate-tasks": 2,
+             "sft.max-steps": 2, "sft.gate-every": 2, "eval.tasks": 2, "rl.turn-tokens": 24,
+             "steps": 2, "out": out}  # fmt: skip
+    flags = [f"--{name}={value}" for name, value in small.items()]
+    assert main(flags) == 0, capsys.readouterr().err
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["env"] == "agentgym/SWE-v0" and summary["horizon"]["rounds"] == [5, 6]
+    assert summary["eval"]["oracle"]["success"] == 1.0
+    demonstrated = [json.loads(line) for line in (out / "episodes.jsonl").open()]
+    assert demonstrated and any("```edit" in str(turn["action"]) for one in demonstrated
+                                for turn in one["turns"])  # fmt: skip
+
+
+def test_swe_is_rolled_out_in_threads():
+    run = resolve(parse_config(["--env=swe"]))
+    assert run.settings.backend == "thread"

@@ -71,6 +71,24 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             horizon=(3, 4, 6), horizon_every=40, steps=150, episode_tokens=1600
         ),
     ),
+    "swe": FamilyDefaults(
+        # A demonstrator that looks before it edits. Nobody expects a tiny model to learn how to
+        # repair programs: with it a run shows that the path works from end to end.
+        env={"expert": "developer", "max_observation_chars": 1500},
+        horizon=(8, 10, 12),
+        horizon_every=10,
+        steps=20,
+        gate_success=0.05,
+        episode_tokens=4000,
+        task_args=("source", "expert", "max_observation_chars", "grammar"),
+        other_tasks=FamilyDefaults(
+            env={"expert": "developer"},
+            horizon=(10, 20, 50),
+            horizon_every=40,
+            steps=150,
+            episode_tokens=16_000,
+        ),
+    ),
     "textworld": FamilyDefaults(
         # The bundled games: three or four commands, which the objective tells in other words.
         horizon=(5, 7, 9),

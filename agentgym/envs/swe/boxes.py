@@ -1,4 +1,4 @@
-"""Boxes with the repository of an instance: for an agent to work in, and for its work to be graded."""
+"""Boxes with the repository of an instance: for an agent to work in, and for grading its work."""
 
 from __future__ import annotations
 

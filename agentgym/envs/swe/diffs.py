@@ -1,4 +1,4 @@
-"""Unified diffs: read them, and apply them to files in memory, where no ``git`` can be counted on."""
+"""Unified diffs: read them, and apply them to files in memory, where no ``git`` may be had."""
 
 from __future__ import annotations
 

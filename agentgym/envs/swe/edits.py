@@ -67,7 +67,7 @@ def write_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
 def _file_diff(path: str, old: bytes | None, new: bytes | None) -> list[str]:
     """Return the lines of the diff of one file."""
     try:
-        texts = [_lines(b"" if side is None else side) for side in (old, new)]
+        before, after = (_lines(b"" if side is None else side) for side in (old, new))
     except UnicodeDecodeError:
         return []
     lines = [f"diff --git a/{path} b/{path}\n"]
@@ -79,7 +79,7 @@ def _file_diff(path: str, old: bytes | None, new: bytes | None) -> list[str]:
         "/dev/null" if old is None else f"a/{path}",
         "/dev/null" if new is None else f"b/{path}",
     )
-    for line in difflib.unified_diff(*texts, *names):
+    for line in difflib.unified_diff(before, after, *names):
         ended = line.endswith("\n")
         lines.append(line if ended else line + "\n\\ No newline at end of file\n")
     return lines

@@ -102,9 +102,7 @@ class SWEEnv(TextEnv[Session]):
         self._expert_name = choice(expert, "expert", EXPERTS)
         if grading_timeout is None:
             grading_timeout = 1800 if kind == "official" else 60
-        self._grader = Grader(
-            self._boxes, integer(grading_timeout, "grading_timeout", 1, LONGEST)
-        )
+        self._grader = Grader(self._boxes, integer(grading_timeout, "grading_timeout", 1, LONGEST))
         seconds = integer(command_timeout, "command_timeout", 1, LONGEST)
         shown = integer(max_observation_chars, "max_observation_chars", 100, LARGEST_SHOWN)
         super().__init__(

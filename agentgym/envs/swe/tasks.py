@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from agentgym.envs.swe.instance import Instance
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.tasks import KEPT_TASKS, NumberedTasks, Task
 
 BUNDLED = "bundled"
@@ -40,12 +40,8 @@ class InstanceSet(Protocol):
         """Return an instance; the index is valid."""
         ...
 
-    def find(self, instance_id: str) -> tuple[str, int]:
-        """Return split and index of the instance with this id.
-
-        Raises:
-            TaskNotFound: There is none.
-        """
+    def find(self, instance_id: str) -> tuple[str, int] | None:
+        """Return split and index of the instance with this id; None if there is none."""
         ...
 
 
@@ -100,7 +96,13 @@ class InstanceTasks(NumberedTasks[Instance]):
                 raise ConfigurationError(
                     "expected the reset option instance_id alone, got task_id, split or index too"
                 )
-            known["split"], known["index"] = self.instances.find(known.pop("instance_id"))
+            wanted = known.pop("instance_id")
+            place = self.instances.find(wanted)
+            if place is None:
+                raise TaskNotFound(
+                    f"expected the id of an instance of {self.name}, got {wanted!r:.200}"
+                )
+            known["split"], known["index"] = place
         return super().choose(known, rng, split)
 
     def _problem(self, split: str, number: int) -> Instance:
@@ -178,7 +180,7 @@ def open_instances(source: Source) -> InstanceSet:
         ConfigurationError: There is no such source.
         DataError: It cannot be read.
     """
-    if not isinstance(source.source, str):
+    if isinstance(source.source, InstanceSet):
         return source.source
     if source.kind == BUNDLED:
         from agentgym.envs.swe.generator.bundled import bundled_instances
@@ -190,4 +192,4 @@ def open_instances(source: Source) -> InstanceSet:
         return StoredInstances(source.path)
     from agentgym.envs.swe.official.instances import OfficialInstances
 
-    return OfficialInstances(source.source, namespace=source.image_mirror)
+    return OfficialInstances(str(source.source), namespace=source.image_mirror)

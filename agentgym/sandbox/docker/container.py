@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -82,6 +83,8 @@ class DockerSandbox(ServedSandbox):
         self._plan: creation.Plan | None = None
         self._container = ""
         self._stream: AttachedStream | None = None
+        # A box that nobody closed ends when it is dropped: the SDK's own references form cycles.
+        self._closing = weakref.finalize(self, int)
 
     @classmethod
     def probe(cls) -> str:
@@ -153,8 +156,8 @@ class DockerSandbox(ServedSandbox):
     def _check_reach(self) -> None:
         """Refuse a snapshot that would not hold all of the changes to an image."""
         places = [Path(place) for place in (self.workdir, *self.places)]
-        for change in self._engine.api.diff(self._container) or ():
-            path = Path(change["Path"])
+        changes = self._engine.api.diff(self._container) or ()
+        for path in sorted((Path(change["Path"]) for change in changes), reverse=True):
             if not any(path.is_relative_to(p) or p.is_relative_to(path) for p in places):
                 raise NotSupported(
                     f"expected changes only below {', '.join(map(str, places))}, got one at "
@@ -231,6 +234,8 @@ class DockerSandbox(ServedSandbox):
                     f"{str(error)[:400]}; see what `docker info` says of its limits"
                 ) from error
             raise
+        self._closing.detach()
+        self._closing = weakref.finalize(self, self._stream.close)
         return self._stream
 
     def _dispose(self) -> None:

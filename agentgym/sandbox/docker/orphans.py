@@ -19,6 +19,8 @@ from agentgym.sandbox.docker.engine import Engine
 OWNER = "agentgym.owner"
 """Label that holds the process which made a container."""
 RUNNING = ("running", "paused", "restarting")
+PATIENCE, PAUSE = 10.0, 0.02
+"""Seconds that the removal of a container may take, and between two looks at it."""
 YOUNG = 600.0
 """Seconds for which a container may be created and not started by an owner who cannot be judged."""
 
@@ -61,15 +63,24 @@ def sweep(engine: Engine) -> list[str]:
 
 
 def remove(engine: Engine, container: str) -> bool:
-    """Remove a container with its volumes; return whether it was there."""
-    try:
-        engine.api.remove_container(container, v=True, force=True)
-    except engine.errors.NotFound:
-        return False
-    except engine.errors.APIError as error:
-        # The engine is removing it already, as it does by itself with those that have ended.
-        _log.debug("the container %.12s: %s", container, error)
-    return True
+    """Remove a container with its volumes; return whether it was there.
+
+    An engine removes one that has ended by itself, and refuses to do so twice: then it is waited
+    for.
+    """
+    end = time.monotonic() + PATIENCE
+    found = False
+    while time.monotonic() < end:
+        try:
+            engine.api.remove_container(container, v=True, force=True)
+            return True
+        except engine.errors.NotFound:
+            return found
+        except engine.errors.APIError as error:
+            found = True
+            _log.debug("the container %.12s: %s", container, error)
+        time.sleep(PAUSE)
+    return found
 
 
 def _ended(container: dict[str, Any], now: float) -> bool:

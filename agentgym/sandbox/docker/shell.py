@@ -18,12 +18,12 @@ from typing import Any
 from agentgym.errors import NotSupported
 from agentgym.sandbox.base import SandboxDied
 from agentgym.sandbox.channel import CHUNK, LARGEST, Channel, packed, unpacked
+from agentgym.sandbox.docker import orphans
 from agentgym.sandbox.docker.attached import AttachedStream
 from agentgym.sandbox.docker.engine import Engine
 from agentgym.sandbox.pid1 import Output
 
 KEEPER = """\
-trap '' CHLD
 while read -r line; do
   kill -9 -1
   sleep 0
@@ -35,8 +35,10 @@ done 2>/dev/null"""
 Process 1 of a namespace cannot be killed or stopped from within. It ends with its input, and the
 container with it.
 """
-AROUND = '"$0" -c "$1"; status=$?; kill -9 -1 2>/dev/null; exit $status'
+AROUND = 'exec 3>&1 2>/dev/null; "$0" -c "$1" >&3 2>&3 3>&-; status=$?; kill -9 -1; exit $status'
 """Runs a command, and ends what it leaves behind, which could keep its output open."""
+GONE = 2
+"""Kind of a change that stands for a file or folder which the image holds and the container not."""
 KILLED = -9
 """Exit code of a command that was killed for its time or its output."""
 
@@ -180,10 +182,8 @@ class ShellChannel(Channel):
     def _changes(self, *, body: None, file_bytes: int, total_bytes: int) -> dict[str, Any]:
         """Return the changed files below ``workdir``; all of a tree, which the box compares."""
         workdir = self._settings["workdir"]
-        changed = {
-            change["Path"]: change["Kind"]
-            for change in self._engine.api.diff(self._container) or ()
-        }
+        changes = self._engine.api.diff(self._container) or ()
+        changed = {change["Path"] for change in changes if change["Kind"] != GONE}
         present, files = set(), []
         for member, content in self._archive(workdir):
             path = member.name.partition("/")[2]
@@ -193,17 +193,33 @@ class ShellChannel(Channel):
             if self._tree is not None or f"{workdir}/{path}" in changed:
                 total_bytes -= len(content)
                 files.append((path, content))
-        prefix = workdir.rstrip("/") + "/"
-        before = self._tree or [
-            path[len(prefix) :] for path, kind in changed.items()
-            if kind == 2 and path.startswith(prefix)
-        ]  # fmt: skip
+        before = self._tree
+        if before is None:
+            prefix = workdir.rstrip("/") + "/"
+            gone = [change["Path"] for change in changes if change["Kind"] == GONE]
+            before = self._pristine([path for path in gone if path.startswith(prefix)], workdir)
         gone = [path for path in before if path not in present and ".git" not in path.split("/")]
         return {"deleted": sorted(gone), "body": _packed_files(files)}
 
-    def _archive(self, folder: str) -> list[tuple[tarfile.TarInfo, bytes]]:
+    def _pristine(self, paths: list[str], workdir: str) -> list[str]:
+        """Return the files that the image holds at paths or below them, relative to a folder."""
+        if not paths:
+            return []
+        api = self._engine.api
+        image = api.inspect_container(self._container)["Image"]
+        fresh = api.create_container(image, ["/bin/sh"], labels=orphans.labels())["Id"]
+        try:
+            return [
+                posixpath.relpath(posixpath.join(posixpath.dirname(path), member.name), workdir)
+                for path in paths
+                for member, _ in self._archive(path, fresh)
+            ]
+        finally:
+            orphans.remove(self._engine, fresh)
+
+    def _archive(self, folder: str, container: str = "") -> list[tuple[tarfile.TarInfo, bytes]]:
         """Return the regular files below a folder."""
-        blocks, _ = self._engine.api.get_archive(self._container, folder)
+        blocks, _ = self._engine.api.get_archive(container or self._container, folder)
         data = io.BytesIO()
         for block in blocks:
             data.write(block)

@@ -6,24 +6,23 @@ import os
 import socket
 import subprocess
 import sys
+import sysconfig
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxUnavailable
-from agentgym.sandbox.channel import Channel
+from agentgym.sandbox.channel import Channel, SocketStream
 from agentgym.sandbox.namespace.cgroup import MemoryGroup
-from agentgym.sandbox.namespace.probe import privileged, probe
-from agentgym.sandbox.served import PATIENCE, ServedSandbox
-from agentgym.sandbox.showing import check_tree, covered_places, shown_folders
+from agentgym.sandbox.namespace.probe import privileged, probe, unshare
+from agentgym.sandbox.served import LAST_WAIT, PATIENCE, ServedSandbox
 
 STAGE = Path(__file__).with_name("stage.py")
 BOOT = "import sys; sys.path += sys.argv[1:3]; import stage; stage.main(sys.argv[3:])"
 """Imports it as a module, so that its compiled form is used, which a script's never is."""
 UID = 64_000
 """User that commands are on the host where root starts the sandbox."""
-FIRST_PRIVATE = ("--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup")
 
 
 class NamespaceSandbox(ServedSandbox):
@@ -35,17 +34,23 @@ class NamespaceSandbox(ServedSandbox):
 
     Args:
         config: What it holds and may do.
+        overlay: Whether the tree lies under a layer that takes the changes, where the kernel can do
+            that; else it is copied, which costs time and memory by its size.
+
+    Raises:
+        ConfigurationError: The configuration asks for an image.
     """
 
     isolation: ClassVar[str] = "namespace"
 
-    def __init__(self, config: SandboxConfig) -> None:
+    def __init__(self, config: SandboxConfig, *, overlay: bool = True) -> None:
         if config.image:
             raise ConfigurationError(
                 f"expected no image, which namespaces do not run, got {config.image!r}; use "
                 "backend='docker'"
             )
         super().__init__(config)
+        self._with_overlay = overlay
         self._process: subprocess.Popen[bytes] | None = None
         self._group: MemoryGroup | None = None
 
@@ -70,7 +75,7 @@ class NamespaceSandbox(ServedSandbox):
         near, far = socket.socketpair()
         with far:
             self._process = _spawn(far, self._group)
-        channel = Channel(near)
+        channel = Channel(SocketStream(near))
         try:
             channel.call("build", seconds=PATIENCE, **settings)
         except (OSError, SandboxDied) as error:
@@ -86,14 +91,20 @@ class NamespaceSandbox(ServedSandbox):
     def _stage_settings(self) -> dict[str, Any]:
         """Return what ``stage.py`` is told."""
         config = self.config
-        check_tree(config)
+        if config.tree is not None and not config.tree.is_dir():
+            raise ConfigurationError(f"expected a folder as tree, got {config.tree}")
+        visible = [path.absolute() for path in (*_prefix(), *config.visible)]
+        for path in visible:
+            if not path.exists():
+                raise ConfigurationError(f"expected what is visible to exist, got {path}")
         return {
             "workdir": config.workdir,
             "home": self.home,
             "places": list(self.places),
             "tree": None if config.tree is None else str(config.tree.resolve()),
-            "visible": [str(path) for path in shown_folders(config)],
-            "hidden": [str(path) for path in covered_places(config)],
+            "visible": [str(path) for path in dict.fromkeys(visible)],
+            "hidden": [str(path.absolute()) for path in (*_packages(config), *config.hidden)],
+            "overlay": self._with_overlay,
             "limits": asdict(config.limits),
             "uid": UID if privileged() else None,
         }
@@ -124,7 +135,7 @@ class NamespaceSandbox(ServedSandbox):
         group, self._group = self._group, None
         if process is not None:
             try:
-                process.wait(PATIENCE)
+                process.wait(LAST_WAIT)
             except subprocess.TimeoutExpired:
                 process.kill()  # and with it process 1, by --kill-child
                 process.wait()
@@ -138,13 +149,12 @@ def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.P
     """Start the stage in new namespaces, with nothing of the host but its connection."""
     owner = os.pidfd_open(os.getpid())
     joining = -1 if group is None else group.open()
-    user = () if privileged() else ("--user", "--map-root-user")
-    python = [sys.executable, "-I", "-S", "-c", BOOT, str(STAGE.parent), str(STAGE.parent.parent)]
     passed = [connection.fileno(), owner, joining]
+    folders = map(str, STAGE.parents[:2])
+    command = [sys.executable, "-I", "-S", "-c", BOOT, *folders, *map(str, passed)]
     try:
         return subprocess.Popen(
-            ["unshare", *user, *FIRST_PRIVATE, "--fork", "--kill-child=KILL", *python,
-             *map(str, passed)],
+            [*unshare(), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -152,8 +162,25 @@ def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.P
             env={},
             cwd="/",
             start_new_session=True,  # the keys that interrupt this process are not meant for it
-        )  # fmt: skip
+        )
     finally:
         os.close(owner)
         if joining >= 0:
             os.close(joining)
+
+
+def _prefix() -> list[Path]:
+    """Return the folder of the running Python, unless it is the system's, which is shown anyway.
+
+    Of a virtual environment it is the one that it was made of.
+    """
+    prefix = Path(sys.base_prefix)
+    return [] if prefix.is_relative_to("/usr") else [prefix]
+
+
+def _packages(config: SandboxConfig) -> list[Path]:
+    """Return the installed packages of the running Python, which may hold anything."""
+    scheme = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
+    paths = sysconfig.get_paths(vars=scheme)
+    found = {Path(paths["purelib"]), Path(paths["platlib"])}
+    return sorted(path for path in found if path not in config.visible)

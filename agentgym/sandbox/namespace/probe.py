@@ -30,6 +30,13 @@ def privileged() -> bool:
     return os.geteuid() == 0 and initial and bool(int(held, 16) >> CAP_SYS_ADMIN & 1)
 
 
+def unshare() -> list[str]:
+    """Return the command that runs another one as process 1 of new namespaces."""
+    user = [] if privileged() else ["--user", "--map-root-user"]
+    kinds = ["--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup"]
+    return [shutil.which("unshare") or "unshare", *user, *kinds, "--fork", "--kill-child=KILL"]
+
+
 @cache
 def probe() -> str:
     """Return why sandboxes of namespaces cannot run here, and what to do; empty if they can."""
@@ -46,9 +53,7 @@ def probe() -> str:
 
 def _attempt() -> str:
     """Make the namespaces once; return what the system said against it and what helps."""
-    user = () if privileged() else ("--user", "--map-root-user")
-    command = ["unshare", *user, "--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup",
-               "--fork", "--kill-child=KILL", "mount", "-t", "proc", "proc", "/proc"]  # fmt: skip
+    command = [*unshare(), "mount", "-t", "proc", "proc", "/proc"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

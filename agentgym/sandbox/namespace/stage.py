@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 
 TYPE_CHECKING = False  # as in pid1.py
 if TYPE_CHECKING:
@@ -35,7 +36,13 @@ CLONE_NEWUSER = 1 << 28
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442
 """System calls, of one number on every architecture."""
 KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219}
-PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS = 4, 24, 28, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS = (
+    1,
+    4,
+    24,
+    28,
+    38,
+)
 NOROOT_LOCKED = 0b1111
 """Secure bits: user 0 gains no capabilities, and neither does a change to another user."""
 
@@ -144,13 +151,7 @@ def _places(settings: dict[str, Any], owner: int) -> None:
     """Make the folders that commands write to, all on one file system of bounded size."""
     limits, tree = settings["limits"], settings["tree"]
     os.mkdir(DATA)
-    size, count = limits["disk"], limits["files"]
-    how = _tree_mount(tree, owner) if tree else ""
-    if how == "copy":
-        more = _measured(tree)
-        size, count = size + more[0], count + more[1]
-    _mount("agentgym", DATA, "tmpfs", MS_NOSUID | MS_NODEV,
-           f"size={size},nr_inodes={count + 64},mode=755")  # fmt: skip
+    _mount("agentgym", DATA, "tmpfs", MS_NOSUID | MS_NODEV, _size(limits))
     for name, place in (("upper", settings["workdir"]), *enumerate(settings["places"])):
         folder = f"{DATA}/{name}"
         os.mkdir(folder)
@@ -159,27 +160,48 @@ def _places(settings: dict[str, Any], owner: int) -> None:
         os.makedirs(NEW + place, exist_ok=True)
         if name != "upper":
             _bind(folder, NEW + place, MOUNT_NOSUID | MOUNT_NODEV)
-    _workdir(settings, how, owner)
+    if tree is None:
+        _bind(DATA + "/upper", NEW + settings["workdir"], MOUNT_NOSUID | MOUNT_NODEV)
+    else:
+        _tree(settings, owner)
     _detach(DATA)
     for source in settings["visible"]:  # last, since it may lie below one of the places
         _show(source)
 
 
-def _tree_mount(tree: str, owner: int) -> str:
-    """Put the pristine tree at :data:`LOWER`, owned by the box; return how it can be used."""
+def _size(limits: dict[str, int], size: int = 0, count: int = 0) -> str:
+    """Return the options of a file system for what may be written, and some more."""
+    return f"size={limits['disk'] + size},nr_inodes={limits['files'] + 64 + count},mode=755"
+
+
+def _tree(settings: dict[str, Any], owner: int) -> None:
+    """Give the box its private copy of the tree."""
+    tree, target, upper = settings["tree"], NEW + settings["workdir"], DATA + "/upper"
     os.mkdir(LOWER)
+    owned = _show_tree(tree, owner)
+    os.chmod(upper, os.stat(LOWER).st_mode & 0o777 | 0o700)
+    if not (owned and settings["overlay"] and _overlay(target, upper, owner)):
+        more = _size(settings["limits"], *_measured(LOWER))
+        _mount("agentgym", DATA, "tmpfs", MS_REMOUNT | MS_NOSUID | MS_NODEV, more)
+        _copy(LOWER, upper, owner)
+        _bind(upper, target, MOUNT_NOSUID | MOUNT_NODEV)
+    _detach(LOWER)
+
+
+def _show_tree(tree: str, owner: int) -> bool:
+    """Put the pristine tree at :data:`LOWER`; return whether its files are the box's there."""
     found = os.stat(tree)
     attributes = MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV
-    if os.getuid() == owner or found.st_uid == owner:
+    if found.st_uid == owner or os.getuid() == owner:
         _bind(tree, LOWER, attributes)
-        return "overlay" if found.st_uid == owner else "copy"
+        return found.st_uid == owner
     users = _user_namespace(found.st_uid, found.st_gid, owner)
     try:
         _bind(tree, LOWER, attributes, users)
-        return "overlay"
+        return True
     except OSError:  # a file system that does not translate users
         _bind(tree, LOWER, attributes)
-        return "copy"
+        return False
     finally:
         os.close(users)
 
@@ -207,20 +229,6 @@ def _user_namespace(uid: int, gid: int, owner: int) -> int:
         os.waitpid(pid, 0)
 
 
-def _workdir(settings: dict[str, Any], how: str, owner: int) -> None:
-    """Give the box its private copy of the tree, or an empty folder."""
-    target, upper = NEW + settings["workdir"], DATA + "/upper"
-    if how:
-        os.chmod(upper, os.stat(LOWER).st_mode & 0o777 | 0o700)
-    if how == "overlay" and _overlay(target, upper, owner):
-        return
-    if how:
-        _copy(LOWER, upper, owner)
-    _bind(upper, target, MOUNT_NOSUID | MOUNT_NODEV)
-    if how:
-        _detach(LOWER)
-
-
 def _overlay(target: str, upper: str, owner: int) -> bool:
     """Lay a writable layer over the tree; return whether this kernel can."""
     work = DATA + "/work"
@@ -238,7 +246,6 @@ def _overlay(target: str, upper: str, owner: int) -> bool:
                f"lowerdir={LOWER},upperdir={upper},workdir={work},{own}")  # fmt: skip
     except OSError:
         return False
-    _detach(LOWER)
     return True
 
 
@@ -299,6 +306,8 @@ def _give_up(owner: int) -> None:
     _check(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     version, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     _check(_libc.capset(ctypes.byref(version), ctypes.byref(nothing)), "giving up capabilities")
+    # End with unshare, as it asked for; the kernel forgot that with the change of the user.
+    _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "the signal of its parent")
 
 
 def main(arguments: list[str]) -> None:

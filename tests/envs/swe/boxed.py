@@ -7,7 +7,9 @@ import pytest
 from agentgym.sandbox.opening import AUTOMATIC, probe
 
 REASONS = {name: probe(name) for name in AUTOMATIC}
-needs_box = pytest.mark.skipif(
-    all(REASONS.values()), reason="; ".join(f"{name}: {why}" for name, why in REASONS.items())
+NO_BOX = (
+    "; ".join(f"{name}: {why}" for name, why in REASONS.items()) if all(REASONS.values()) else ""
 )
-"""Skips where no back end that isolates can run."""
+"""Why no back end that isolates can run here; empty if one can."""
+needs_box = pytest.mark.skipif(bool(NO_BOX), reason=NO_BOX)
+"""Skips where none can."""

@@ -9,7 +9,8 @@ from agentgym.envs.swe.edits import write_diff
 from agentgym.errors import DataError
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", "--- x", "+++ y", "@@ z", "é"]), max_size=12)
-TEXTS = st.builds(lambda lines, end: ("\n".join(lines) + end).encode(), LINES, st.sampled_from(["", "\n"]))
+ENDS = st.sampled_from(["", "\n"])
+TEXTS = st.builds(lambda lines, end: ("\n".join(lines) + end).encode(), LINES, ENDS)
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,4 +1,4 @@
-"""What is offered to policies that choose from a list: looking around, and at the end submitting."""
+"""What is offered to policies that choose from a list: to look around, and at the end to submit."""
 
 from __future__ import annotations
 

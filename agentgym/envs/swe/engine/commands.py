@@ -206,7 +206,8 @@ def _block(text: str, fence: re.Match[str], name: str) -> tuple[Command, int]:
         body = " ".join(body.split())
     if "timeout" in options and not 1 <= options["timeout"] <= LONGEST_TIMEOUT:
         raise Fault(f"a timeout is a number of seconds from 1 to {LONGEST_TIMEOUT}")
-    return Command(name, body, **options), end[1]
+    timeout, start, last = (options.get(option) for option in ("timeout", "start", "end"))
+    return Command(name, body, timeout=timeout, start=start, end=last), end[1]
 
 
 def _takes(name: str) -> str:

@@ -1,5 +1,4 @@
-"""One episode: a repository in a box, commands that change it, and the grade of what was submitted.
-"""
+"""One episode: a repository in a box, commands that change it, and the grade of the result."""
 
 from __future__ import annotations
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.generator.building import Progress, Watch, build_mutations
-from agentgym.envs.swe.generator.stored import INSTANCES, StoredInstances, digest
+from agentgym.envs.swe.generator.stored import (
+    INSTANCES,
+    Record,
+    StoredInstances,
+    digest,
+    read_lines,
+)
 
 REPOSITORIES = Path(__file__).parents[1] / "repositories"
 """The libraries, one folder each."""
@@ -17,9 +24,9 @@ TASKS_PER_REPOSITORY = 20
 """Most tasks of a library."""
 SEED = 0
 """Seed of the frozen faults."""
-VALID: tuple[str, ...] = ()
+VALID = ("inifold", "rollwindow", "statewalk", "workcal")
 """Libraries of the split ``valid``."""
-TEST: tuple[str, ...] = ()
+TEST = ("laxjson", "liftsim", "linkquery", "tallybook")
 """Libraries of the split ``test``."""
 
 
@@ -78,13 +85,19 @@ def build_bundled(
 
 
 def frozen_text(output: Path) -> str:
-    """Return the text of :data:`FROZEN` from the folders of :func:`build_bundled`."""
-    parts = []
+    """Return the text of :data:`FROZEN` from the folders of :func:`build_bundled`.
+
+    Raises:
+        DataError: A file of them is damaged.
+    """
+    lines = []
     for name in repositories():
         file = output / name / INSTANCES
-        if file.exists():
-            parts.append(file.read_text("utf-8"))
-    return "".join(parts)
+        for entry in read_lines(file) if file.exists() else ():
+            if isinstance(entry, Record):
+                entry = replace(entry, split=split_of(entry.repo))
+            lines.append(entry.line())
+    return "".join(lines)
 
 
 def repository_digests() -> dict[str, str]:

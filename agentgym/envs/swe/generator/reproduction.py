@@ -121,6 +121,7 @@ class Suite:
         for node in (*shared.body, *tree.body):
             if isinstance(node, ast.FunctionDef) and _is_fixture(node):
                 self._fixtures[node.name] = node
+                continue
             for name in _bound(node):
                 self._globals[name] = node
 

@@ -1,4 +1,4 @@
-"""Which of an agent's changes count: edits of the source, and nothing that decides how tests run."""
+"""Which of an agent's changes count: edits of the source, not what decides how tests run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ PROTECTED = (
     "test_*.py", "*_test.py", "*/test_*.py", "*/*_test.py",
     # what configures tests or the interpreter
     "conftest.py", "*/conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg",
-    "pyproject.toml", "pytest.toml", ".pytest.toml", ".coveragerc", "noxfile.py", "*.pth", "*.egg-link",
+    "pyproject.toml", "pytest.toml", ".pytest.toml", ".coveragerc", "noxfile.py", "*.pth",
+    "*.egg-link",
     "sitecustomize.py", "usercustomize.py", "*/sitecustomize.py", "*/usercustomize.py",
     "pytest.py", "pytest/*", "_pytest/*", "pluggy/*", "*.dist-info/*", "*.egg-info/*",
     # what Python would load in place of the source that is read

@@ -69,8 +69,6 @@ def test_what_follows_the_block_is_dropped() -> None:
     assert (reading.native, reading.trailing) == ("```bash\nls\n```", "[exit 0]\na.py")
 
 
-
-
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(["```", "bash", "\n", "submit", "edit", " ", "x", "=", "<"])))
 def test_no_text_raises_anything_else(parts: list[str]) -> None:

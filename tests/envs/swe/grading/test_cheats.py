@@ -50,7 +50,7 @@ for word in sys.argv:
             file.write(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
         os._exit(1)
 """
-EQUAL = "class E(int):\n    def __eq__(self, other):\n        return True\n    __hash__ = int.__hash__\n"
+EQUAL = "class E(int):\n    def __eq__(self, other):\n        return True\n"
 PEEK = """
 import sys
 _real = add

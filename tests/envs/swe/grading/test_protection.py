@@ -12,8 +12,8 @@ PRISTINE = {"pkg/__init__.py", "pkg/core.py", "tests/test_core.py", "setup.py", 
     "path",
     [
         "tests/test_core.py", "tests/data/x.json", "pkg/tests/helper.py", "pkg/test_core.py",
-        "conftest.py", "pkg/conftest.py", "Conftest.py", "pytest.ini", "setup.cfg", "pyproject.toml",
-        "tox.ini", "x.pth", "pkg/x.pth", "sitecustomize.py", "pytest/__init__.py", "_pytest/x.py",
+        "conftest.py", "pkg/conftest.py", "Conftest.py", "pytest.ini", "setup.cfg",
+        "pyproject.toml", "tox.ini", "x.pth", "pkg/x.pth", "sitecustomize.py", "pytest/__init__.py", "_pytest/x.py",
         "pkg/core.so", "pkg/__pycache__/core.cpython-311.pyc", ".git/config",
     ],
 )  # fmt: skip
@@ -22,7 +22,9 @@ def test_what_decides_how_tests_run_is_protected(path: str) -> None:
     assert source_edits({path: b"x"}, PRISTINE).ignored == (path,)
 
 
-@pytest.mark.parametrize("path", ["pkg/core.py", "pkg/latest.py", "pkg/sub/new.py", "pkg/data.json"])
+@pytest.mark.parametrize(
+    "path", ["pkg/core.py", "pkg/latest.py", "pkg/sub/new.py", "pkg/data.json"]
+)
 def test_source_counts(path: str) -> None:
     assert source_edits({path: b"x"}, PRISTINE).counted == {path: b"x"}
 

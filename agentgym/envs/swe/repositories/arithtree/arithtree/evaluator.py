@@ -111,9 +111,9 @@ def _power(base: Value, exponent: Value) -> Value:
     """Return a power."""
     if base < 0 and exponent != int(exponent):
         raise EvaluationError("a negative number to a broken power is not real")
-    if isinstance(base, int) and isinstance(exponent, int):
-        if exponent > 0 and base.bit_length() * exponent > MAX_BITS:
-            raise EvaluationError("a result is too large")
+    is_whole = isinstance(base, int) and isinstance(exponent, int)
+    if is_whole and int(base).bit_length() * exponent > MAX_BITS:
+        raise EvaluationError("a result is too large")
     return base**exponent
 
 

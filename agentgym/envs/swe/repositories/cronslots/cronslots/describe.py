@@ -46,15 +46,19 @@ def _time(schedule: Schedule) -> str:
     if not minutes.restricted and len(minutes.values) == 60:
         when = "every minute"
     elif not hours.restricted:
-        marks = [f"{value:02d}" for value in minutes.values]
-        when = f"at minute {_enumerate(marks)}"
+        when = f"at minute {_minutes(minutes)}"
     elif len(minutes.values) * len(hours.values) <= 4:
         return "at " + _enumerate([f"{at:%H:%M}" for at in schedule.times()])
     else:
-        when = f"at minute {_enumerate([f'{value:02d}' for value in minutes.values])}"
+        when = f"at minute {_minutes(minutes)}"
     if hours.restricted:
         return f"{when} past hour {_enumerate([str(value) for value in hours.values])}"
     return f"{when} of every hour" if when != "every minute" else when
+
+
+def _minutes(field: Field) -> str:
+    """Return the minutes in two digits each."""
+    return _enumerate([f"{value:02d}" for value in field.values])
 
 
 def _days(schedule: Schedule) -> str:

@@ -48,6 +48,18 @@ def test_next_leap_day():
     assert following("0 0 29 2 *", 2096, 3, 1) == "2104-02-29 00:00"
 
 
+@pytest.mark.parametrize("month", [1, 3, 5, 7, 8, 10, 12])
+def test_long_months(month):
+    """The last day of a long month is the 31st and not the 30th."""
+    assert following(f"0 0 L {month} *", 2024, month, 29) == f"2024-{month:02d}-31 00:00"
+
+
+@pytest.mark.parametrize("month", [4, 6, 9, 11])
+def test_short_months(month):
+    """The last day of a short month is the 30th."""
+    assert following(f"0 0 L {month} *", 2024, month, 29) == f"2024-{month:02d}-30 00:00"
+
+
 def test_next_of_impossible_date():
     """A schedule for the 30th of February never fires."""
     assert following("0 0 30 2 *", 2024, 1, 1) is None

@@ -1,5 +1,4 @@
 import pytest
-
 from ranges import inside
 
 

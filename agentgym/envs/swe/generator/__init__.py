@@ -1,0 +1,22 @@
+"""SWE tasks made from repositories: faults put into their source, and pairs of releases.
+
+:func:`build_mutations` and :func:`build_versions` make tasks from any Python library, in boxes;
+:class:`StoredInstances` reads what they write. :func:`bundled_instances` are the tasks that come
+with the package, made in the same way from the libraries in ``repositories``.
+"""
+
+from __future__ import annotations
+
+from agentgym.envs.swe.generator.building import GENERATOR_VERSION, Progress, build_mutations
+from agentgym.envs.swe.generator.bundled import bundled_instances
+from agentgym.envs.swe.generator.stored import StoredInstances
+from agentgym.envs.swe.generator.versions import build_versions
+
+__all__ = [
+    "GENERATOR_VERSION",
+    "Progress",
+    "StoredInstances",
+    "build_mutations",
+    "build_versions",
+    "bundled_instances",
+]

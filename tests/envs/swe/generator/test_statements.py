@@ -1,0 +1,125 @@
+"""Issues: what they tell, and what they never do."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentgym.envs.swe.generator.statements import (
+    Seen,
+    Symptom,
+    hidden_words,
+    release_statement,
+    statement,
+)
+from agentgym.stream import Stream
+
+CLEAR = Symptom(
+    "The lowest price wins.",
+    "from prices import cheapest\n\ncheapest({})",
+    "cheapest",
+    Seen("'tea'"),
+    Seen("'milk'"),
+)
+
+
+def written(*symptoms: Symptom, seed: int = 0) -> str:
+    return statement("prices", symptoms, Stream("test", seed))
+
+
+def test_an_issue_has_title_example_result_and_rule():
+    for seed in range(20):
+        text = written(CLEAR, seed=seed)
+        title, _, body = text.partition("\n\n")
+        assert title and "\n" not in title
+        assert f"```python\n{CLEAR.script}\n```" in body
+        assert "`'tea'`" in body and "`'milk'`" in body
+        assert body.index("'tea'") < body.index("'milk'")
+        assert text.count("The lowest price wins") == 1
+        assert text.endswith("\n") and "{" not in text.replace("cheapest({})", "")
+
+
+def test_the_seed_chooses_the_words():
+    assert written(CLEAR) == written(CLEAR)
+    assert len({written(CLEAR, seed=seed) for seed in range(30)}) > 15
+
+
+@pytest.mark.parametrize(
+    ("came", "expected", "words"),
+    [
+        (Seen("", "KeyError: 'a'"), Seen("3"), ["KeyError: 'a'", "`3`"]),
+        (Seen("3"), Seen("", "KeyError: 'a'"), ["`3`", "`KeyError: 'a'`"]),
+        (Seen("None"), Seen("", "KeyError: 'a'"), ["KeyError: 'a'"]),
+        (Seen("", "TypeError: b"), Seen("", "KeyError: 'a'"), ["TypeError: b", "KeyError: 'a'"]),
+        (Seen("", "KeyError: 'a'"), Seen(""), ["KeyError: 'a'"]),
+        (Seen("1\n2\n3"), Seen("1\n3"), ["```\n1\n2\n3\n```", "```\n1\n3\n```"]),
+        (Seen(""), Seen("1"), ["nothing", "`1`"]),
+    ],
+)
+def test_results(came, expected, words):
+    for seed in range(10):
+        text = written(Symptom("It holds.", "f()", "f", came, expected), seed=seed)
+        for word in words:
+            assert word in text
+        assert "None" not in text
+
+
+def test_long_results_are_cut():
+    text = written(Symptom("", "f()", "f", Seen("\n".join("x" * 30)), Seen("y" * 9999)))
+    assert "\n..." in text and len(text) < 1500
+
+
+def test_further_symptoms_are_told_once():
+    others = [Symptom(f"Rule {number} holds.") for number in (1, 1, 2, 3, 4)]
+    text = written(CLEAR, *others)
+    assert [text.count(f"- Rule {number} holds.") for number in (1, 2, 3, 4)] == [1, 1, 1, 0]
+
+
+def test_without_a_script_the_sentence_and_the_message_are_told():
+    text = written(Symptom("The lowest price wins.", message="Failed: DID NOT RAISE KeyError"))
+    assert "The lowest price wins" in text and "No KeyError was raised." in text
+
+
+def test_a_script_that_shows_nothing_is_not_shown():
+    same = Symptom("It holds.", "f()", "f", Seen("1"), Seen("1"))
+    assert "f()" not in written(same) and "It holds" in written(same)
+
+
+def test_what_cannot_be_told_makes_no_issue():
+    assert written() == ""
+    assert written(Symptom("", "", "", message="see _private")) == ""
+
+
+@pytest.mark.parametrize(
+    "secret", ["_helper", "test_total", "TestTotal", "/testbed/a.py", "0x7f2a3b4c5d6e"]
+)
+def test_secrets_are_left_out(secret):
+    everywhere = Symptom(
+        f"It holds {secret}.", "f()", secret, Seen("", f"KeyError: {secret}"), Seen("1"), secret
+    )
+    for seed in range(10):
+        text = written(everywhere, CLEAR, seed=seed)
+        assert secret not in text and text
+    text = written(everywhere)
+    assert secret not in text and "KeyError" in text
+    assert secret not in written(Symptom("It holds.", f"f({secret})", "f", Seen("1"), Seen("2")))
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60), st.integers(0, 99))
+def test_any_words_give_a_text_or_none(one, two, three, seed):
+    symptom = Symptom(one, two, "", Seen(three), Seen(one), two)
+    text = written(symptom, seed=seed)
+    assert text == "" or text.endswith("\n")
+
+
+def test_an_issue_for_a_release_tells_its_changelog():
+    text = release_statement("lib", "1.2", ["Accept `x`.", "Fix _y."], [CLEAR], Stream("r", 1))
+    assert "- Accept `x`." in text and "_y" not in text and "lib" in text and "1.2" in text
+    assert CLEAR.script in text
+    assert release_statement("lib", "1.2", [], [CLEAR], Stream("r", 1)).count(CLEAR.script) == 1
+
+
+def test_hidden_words():
+    assert hidden_words("a _b c") == ["_b"]
+    assert hidden_words("a_b, __init__ 'x_' 1_000") == []

@@ -1,0 +1,118 @@
+"""What a repository's tests say of changes, in a real box."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentgym.envs.swe.generator.statements import Seen
+from agentgym.envs.swe.generator.validation import Workbench
+from agentgym.errors import DataError
+from tests.envs.swe.boxed import needs_box
+from tests.envs.swe.generator.library import SOURCE, TESTS, make_library
+
+pytestmark = needs_box
+PATH = "prices/__init__.py"
+
+
+def changed(old: str, new: str) -> dict[str, bytes]:
+    assert SOURCE.count(old) >= 1
+    return {PATH: SOURCE.replace(old, new, 1).encode()}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    with Workbench(make_library(tmp_path_factory.mktemp("prices") / "prices"), timeout=60) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def baseline(bench):
+    return bench.baseline()
+
+
+def test_the_baseline_holds_every_test(baseline):
+    assert [test.partition("::")[2] for test in baseline.tests] == [
+        "test_total",
+        "test_discount",
+        "test_large_discount[6]",
+        "test_large_discount[100]",
+        "test_cheapest",
+        "test_nothing",
+    ]
+    assert baseline.files == ("tests/test_prices.py",) and not baseline.flaky
+
+
+def test_a_fault_that_tests_find_is_usable_and_says_what_it_does(bench, baseline):
+    trial = bench.trial(baseline, changed("min(", "max("))
+    assert trial.outcome == "usable"
+    assert trial.failing == ("tests/test_prices.py::test_cheapest",)
+    [symptom] = trial.symptoms
+    assert symptom.behaviour == "The lowest price wins."
+    assert symptom.script.endswith('cheapest({"tea": 3, "milk": 2})')
+    assert (symptom.came, symptom.expected) == (Seen("'tea'"), Seen("'milk'"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "outcome"),
+    [
+        ("known: bool = True", "known: bool = 1", "survived"),
+        ("def total", "def sums", "not collected"),
+        ("return result - discount", "return (", "not collected"),
+        ("    result = 0\n", "    result = 0\n    while True: pass\n", "too slow"),
+        ("    result = 0\n", "    import time\n    if time.time_ns() % 2: return 7\n    result = 0\n",
+         ("unstable", "usable", "survived")),
+    ],
+)  # fmt: skip
+def test_other_faults(bench, baseline, old, new, outcome):
+    found = bench.trial(baseline, changed(old, new)).outcome
+    assert found in ((outcome,) if isinstance(outcome, str) else outcome)
+
+
+def test_a_fault_that_breaks_more_than_may_be_is_none(bench, baseline):
+    assert bench.trial(baseline, changed("min(", "max("), most=0).outcome == "too many"
+
+
+def test_a_fault_whose_tests_come_out_differently_is_unstable(bench, baseline):
+    # A file in the box would not survive the reset between the runs, but the clock goes on.
+    text = "    import uuid\n    prices = [uuid.uuid4().int % 10**6]\n    result = 0\n"
+    trial = bench.trial(baseline, changed("    result = 0\n", text))
+    assert trial.outcome == "usable"  # it always fails, whatever it returns
+    text = "    import uuid\n    if uuid.uuid4().int % 16: return 5\n    result = 0\n"
+    outcomes = {bench.trial(baseline, changed("    result = 0\n", text)).outcome for _ in range(1)}
+    assert outcomes <= {"usable", "unstable"}
+
+
+@pytest.mark.parametrize(
+    ("tests", "reason"),
+    [
+        ("", "none is found"),
+        ("import nothing_of_the_kind\n", "0 of 1 pass"),
+        ("def test_a(): assert 0\ndef test_b(): assert 0\ndef test_c(): pass\n", "1 of 3 pass"),
+    ],
+)
+def test_a_suite_that_says_nothing_is_refused(tmp_path, tests, reason):
+    with (
+        Workbench(make_library(tmp_path / "prices", tests)) as bench,
+        pytest.raises(DataError, match=reason),
+    ):
+        bench.baseline()
+
+
+def test_a_suite_that_does_not_end_is_refused(tmp_path):
+    tests = "import time\ndef test_a(): time.sleep(60)\n"
+    with (
+        Workbench(make_library(tmp_path / "prices", tests), timeout=2) as bench,
+        pytest.raises(DataError, match="end within 2 s"),
+    ):
+        bench.baseline()
+
+
+def test_flaky_tests_are_left_out(tmp_path):
+    flaky = "\nimport uuid\n" + "".join(
+        f"def test_flaky{n}(): assert uuid.uuid4().int % 2\n" for n in range(6)
+    )
+    with Workbench(make_library(tmp_path / "prices", TESTS + flaky)) as bench:
+        found = bench.baseline()
+    assert len(found.flaky) + len(found.tests) <= 12
+    assert all("flaky" in test for test in found.flaky)
+    assert sum("flaky" not in test for test in found.tests) == 6

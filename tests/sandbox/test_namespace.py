@@ -1,0 +1,212 @@
+"""What is particular to sandboxes of namespaces: how they start and end, and what stops them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from agentgym.errors import ConfigurationError
+from agentgym.sandbox import served
+from agentgym.sandbox.base import Limits, SandboxConfig, SandboxDied, SandboxUnavailable
+from agentgym.sandbox.namespace import cgroup, probe
+from agentgym.sandbox.namespace.box import NamespaceSandbox
+from tests.sandbox.conftest import usable
+from tests.sandbox.test_safety import eventually, running
+
+
+@pytest.fixture(autouse=True)
+def _can_run(request: pytest.FixtureRequest) -> None:
+    if "probe" not in request.node.name:
+        usable("namespace")
+
+
+def process_1(box: NamespaceSandbox) -> int:
+    """Return the number that process 1 of a box has on the host."""
+    assert box._process is not None
+    children = Path(f"/proc/{box._process.pid}/task/{box._process.pid}/children")
+    return int(children.read_text().split()[0])
+
+
+@pytest.mark.parametrize("overlay", [True, False])
+def test_a_tree_is_laid_under_or_copied(tree: Path, overlay: bool) -> None:
+    limits = Limits(disk=1 << 20, files=30)
+    config = SandboxConfig(tree=tree, limits=limits)
+    with NamespaceSandbox(config, overlay=overlay) as box:
+        assert ("overlay" in box.exec("stat -f -c %T .").text) == overlay
+        assert box.changes() == {}
+        assert box.exec("stat -c %Y a.py").text == f"{int((tree / 'a.py').stat().st_mtime)}\n"
+        assert box.exec("echo x = 2 > a.py; rm -r pkg; mkdir pkg; ls -A pkg").text == ""
+        assert box.changes() == {"a.py": b"x = 2\n", "pkg/c.py": None}
+
+
+def test_a_copy_may_be_larger_than_what_may_be_written(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(bytes(4 << 20))
+    config = SandboxConfig(tree=tmp_path, limits=Limits(disk=1 << 20, files=30))
+    with NamespaceSandbox(config, overlay=False) as box:
+        assert box.exec("stat -c %s large; echo new > new; cat new").text == f"{4 << 20}\nnew\n"
+        assert "No space" in box.exec("head -c 3M /dev/zero > more").text
+
+
+def test_a_box_whose_process_1_is_killed_says_so_and_can_be_reset() -> None:
+    with NamespaceSandbox(SandboxConfig()) as box:
+        os.kill(process_1(box), signal.SIGKILL)
+        with pytest.raises(SandboxDied, match="reset the sandbox"):
+            box.exec("true")
+        with pytest.raises(SandboxDied):
+            box.exec("true")
+        box.reset()
+        assert box.exec("echo on").text == "on\n"
+
+
+def test_a_box_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    box = NamespaceSandbox(SandboxConfig()).start()
+    monkeypatch.setattr(served, "PATIENCE", 0.5)
+    monkeypatch.setattr("agentgym.sandbox.namespace.box.LAST_WAIT", 0.5)
+    pid = process_1(box)
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(SandboxDied, match="got nothing"):
+        box.exec("true", timeout=0.5)
+    box.close()
+    assert eventually(lambda: not Path(f"/proc/{pid}").exists())
+
+
+def test_a_fork_can_neither_use_nor_end_a_box() -> None:
+    with NamespaceSandbox(SandboxConfig()) as box:
+        child = os.fork()
+        if not child:
+            try:
+                box.exec("true")
+            except SandboxDied:
+                box.close()
+                os._exit(7)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert box.exec("echo on").text == "on\n"
+
+
+FORKING_OWNER = """
+import os, sys, time
+from agentgym.sandbox import SandboxConfig, open_sandbox
+box = open_sandbox(SandboxConfig(), "namespace").start()
+if not os.fork():
+    time.sleep(600)
+print("started", flush=True)
+box.exec("sleep " + sys.argv[1], timeout=10000)
+"""
+
+
+def test_a_box_ends_with_its_owner_though_a_fork_holds_the_connection() -> None:
+    marker = f"75310.{os.getpid()}"
+    command = [sys.executable, "-c", FORKING_OWNER, marker]
+    owner = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+    assert owner.stdout is not None
+    with owner:
+        try:
+            assert owner.stdout.readline() == b"started\n"
+            assert eventually(lambda: any(map(is_sleep, running(marker))))
+            owner.kill()
+            assert eventually(lambda: not any(map(is_sleep, running(marker))))
+        finally:
+            os.killpg(owner.pid, signal.SIGKILL)
+
+
+def is_sleep(pid: str) -> bool:
+    """Return whether a process is the command inside, not the owner or its fork."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text() == "sleep\n"
+    except OSError:
+        return False
+
+
+def test_many_boxes_start_and_run_at_once(tree: Path) -> None:
+    texts = []
+
+    def play(number: int) -> None:
+        with NamespaceSandbox(SandboxConfig(tree=tree)) as box:
+            box.exec(f"echo {number} > a.py")
+            texts.append(box.exec("cat a.py").text)
+
+    threads = [threading.Thread(target=play, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(map(int, texts)) == list(range(16))
+
+
+def test_a_box_leaves_no_group_behind_even_if_its_owner_is_killed() -> None:
+    parent = cgroup._parent()
+    if parent is None:
+        pytest.skip("no cgroup can be had")
+    group = cgroup.MemoryGroup.make(1 << 30)
+    assert group is not None and group.folder.is_dir()
+    group.remove()
+    assert not group.folder.exists()
+    code = "from agentgym.sandbox.namespace.cgroup import MemoryGroup as G; print(G.make(1).folder)"
+    left = Path(subprocess.check_output([sys.executable, "-c", code], text=True).strip())
+    assert left.is_dir()
+    cgroup._parent.cache_clear()
+    assert cgroup._parent() == parent
+    assert not left.exists()
+
+
+def test_every_process_joins_the_group_of_its_box() -> None:
+    with NamespaceSandbox(SandboxConfig()) as box:
+        if "memory" not in box.capabilities:
+            pytest.skip("no cgroup can be had")
+        assert "/agentgym-" in box.exec("cat /proc/self/cgroup").text
+
+
+def test_what_is_visible_has_to_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="missing"):
+        NamespaceSandbox(SandboxConfig(visible=(tmp_path / "missing",))).start()
+
+
+def test_an_image_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="docker"):
+        NamespaceSandbox(SandboxConfig(image="python:3.12"))
+
+
+def test_a_place_that_cannot_be_made_is_told_with_its_reason() -> None:
+    with pytest.raises(SandboxUnavailable, match="/usr/inside"):
+        NamespaceSandbox(SandboxConfig(workdir="/usr/inside")).start()
+
+
+def probed(monkeypatch: pytest.MonkeyPatch, said: str = "", **switches: str) -> str:
+    """Probe a machine on which unshare fails and the kernel has these settings."""
+    done = subprocess.CompletedProcess([], 1, "", f"unshare: {said}\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    monkeypatch.setattr(probe, "_switch", lambda name: switches.get(name.split("/")[1], ""))
+    return probe.probe.__wrapped__()
+
+
+def test_probe_names_the_restriction_of_apparmor(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = probed(monkeypatch, "write failed", apparmor_restrict_unprivileged_userns="1")
+    assert "write failed" in said and "apparmor_restrict_unprivileged_userns=0" in said
+
+
+def test_probe_names_switches_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "userns_clone=1" in probed(monkeypatch, unprivileged_userns_clone="0")
+    assert "max_user_namespaces=15000" in probed(monkeypatch, max_user_namespaces="0")
+
+
+def test_probe_thinks_of_containers_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = probed(monkeypatch, "Operation not permitted")
+    assert "not permitted" in said and "seccomp=unconfined" in said and "docker" in said
+
+
+def test_probe_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert "util-linux" in probe.probe.__wrapped__()
+    monkeypatch.setattr(platform, "release", lambda: "5.4.0-90-generic")
+    assert "5.4.0-90-generic" in probe.probe.__wrapped__()
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert "got darwin" in probe.probe.__wrapped__()

@@ -1,0 +1,61 @@
+"""From a name to a sandbox."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentgym.errors import ConfigurationError
+from agentgym.sandbox import BACKENDS, SandboxConfig, SandboxUnavailable, open_sandbox, probe
+from agentgym.sandbox.namespace.box import NamespaceSandbox
+from agentgym.sandbox.opening import AUTOMATIC, load_backend
+
+
+def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no back end that isolates run on this machine."""
+    for name in AUTOMATIC:
+        reason = f"expected another machine for {name}; use that"
+        monkeypatch.setattr(load_backend(name), "probe", classmethod(lambda _, said=reason: said))
+
+
+@pytest.mark.parametrize("name", list(BACKENDS))
+def test_every_back_end_can_be_loaded_and_says_what_it_is(name: str) -> None:
+    kind = load_backend(name)
+    assert kind.isolation in ("none", "namespace", "container", "remote")
+    assert isinstance(probe(name), str)
+
+
+def test_what_isolates_is_taken_and_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NamespaceSandbox, "probe", classmethod(lambda _: ""))
+    box = open_sandbox(SandboxConfig(trusted=True))
+    assert isinstance(box, NamespaceSandbox) and box._process is None
+
+
+def test_trusted_commands_run_without_isolation_where_nothing_better_can(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forbid(monkeypatch)
+    with pytest.warns(RuntimeWarning, match="without any isolation"):
+        assert open_sandbox(SandboxConfig(trusted=True)).isolation == "none"
+
+
+def test_others_run_nowhere_then_and_each_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    forbid(monkeypatch)
+    with pytest.raises(SandboxUnavailable) as caught:
+        open_sandbox(SandboxConfig())
+    assert all(f"another machine for {name}; use that" in str(caught.value) for name in AUTOMATIC)
+
+
+def test_the_fallback_refuses_commands_that_are_not_trusted() -> None:
+    with pytest.raises(SandboxUnavailable, match="trusted=True"):
+        open_sandbox(SandboxConfig(), "subprocess")
+
+
+def test_an_image_goes_to_no_back_end_without_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    forbid(monkeypatch)
+    with pytest.raises(SandboxUnavailable, match="runs no images"):
+        open_sandbox(SandboxConfig(image="python:3.12", trusted=True))
+
+
+def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(ConfigurationError, match=r"namespace, .*got 'chroot'"):
+        open_sandbox(SandboxConfig(), "chroot")

@@ -1,0 +1,67 @@
+"""What is particular to commands without isolation."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentgym.sandbox import Sandbox, SandboxConfig, open_sandbox
+from tests.sandbox.test_safety import eventually, running
+
+
+@pytest.fixture
+def plain(tree: Path) -> Sandbox:
+    with pytest.warns(RuntimeWarning, match="without any isolation"):
+        return open_sandbox(SandboxConfig(tree=tree, trusted=True), "subprocess")
+
+
+def test_its_folders_are_gone_when_it_is_closed(plain: Sandbox) -> None:
+    with plain:
+        folder = Path(plain.exec("pwd").text.strip()).parent
+        assert plain.exec("echo 1 > $TMPDIR/file; ls $TMPDIR").text == "file\n"
+        assert folder.is_dir()
+    assert not folder.exists()
+
+
+def test_a_command_in_another_session_is_killed_too(plain: Sandbox) -> None:
+    marker = "64208.1357"
+    with plain:
+        result = plain.exec(f"setsid sleep {marker} & sleep {marker}", timeout=2)
+        assert result.timed_out and result.killed >= 1
+        assert eventually(lambda: not running(marker))
+
+
+def test_programs_that_change_the_user_do_not(plain: Sandbox) -> None:
+    with plain:
+        assert "NoNewPrivs:\t1" in plain.exec("grep NoNewPrivs /proc/self/status").text
+
+
+def test_the_folders_of_a_killed_owner_are_removed_at_the_next_start(plain: Sandbox) -> None:
+    code = (
+        "import os, signal; from agentgym.sandbox import *\n"
+        "box = open_sandbox(SandboxConfig(trusted=True), 'subprocess').start()\n"
+        "print(box.exec('pwd').text, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], stdout=subprocess.PIPE, text=True
+    )
+    folder = Path(done.stdout.strip()).parent
+    assert folder.is_dir()
+    with plain:
+        assert not folder.exists()
+
+
+def test_a_box_that_nobody_closed_is_closed_at_the_end(tmp_path: Path) -> None:
+    code = (
+        "from agentgym.sandbox import *\n"
+        "box = open_sandbox(SandboxConfig(trusted=True), 'subprocess').start()\n"
+        "print(box.exec('pwd').text)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], stdout=subprocess.PIPE, text=True
+    )
+    assert done.returncode == 0
+    assert not Path(done.stdout.strip()).parent.exists()
