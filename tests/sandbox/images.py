@@ -19,6 +19,7 @@ SHELL = [
     *("sh", "cat", "chmod", "cut", "env", "head", "id", "ln", "ls", "mkdir", "mkfifo", "rm"),
     *("sed", "seq", "sleep", "touch", "yes"),
 ]
+LIBRARY = Path(sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix}))
 LEFT_OUT = re.compile(
     r"/(lib2to3|idlelib|tests?|ensurepip|__pycache__|tkinter|turtledemo|distutils|pydoc_data"
     r"|site-packages|dist-packages|config-.*)$"
@@ -33,6 +34,7 @@ def import_image(
     python: bool,
     changes: Iterable[str] = (),
     tools: Iterable[str] = (),
+    compiled: bool = False,
 ) -> str:
     """Make an image of a shell, a Python if wanted, and files; returns its name.
 
@@ -43,6 +45,7 @@ def import_image(
         python: Whether it holds the running Python with its standard library.
         changes: Instructions of a Dockerfile, such as ``ENV A=1``.
         tools: Further programs of this machine.
+        compiled: Whether Python's modules come compiled, which saves each start a second or more.
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", dereference=True) as archive:
@@ -54,12 +57,11 @@ def import_image(
             f"bin/{name}": _program(name) for name in [*SHELL, *(["bash"] * python), *tools]
         }
         if python:
-            _add_python(archive, programs)
-        done = set(archive.getnames())  # some engines refuse a path that stands there twice
+            _add_python(archive, programs, compiled)
         for place, program in programs.items():
-            if place not in done:
-                archive.add(program, place)
-        for library in sorted(_libraries(programs.values())):
+            archive.add(program, place)
+        modules = LIBRARY.glob("lib-dynload/*.so") if python else ()
+        for library in sorted(_libraries([*programs.values(), *map(str, modules)])):
             archive.add(library, library.lstrip("/"))
         for path, content in files.items():
             entry = tarfile.TarInfo(path.lstrip("/"))
@@ -72,18 +74,16 @@ def import_image(
     return name
 
 
-def _add_python(archive: tarfile.TarFile, programs: dict[str, str]) -> None:
+def _add_python(archive: tarfile.TarFile, programs: dict[str, str], compiled: bool) -> None:
     """Add the running Python, where it lies here, without its packages."""
-    library = sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix})
 
     def chosen(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
-        return None if LEFT_OUT.search(entry.name) else entry
+        kept = compiled and entry.name.endswith("/__pycache__")
+        return None if LEFT_OUT.search(entry.name) and not kept else entry
 
-    archive.add(library, library.lstrip("/"), filter=chosen)
+    archive.add(LIBRARY, str(LIBRARY).lstrip("/"), filter=chosen)
     interpreter = os.path.realpath(sys.executable)
     programs[interpreter.lstrip("/")] = interpreter
-    for path in Path(library, "lib-dynload").glob("_*.so"):
-        programs[str(path).lstrip("/")] = str(path)
     for name in ("python", "python3"):
         link = tarfile.TarInfo(f"usr/bin/{name}")
         link.type, link.linkname = tarfile.SYMTYPE, interpreter
