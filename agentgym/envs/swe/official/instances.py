@@ -203,7 +203,7 @@ def _rows(source: str) -> Iterator[tuple[str, str, Any]]:
     root = Path(os.path.expanduser(source))
     if root.exists():
         for file in _files(root):
-            for place, row in read_records(file, EXTRA):
+            for place, row in read_records(file, "swe"):
                 yield _split_of(stem(file)), f"{file}, {place}", row
         return
     known = known_set(source)
