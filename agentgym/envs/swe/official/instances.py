@@ -17,7 +17,6 @@ from agentgym.envs.swe.official.sets import DataSet, data_set, known_set, recogn
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound, require
 from agentgym.tasks import SPLITS
 
-EXTRA = "swe"
 SPLIT_NAMES: Mapping[str, str] = {
     **{split: split for split in SPLITS},
     "dev": "valid", "val": "valid", "validation": "valid",
@@ -241,7 +240,7 @@ def _split_of(name: str) -> str:
 
 def _hub_rows(hub: str) -> Iterator[tuple[str, str, Any]]:
     """Yield the rows of a data set of the hub."""
-    datasets = require("datasets", EXTRA)
+    datasets = require("datasets", "swe")
     try:
         splits = datasets.load_dataset(hub)
     except Exception as error:  # of many kinds: the hub's, those of requests, of files
