@@ -23,7 +23,7 @@ import stat
 import struct
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False  # the module typing would be a tenth of the memory of this process
 if TYPE_CHECKING:
@@ -54,8 +54,6 @@ class Wire:
         self._sink = sink
         self._left = 0
         self._ended = True
-        for descriptor in (source, sink):
-            os.set_inheritable(descriptor, False)
 
     def receive(self) -> "Message":
         """Wait for the next message."""
@@ -153,15 +151,21 @@ class Server:
         self.shell = next(
             (path for path in ("/bin/bash", "/usr/bin/bash") if os.access(path, os.X_OK)), "/bin/sh"
         )
-        # A handler of its own, so that the interpreter writes to the descriptor at all.
+        # Idle handlers: what Python ignores, commands would ignore too, and without one for the end
+        # of a child, the interpreter would not write to the descriptor.
         self._wake, wake = os.pipe()
         os.set_blocking(wake, False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
+            signal.signal(number, lambda *_: None)
         signal.set_wakeup_fd(wake, **({"warn_on_full_buffer": False} if _newer(3, 7) else {}))
+        for descriptor in range(3, 256):
+            with suppress(OSError):
+                os.set_inheritable(descriptor, False)
         self._child = 0
         if os.getpid() != 1:
             _prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans of a command come here, as to process 1
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
+        self._oom_score = _open_oom_score()
         _prctl(PR_SET_DUMPABLE, 0)  # so that no command looks into this process
 
     def run(self) -> "NoReturn":
@@ -210,14 +214,15 @@ class Server:
     def do_exec(self, request: "Message") -> "Message":
         """Run ``command`` for at most ``timeout`` seconds, in ``cwd``, with ``env``."""
         begin = time.monotonic()
+        output = Output(self.config["kept_output"])
+        status: int | None
         reader, writer = os.pipe()
-        self._child = os.fork()
-        if not self._child:
-            self._become(request, writer)
-        os.close(writer)
         try:
-            output = Output(self.config["kept_output"])
-            status, reason = self._watch(reader, output, begin + request["timeout"])
+            self._child = self._start(request, writer)
+            os.close(writer)
+            status, reason = 126 << 8, ""
+            if self._child:
+                status, reason = self._watch(reader, output, begin + request["timeout"])
             killed, status = self._kill(status)
             os.set_blocking(reader, False)
             _drain(reader, output, self.config["output"])
@@ -233,30 +238,24 @@ class Server:
             "seconds": time.monotonic() - begin,
         }
 
-    def _become(self, request: "Message", writer: int) -> "NoReturn":
-        """Turn this process, a fork, into the command."""
+    def _start(self, request: "Message", writer: int) -> int:
+        """Start the command; return its number, or 0 after printing why it cannot be started."""
+        variables = {**self.config["environment"], **(request.get("env") or {})}
+        environment = {_encoded(name): _encoded(value) for name, value in variables.items()}
+        name = os.path.basename(self.shell)
+        arguments = [_encoded(name), b"-c", _encoded(request["command"])]
         try:
-            os.setsid()
-            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            os.dup2(writer, 1)
-            os.dup2(writer, 2)
-            os.closerange(3, 256)
-            for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
-                signal.signal(number, signal.SIG_DFL)
-            _offer_to_oom_killer()
-            for name, value in self.config["rlimits"].items():
-                _limit(getattr(resource, "RLIMIT_" + name), value)
+            # What a command inherits need not be set in a fork, whose every step copies memory.
+            for kind, value in self.config["rlimits"].items():
+                _limit(getattr(resource, "RLIMIT_" + kind), value)
             os.chdir(self._path(request.get("cwd") or ""))
-            environment = {**self.config["environment"], **(request.get("env") or {})}
-            os.execve(
-                self.shell,
-                [_encoded(os.path.basename(self.shell)), b"-c", _encoded(request["command"])],
-                {_encoded(name): _encoded(value) for name, value in environment.items()},
-            )
-        except BaseException as error:
-            os.write(2, f"cannot run the command: {error}\n".encode("utf-8", "replace"))
+            with _offered_to_oom_killer(self._oom_score):
+                return _spawn(self.shell, arguments, environment, writer)
+        except (OSError, ValueError) as error:
+            os.write(writer, _complaint(error))
+            return 0
         finally:
-            os._exit(126)
+            os.chdir("/")
 
     def _watch(self, reader: int, output: Output, deadline: float) -> "tuple[int | None, str]":
         """Collect output until the command ends; return its status, or why it has to."""
@@ -629,11 +628,58 @@ def _limit(kind: int, value: int) -> None:
     resource.setrlimit(kind, (value, value))
 
 
-def _offer_to_oom_killer() -> None:
-    """Make a command, never process 1, what the kernel kills when memory runs out."""
+def _open_oom_score() -> "int | None":
+    """Open the file that tells the kernel how gladly to kill this process, where there is one."""
     _prctl(PR_SET_DUMPABLE, 1)  # else the file belongs to somebody else
-    with suppress(OSError):
-        os.write(os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC), b"1000")
+    try:
+        return os.open("/proc/self/oom_score_adj", os.O_RDWR)
+    except OSError:
+        return None
+
+
+@contextmanager
+def _offered_to_oom_killer(score: "int | None") -> "Iterator[None]":
+    """Make what is started meanwhile, and not process 1, what is killed when memory runs out."""
+    if score is None:
+        yield
+        return
+    own = os.pread(score, 16, 0)
+    os.write(score, b"1000")
+    try:
+        yield
+    finally:
+        os.write(score, own)
+
+
+def _spawn(
+    path: str, arguments: "list[bytes]", environment: "dict[bytes, bytes]", writer: int
+) -> int:
+    """Start a program in a process group of its own that prints to ``writer``."""
+    if hasattr(os, "posix_spawn"):
+        actions = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, writer, 1),
+            (os.POSIX_SPAWN_DUP2, writer, 2),
+        ]
+        return os.posix_spawn(path, arguments, environment, file_actions=actions, setpgroup=0)
+    child = os.fork()
+    if not child:
+        try:
+            os.setpgid(0, 0)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(writer, 1)
+            os.dup2(writer, 2)
+            os.execve(path, arguments, environment)
+        except BaseException as error:
+            os.write(2, _complaint(error))
+        finally:
+            os._exit(126)
+    return child
+
+
+def _complaint(error: BaseException) -> bytes:
+    """Say why a command cannot be started."""
+    return f"cannot run the command: {error}\n".encode("utf-8", "replace")
 
 
 def _prctl(option: int, value: int) -> None:

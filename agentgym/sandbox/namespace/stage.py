@@ -325,8 +325,6 @@ def main(arguments: list[str]) -> None:
         os.write(group, b"0")  # this process joins
         os.close(group)
     wire = pid1.Wire(connection, connection)
-    if owner_process >= 0:
-        os.set_inheritable(owner_process, False)
     settings = wire.receive()
     owner = settings["uid"] if settings["uid"] is not None else os.getuid()
     try:
