@@ -11,8 +11,11 @@ from agentgym.errors import DataError
 from agentgym.sandbox.base import Sandbox
 
 # As ``python -P`` does from 3.11 on: without the working directory, whose files could take the
-# place of pytest's and of the standard library's. PYTHONPATH has it behind pytest.
-_ISOLATED = "import sys; sys.path[:1] = []; import pytest; raise SystemExit(pytest.console_main())"
+# place of pytest's and of the standard library's. PYTHONPATH has it behind pytest. What the import
+# made lives to the end; frozen, it is not looked through in every collection, a fifth of the time.
+_ISOLATED = (
+    "import sys; sys.path[:1] = []; import gc, pytest; gc.freeze(); raise SystemExit(pytest.main())"
+)
 REPORT = "/tmp/report.xml"
 """Where the report lies in the box."""
 ARGUMENTS = (
