@@ -337,9 +337,10 @@ class Server:
             self.pristine[self.config["places"].index(folder)] = dict(_marks(folder))
         return {}
 
-    def do_changes(self, request: "Message") -> None:
+    def do_changes(self, request: "Message") -> "Message | None":
         """Send the changed regular files of ``workdir`` as a tar archive, and what is deleted.
 
+        Where no file changed there is no archive, for which a module would have to be loaded.
         Files of more than ``file_bytes``, and those beyond ``total_bytes``, are left out.
         """
         workdir, room = self.config["places"][0], request["total_bytes"]
@@ -358,7 +359,10 @@ class Server:
             if stat.S_ISREG(mark[0]) and not _of_repository(path)
             and not (path in now and stat.S_ISREG(now[path][0]))
         ]  # fmt: skip
+        if not chosen:
+            return {"deleted": deleted}
         self._send_archive({"deleted": deleted}, [(path, path) for path in chosen], workdir, b"")
+        return None
 
     def do_snapshot(self, request: "Message") -> None:
         """Send all that differs from the beginning as a tar archive for ``restore``."""

@@ -160,11 +160,12 @@ class ServedSandbox(Sandbox):
         """Return what differs from ``tree``, files of more than 4 MiB left out."""
         answer = self._call("changes", file_bytes=CHANGED_FILE, total_bytes=CHANGED_TOTAL)
         found: dict[str, bytes | None] = dict.fromkeys(answer["deleted"])
-        with tarfile.open(fileobj=io.BytesIO(answer["body"]), mode="r:") as archive:
-            for member in archive:
-                content = archive.extractfile(member) if member.isfile() else None
-                if content is not None:
-                    found[member.name] = content.read()
+        if "body" in answer:
+            with tarfile.open(fileobj=io.BytesIO(answer["body"]), mode="r:") as archive:
+                for member in archive:
+                    content = archive.extractfile(member) if member.isfile() else None
+                    if content is not None:
+                        found[member.name] = content.read()
         return {path: found[path] for path in sorted(found) if not self._same(path, found[path])}
 
     def _same(self, path: str, content: bytes | None) -> bool:
