@@ -192,7 +192,7 @@ class Server:
         """Do what a request asks; an operation that fails is an answer too."""
         try:
             answer = getattr(self, "do_" + str(request["op"]))(request)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, MemoryError) as error:
             answer = _failure(error)
         if request.get("body"):
             self.wire.skip()
@@ -621,7 +621,7 @@ def _exit_code(status: int) -> int:
 
 def _failure(error: Exception) -> "Message":
     """Describe an error to the other side."""
-    return {"error": str(error), "errno": getattr(error, "errno", None)}
+    return {"error": str(error) or type(error).__name__, "errno": getattr(error, "errno", None)}
 
 
 def _limit(kind: int, value: int) -> None:

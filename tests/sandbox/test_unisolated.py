@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.sandbox import Sandbox, SandboxConfig, open_sandbox
+from agentgym.sandbox import Limits, Sandbox, SandboxConfig, open_sandbox
 from tests.sandbox.test_safety import eventually, running
 
 
@@ -37,6 +37,17 @@ def test_a_command_in_another_session_is_killed_too(plain: Sandbox) -> None:
 def test_programs_that_change_the_user_do_not(plain: Sandbox) -> None:
     with plain:
         assert "NoNewPrivs:\t1" in plain.exec("grep NoNewPrivs /proc/self/status").text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded on Linux only")
+def test_what_does_not_fit_into_memory_is_an_error() -> None:
+    """The server is bound by the limits of commands, which inherit them from it."""
+    config = SandboxConfig(trusted=True, limits=Limits(memory=96 << 20))
+    with pytest.warns(RuntimeWarning), open_sandbox(config, "subprocess") as box:
+        box.exec("head -c 60M /dev/zero > large")
+        with pytest.raises(FileNotFoundError, match="MemoryError"):
+            box.read("large", 60 << 20)
+        assert box.exec("echo on").text == "on\n"
 
 
 def test_the_folders_of_a_killed_owner_are_removed_at_the_next_start(plain: Sandbox) -> None:
