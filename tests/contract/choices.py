@@ -64,7 +64,12 @@ class Configuration:
     @property
     def tasks(self) -> int:
         """How many tasks a test plays: few where games have to be generated or engines are slow."""
-        return 1 if self.original else 2 if "games" in self.kwargs or self.name == "swe" else 4
+        return 1 if self.slow else 2 if "games" in self.kwargs else 4
+
+    @property
+    def slow(self) -> bool:
+        """Whether every action asks another process: an original engine, or a sandbox."""
+        return self.original or self.name == "swe"
 
     @property
     def original(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import posixpath
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -150,9 +151,10 @@ def rewritten(path: str, content: bytes | None) -> Command | None:
     text = base64.b64encode(content).decode()
     if len(text) > LONGEST:
         return None
-    # Through a file, as a link in its place would be followed.
+    name, folder = shlex.quote(path), shlex.quote(posixpath.dirname(path) or ".")
+    # What stands in its place goes first: a link there would be followed.
     return Command(
-        BASH, f"rm -rf -- {shlex.quote(path)}; echo {text} | base64 -d > {shlex.quote(path)}"
+        BASH, f"rm -rf -- {name}; mkdir -p -- {folder}; echo {text} | base64 -d > {name}"
     )
 
 

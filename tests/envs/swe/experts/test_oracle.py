@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from agentgym.actions import GRAMMARS
+from agentgym.envs.swe.engine.commands import Command, only_command
+from agentgym.envs.swe.engine.session import State
+from agentgym.envs.swe.env import SWEEnv
+from agentgym.envs.swe.experts import EXPERTS
+from agentgym.envs.swe.experts.oracle import OracleExpert, rewritten
+from agentgym.envs.swe.instance import ImageSource
+from tests.envs.swe.boxed import needs_box
+from tests.envs.swe.small import SmallSet, bash, small_env
+
+
+@pytest.fixture
+def env() -> Iterator[SWEEnv]:
+    made = small_env(max_turns=30)
+    yield made
+    made.close()
+
+
+def finish(env: SWEEnv) -> list[str]:
+    """Follow the expert to the end; returns its actions."""
+    actions: list[str] = []
+    over = False
+    while not over:
+        left = env._oracle_turns()
+        actions.append(str(env.oracle_action()))
+        _, _, terminated, truncated, info = env.step(actions[-1])
+        assert left is not None and info["oracle_turns"] == left - 1 and info["action_valid"]
+        over = terminated or truncated
+    assert info["success"]
+    return actions
+
+
+@needs_box
+@pytest.mark.parametrize("grammar", GRAMMARS)
+@pytest.mark.parametrize("expert", EXPERTS)
+def test_experts_solve_every_instance_in_every_grammar(expert: str, grammar: str) -> None:
+    env = small_env(expert=expert, grammar=grammar)
+    for split in env.tasks.splits:
+        for index in range(env.tasks.len(split)):
+            env.reset(options={"split": split, "index": index})
+            assert len(finish(env)) == env.tasks.oracle_turns(env.task)
+    env.close()
+
+
+@needs_box
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -r sums",
+        "echo broken > sums/plain.py",
+        "printf 'x = 1' >> sums/__init__.py; rm sums/plain.py",
+        "rm sums/plain.py; ln -s /etc/passwd sums/plain.py",
+        "mkdir sums/more; echo 'raise SystemExit' > sums/more/__init__.py",
+        "rm -r tests; echo 'raise SystemExit' > conftest.py",
+        "sed -i 's/a - b/a + b/' sums/plain.py",
+    ],
+)
+def test_what_was_spoiled_is_put_right(env: SWEEnv, command: str) -> None:
+    env.reset(options={"split": "train", "index": 0})
+    env.step(bash(command))
+    finish(env)
+
+
+@needs_box
+def test_the_developer_looks_before_it_edits() -> None:
+    env = small_env(expert="developer")
+    env.reset(options={"split": "train", "index": 0})
+    names = [only_command(action)[0].name for action in finish(env)]
+    assert names == ["bash", "view", "edit", "bash", "submit"]
+    env.close()
+
+
+def test_a_repository_in_an_image_is_patched_by_one_command() -> None:
+    instance = replace(SmallSet().instance("train", 0), source=ImageSource("some/image"))
+    expert = OracleExpert()
+    plan = expert.plan(instance, State())
+    assert plan is not None and [one.name for one in plan] == ["bash", "submit"]
+    assert plan[0].text.startswith("git apply") and instance.patch in plan[0].text
+    assert expert.plan(instance, State(commands=(plan[0].write(),))) == [Command("submit")]
+
+
+def test_a_file_that_is_too_large_to_write_is_nobodys_plan() -> None:
+    assert rewritten("a.py", b"#" * 100_000) is None
+    assert rewritten("a b.py", None) == Command("bash", "rm -f -- 'a b.py'")
