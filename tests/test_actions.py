@@ -37,6 +37,12 @@ HOUSE = (
     ActionSpec("look", "Look around."),
 )
 BARE = (ActionSpec("command", "A command.", (Param("command"),), native="{command}"),)
+SHELL = (
+    ActionSpec(
+        "bash", "Run.", (Param("command"), Param("timeout", "integer", required=False)),
+        native=("run {command}", "run for {timeout}: {command}"),
+    ),
+)  # fmt: skip
 CODE = (
     ActionSpec(
         "bash",
@@ -319,6 +325,9 @@ def test_xml_of_several_parameters():
     assert found.call == ActionCall("edit", {"path": "a", "old": "x", "new": ""})
     assert found.trailing == "done"
     assert "must hold" in parse("<edit>a</edit>", CODE, "xml").error
+    told = parse("<bash>ls</bash>", SHELL, "xml").error
+    assert "<command>...</command> <timeout>...</timeout> (or without)" in told
+    assert "timeout" not in parse("Action: ls", SHELL, "react").error
     assert parse("<submit/>", CODE, "xml").call == ActionCall("submit")
     assert parse("<view>\n<path>a</path></view>", CODE, "xml").native == "```view\na\n```"
 

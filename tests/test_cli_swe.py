@@ -126,3 +126,4 @@ def test_list_shows_the_bundled_tasks(capsys):
     assert "statewalk" in out or "inifold" in out
     assert "train: " in out and "test: " in out
     assert run(capsys, "swe", "list", "no-such-folder/")[0] == 2
+    assert "expected --limit" in run(capsys, "swe", "list", "--limit", "-1")[2]

@@ -173,8 +173,11 @@ def _xml_arguments(spec: ActionSpec, body: str) -> dict[str, Any]:
         name = next((p.name for p in spec.params if rest.startswith(f"<{p.name}>")), None)
         end = rest.find(f"</{name}>") if name else -1
         if name is None or end < 0 or name in given:
-            names = " ".join(f"<{p.name}>...</{p.name}>" for p in spec.params) or "nothing"
-            raise Fault(f"<{spec.name}> must hold {names}, got {rest[:40]!r}")
+            names = " ".join(
+                f"<{p.name}>...</{p.name}>" + ("" if p.required else " (or without)")
+                for p in spec.params
+            )
+            raise Fault(f"<{spec.name}> must hold {names or 'nothing'}, got {rest[:40]!r}")
         given[name] = _unwrap(rest[len(name) + 2 : end])
         rest = rest[end + len(name) + 3 :].lstrip()
     return given
@@ -193,7 +196,8 @@ def _parse_react(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, 
     rest = rest[1:] if rest.startswith((" ", "\n")) else rest
     match: Match | None = find_native(rest, specs)
     if match is None or rest[: match.start].strip():
-        forms = " or ".join(template.source for template in compile_specs(specs))
+        # One form of each action: those with options would bury the others.
+        forms = " or ".join(spec.templates[0] for spec in specs)
         shown = rest.strip().split("\n")[0][:60]
         raise Fault(f"after 'Action:' write {forms}, got {shown!r}")
     return build_call(match.spec, dict(match.values)), rest[match.end :]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import socket
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -17,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 
 from agentgym.caching import cache_folder
 from agentgym.errors import DISTRIBUTION, VLLM_CPU_RECIPE
-from agentgym.registration import FAMILIES
+from agentgym.sandbox.opening import AUTOMATIC, probe
 
 
 @dataclass(frozen=True)
@@ -43,10 +41,7 @@ class Check:
 
 def examine() -> list[Check]:
     """Look at Python, every package of the core and of the extras, and the machine; core first."""
-    checks = [_python(), *_packages(), _cache()]
-    # Docker is nobody's business before a registered family needs it.
-    if any("docker" in entry.packages for entry in FAMILIES):
-        checks.append(_docker())
+    checks = [_python(), *_packages(), _cache(), *_sandboxes()]
     return sorted(checks, key=lambda check: (check.group != "core", check.group == "machine"))
 
 
@@ -129,17 +124,8 @@ def _cache() -> Check:
     return Check("machine", "cache folder", True, f"{folder} is writable")
 
 
-def _docker() -> Check:
-    """Ask the docker daemon's socket whether it answers; needed for container sandboxes only."""
-    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
-    if not host.startswith("unix://"):
-        return Check("machine", "docker", True, f"DOCKER_HOST={host} (not contacted)")
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-            link.settimeout(2.0)
-            link.connect(host.removeprefix("unix://"))
-            link.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
-            answer = link.recv(64).split(b"\r\n")[0].decode("ascii", "replace")
-    except (OSError, AttributeError) as error:
-        return Check("machine", "docker", False, f"{host}: {error}", "sudo systemctl start docker")
-    return Check("machine", "docker", " 200 " in answer, f"{host}: {answer}")
+def _sandboxes() -> Iterable[Check]:
+    """Ask every sandbox that isolates whether it can run here; one of them is enough."""
+    for name in AUTOMATIC:
+        reason = probe(name)
+        yield Check("machine", f"sandbox {name}", not reason, reason or "can run here")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -13,7 +14,11 @@ from agentgym.errors import NotSupported
 
 Say = Callable[[str], None]
 Ask = Callable[[], str]
-HELP = "Type an action or its number; 'quit' stops."
+HELP = (
+    "Type an action or its number; one that begins with ``` goes on to the line that closes it; "
+    "'quit' stops."
+)
+_FENCE = re.compile(r"`{3,}")
 
 
 class _Quit(Exception):
@@ -31,6 +36,9 @@ class _Person:
         self._say(_menu(info) + (_hint(self._env) if self._hints else ""))
         try:
             line = self._ask()
+            fence = _FENCE.match(line)
+            while fence and line.rpartition("\n")[2].strip() != fence[0]:
+                line += "\n" + self._ask()
         except EOFError:
             raise _Quit from None
         if line.strip().lower() == "quit":
@@ -83,7 +91,8 @@ def play(
 
 
 def _menu(info: Mapping[str, Any]) -> str:
-    lines = [f"  {i}. {action}" for i, action in enumerate(info["admissible_actions"], 1)]
+    actions = (action.replace("\n", "\n     ") for action in info["admissible_actions"])
+    lines = [f"  {i}. {action}" for i, action in enumerate(actions, 1)]
     return "\n".join(["", *lines, f"turn {info['turn'] + 1} of {info['horizon']}"])
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.cli import swe_images
 from agentgym.cli.arguments import SweBuild, SweCache, SweImage, SweList, SwePrefetch
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.options import integer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -114,10 +115,11 @@ def list_tasks(command: SweList, console: Console) -> int:
 
     from agentgym.envs.swe.tasks import Source, open_instances
 
+    limit = integer(command.limit, "--limit", 1)
     instances = open_instances(Source(command.source))
     table = Table("split", "id", "repository", "failing", "passing", "issue")
     for split in (command.split,) if command.split else instances.splits:
-        for index in range(min(command.limit, instances.len(split))):
+        for index in range(min(limit, instances.len(split))):
             one = instances.instance(split, index)
             counts = f"{len(one.fail_to_pass):,}", f"{len(one.pass_to_pass):,}"
             title = one.statement.strip().partition("\n")[0][:100].replace("[", r"\[")

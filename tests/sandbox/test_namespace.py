@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import agentgym
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox import served
 from agentgym.sandbox.base import Limits, SandboxConfig, SandboxDied, SandboxUnavailable
@@ -196,6 +197,22 @@ def test_every_process_joins_the_group_of_its_box() -> None:
 def test_what_is_visible_has_to_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="missing"):
         NamespaceSandbox(SandboxConfig(visible=(tmp_path / "missing",))).start()
+
+
+@pytest.mark.parametrize("closed", ["0", "2", "0, 1, 2"])
+def test_standard_streams_may_be_closed(tmp_path: Path, closed: str) -> None:
+    script = f"""
+import os
+from agentgym.sandbox import SandboxConfig
+from agentgym.sandbox.namespace.box import NamespaceSandbox
+for stream in ({closed},):
+    os.close(stream)
+with NamespaceSandbox(SandboxConfig()) as box:
+    open("told", "w").write(box.exec("cat; echo ran; echo here >&2").text)
+"""
+    paths = {**os.environ, "PYTHONPATH": str(Path(agentgym.__file__).parents[1])}
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=paths, timeout=60)
+    assert (tmp_path / "told").read_text() == "ran\nhere\n"
 
 
 def test_an_image_is_refused() -> None:

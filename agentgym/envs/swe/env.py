@@ -24,6 +24,7 @@ from agentgym.envs.swe.tasks import (
     Source,
     open_instances,
 )
+from agentgym.errors import ConfigurationError
 from agentgym.options import choice, flag, integer, text
 from agentgym.outcome import Outcome, StopReason
 from agentgym.sandbox.opening import BACKENDS
@@ -92,6 +93,12 @@ class SWEEnv(TextEnv[Session]):
         pull: str = "missing",
         **kwargs: Any,
     ) -> None:
+        if backend == "subprocess" and not flag(allow_unsafe, "allow_unsafe"):
+            raise ConfigurationError(
+                "expected a back end that keeps commands apart from this machine, got "
+                "'subprocess', which does not; use another, or set allow_unsafe=True, and a model "
+                "acts with your rights"
+            )
         self._source = Source(source, text(image_mirror or "", "image_mirror"))
         kind = self._source.kind
         self._boxes = Boxes(

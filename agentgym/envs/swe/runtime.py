@@ -26,10 +26,12 @@ import agentgym
 from agentgym.caching import cache_folder, check_folder, save_folder
 from agentgym.errors import DataError, EnvFailure, require
 
-RUNTIME_VERSION = 1
+RUNTIME_VERSION = 2
 """Raised when the folder would hold something else."""
 WORKDIR = "/testbed"
 """Where the repository lies in a box."""
+SHOWN = "/opt/agentgym"
+"""How the folder of the cache that boxes share is called in observations."""
 _WRAPPER = '#!/bin/sh\nexec {python} "$@"\n'
 _lock = threading.Lock()
 
@@ -65,6 +67,13 @@ class Runtime:
             "GIT_CONFIG_KEY_0": "safe.directory",
             "GIT_CONFIG_VALUE_0": "*",
         }
+
+    def renamed(self, output: bytes) -> bytes:
+        """Return an output in which the folder has one name, wherever the cache lies.
+
+        Tracebacks of pytest name it, and the same actions have to give the same text.
+        """
+        return output.replace(os.fsencode(self.folder), SHOWN.encode())
 
 
 @cache
@@ -137,7 +146,10 @@ def _copy(package: str, site: Path) -> None:
     """Copy the modules of a distribution, without scripts and tests of the environment."""
     for file in metadata.distribution(package).files or ():
         parts = Path(str(file)).parts
-        if ".." in parts or "__pycache__" in parts or parts[0].endswith(".dist-info"):
+        if ".." in parts or "__pycache__" in parts:
+            continue
+        # Of what describes it only its version: pytest prints that of pluggy, which looks it up.
+        if parts[0].endswith(".dist-info") and parts[1:] != ("METADATA",):
             continue
         source, target = Path(str(file.locate())), site.joinpath(*parts)
         if source.is_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import subprocess
@@ -145,7 +146,10 @@ def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.P
     # A Python that was built with old headers has none; then only the connection tells of our end.
     owner = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
     joining = -1 if group is None else group.open()
-    passed = [connection.fileno(), owner, joining]
+    given = [connection.fileno(), owner, joining]
+    # Where this process has closed its standard streams, these have their numbers, which the
+    # child's own streams take.
+    passed = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 3) if one >= 0 else -1 for one in given]
     folders = map(str, STAGE.parents[:2])
     command = [sys.executable, "-I", "-S", "-c", BOOT, *folders, *map(str, passed)]
     try:
@@ -160,6 +164,6 @@ def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.P
             start_new_session=True,  # the keys that interrupt this process are not meant for it
         )
     finally:
-        for descriptor in (owner, joining):
+        for descriptor in (owner, joining, *passed):
             if descriptor >= 0:
                 os.close(descriptor)

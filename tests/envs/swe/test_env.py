@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 import agentgym
+from agentgym.caching import cache_folder
 from agentgym.envs.swe import boxes as opened
 from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.engine.observation import LAST_TURN
@@ -302,6 +303,18 @@ def test_nothing_of_agentgym_can_be_read_inside(env: SWEEnv) -> None:
         assert not observation.startswith("[exit 0]"), observation
 
 
+def test_pytest_runs_as_anybody_calls_it(env: SWEEnv) -> None:
+    for command in ("pytest -v", "python -m pytest -vv"):
+        shown = env.step(bash(command))[0]
+        assert shown.startswith("[exit 1]") and "pluggy-" in shown and "2 failed" in shown
+
+
+def test_the_cache_is_not_shown(env: SWEEnv) -> None:
+    shown = env.step(bash("echo 'def (' > sums/plain.py; pytest; command -v pytest"))[0]
+    assert "/opt/agentgym/site/_pytest/python.py:" in shown and "/opt/agentgym/bin/pytest" in shown
+    assert str(cache_folder()) not in shown
+
+
 def test_there_is_one_commit_and_it_holds_the_fault(env: SWEEnv) -> None:
     command = "git log --all --oneline | wc -l; git status --short; git stash list"
     observation = env.step(bash(command))
@@ -348,11 +361,8 @@ def test_wrong_arguments_are_refused(kwargs: dict[str, Any]) -> None:
 
 
 def test_without_isolation_only_if_one_says_so() -> None:
-    env = small_env(backend="subprocess")
-    env.reset(options=FIRST)
-    with pytest.raises((ConfigurationError, EnvFailure, RuntimeError)):
-        env.step(bash("true"))
-    env.close()
+    with pytest.raises(ConfigurationError, match="allow_unsafe=True"):
+        small_env(backend="subprocess")
 
 
 def test_a_wrapper_with_hooks_sees_the_potential_of_dense() -> None:

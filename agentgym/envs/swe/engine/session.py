@@ -15,8 +15,8 @@ from agentgym.envs.swe.engine.observation import LAST_TURN, clip, show
 from agentgym.envs.swe.grading import FULL, Grade, Grader
 from agentgym.envs.swe.grading.protection import Edits
 from agentgym.envs.swe.grading.verdict import nothing_done
-from agentgym.envs.swe.instance import ImageSource, Instance
-from agentgym.envs.swe.runtime import WORKDIR
+from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
+from agentgym.envs.swe.runtime import WORKDIR, runtime
 from agentgym.errors import NotSupported
 from agentgym.sandbox import Sandbox, SandboxDied
 
@@ -219,6 +219,8 @@ class Session:
         most = self._rules.command_timeout
         seconds = most if command.timeout is None else min(most, command.timeout)
         result = self.box.exec(command.text, timeout=seconds)
+        if isinstance(self.instance.source, FolderSource):
+            result = replace(result, output=runtime().renamed(result.output))
         self._look()
         text = show(result, seconds, self._rules.max_observation_chars)
         return Turn(text, exit_code=result.exit_code, timed_out=result.timed_out)

@@ -286,12 +286,14 @@ def _result(symptom: Symptom, stream: Stream) -> Iterable[str]:
         yield _sentence(f"{nothing}; the result is", came.told) if shown else nothing + "."
         yield _sentence(stream.choice(_EXPECTED), expected.error)
     else:
-        yield _sentence(stream.choice(_CAME), came.told or "nothing")
+        words = _CAME_ERROR if came.error and not came.printed else _CAME
+        yield _sentence(stream.choice(words), came.told or "nothing")
         yield _sentence(stream.choice(_EXPECTED), expected.told or "nothing")
 
 
 _ERRORS = ("It fails:", "This raises:", "The last line of the traceback:", "I get an exception:")
 _CAME = ("I get", "The result is", "Actual result:", "What comes out:")
+_CAME_ERROR = ("I get", "The error is", "Actual error:", "What comes out:")
 _EXPECTED = ("I expected", "It should be", "Expected:", "What I would expect:")
 
 
@@ -325,6 +327,6 @@ def _more(others: Sequence[str], stream: Stream) -> Iterable[str]:
 _ALSO = (
     "I have seen more that may come from the same cause. These do not hold either:",
     "Possibly related, also not true at the moment:",
-    "The same goes for:",
-    "Other things that seem to be off:",
+    "I would also expect the following, which does not hold:",
+    "Other things that should be so, and are not:",
 )

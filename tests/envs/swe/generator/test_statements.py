@@ -66,6 +66,19 @@ def test_results(came, expected, words):
         assert "None" not in text
 
 
+def test_what_is_raised_is_no_result():
+    both = Symptom("", "f()", "f", Seen("", "TypeError: b"), Seen("", "KeyError: 'a'"))
+    texts = [written(both, seed=seed) for seed in range(30)]
+    assert not any("result" in text.partition("\n\n")[2].lower() for text in texts)
+    assert any("Actual error: `TypeError: b`" in text for text in texts)
+
+
+def test_further_rules_are_not_taken_for_what_happens():
+    for seed in range(30):
+        lead = written(CLEAR, Symptom("A rule."), seed=seed).split("\n\n- A rule.")[0]
+        assert " not" in lead.rpartition("\n\n")[2]
+
+
 def test_long_results_are_cut():
     text = written(Symptom("", "f()", "f", Seen("\n".join("x" * 30)), Seen("y" * 9999)))
     assert "\n..." in text and len(text) < 1500
