@@ -34,13 +34,29 @@ def open_sandbox(config: SandboxConfig, backend: str = "auto", **options: Any) -
         SandboxUnavailable: None can run here; the message says for each why, and what to do.
         ConfigurationError: There is no such back end, or it has no such option.
     """
-    kind = load_backend(backend if backend != "auto" else _choose(config))
+    kind = load_backend(_choose(config) if backend == "auto" else backend)
     try:
         return kind(config, **options)
     except TypeError as error:
         raise ConfigurationError(
             f"expected options of the back end {backend!r}, got {sorted(options)}: {error}"
         ) from error
+
+
+def check_backend(config: SandboxConfig, backend: str = "auto") -> None:
+    """Raise what :func:`open_sandbox`, or the start of its sandbox, would if none can run here.
+
+    Args:
+        config: What it would hold; only ``image`` and ``trusted`` count.
+        backend: One of :data:`BACKENDS`, or ``"auto"``.
+
+    Raises:
+        SandboxUnavailable: None can run here; the message says why, and what to do.
+        ConfigurationError: There is no such back end.
+    """
+    reason = probe(_choose(config) if backend == "auto" else backend)
+    if reason:
+        raise SandboxUnavailable(reason)
 
 
 def probe(backend: str) -> str:

@@ -12,7 +12,7 @@ from agentgym.envs.swe.runtime import WORKDIR, runtime
 from agentgym.envs.swe.trees import tree
 from agentgym.errors import EnvFailure
 from agentgym.sandbox import Limits, Sandbox, SandboxConfig
-from agentgym.sandbox.opening import open_sandbox
+from agentgym.sandbox.opening import check_backend, open_sandbox
 
 SMALL = Limits(
     memory=1 << 30, processes=64, disk=64 << 20, files=5_000, file_size=16 << 20, output=20 << 20
@@ -51,6 +51,12 @@ class Boxes:
     """Whether commands may run without isolation where nothing better can."""
     pull: str = "missing"
     """When images are pulled: one of :data:`PULLS`."""
+
+    def check(self, source: FolderSource | ImageSource) -> None:
+        """Raise SandboxUnavailable if no back end can run here what a source needs."""
+        image = source.image if isinstance(source, ImageSource) else ""
+        backend = "docker" if image and self.backend == "auto" else self.backend
+        check_backend(SandboxConfig(image=image, trusted=self.allow_unsafe), backend)
 
     def open(self, instance: Instance, *, grading: bool = False) -> Sandbox:
         """Start a box with the repository and its fault.

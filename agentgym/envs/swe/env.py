@@ -128,6 +128,8 @@ class SWEEnv(TextEnv[Session]):
         return DETAILS
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
+        if self._session is None:  # else the first command of every episode would fail
+            self._boxes.check(self.tasks.problem(task).source)
         self._session = self._renewed(task)
         return self._session.start(self.horizon)
 

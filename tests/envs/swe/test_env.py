@@ -24,7 +24,8 @@ from agentgym.envs.swe.tasks import TURNS
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
 from agentgym.registration import family
 from agentgym.rewards import Potential, ShapedReward, TurnCost
-from agentgym.sandbox import Sandbox, SandboxDied
+from agentgym.sandbox import Sandbox, SandboxDied, SandboxUnavailable
+from agentgym.sandbox.opening import AUTOMATIC, load_backend
 from agentgym.vector import TextVectorEnv
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import SUBMIT, SmallSet, bash, small_env
@@ -388,3 +389,12 @@ def test_no_command_is_carried_out_again_when_a_worker_dies() -> None:
     envs.reset(seed=[0, 1])
     assert list(envs.step([bash("ls log")] * 2)[4]["stop_reason"]) == ["", ""]
     envs.close()
+
+
+def test_an_episode_does_not_begin_where_no_box_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in AUTOMATIC:
+        monkeypatch.setattr(load_backend(name), "probe", classmethod(lambda _: "no such kernel"))
+    with pytest.raises(SandboxUnavailable, match="no such kernel"):
+        small_env().reset(options=FIRST)
+    with pytest.raises(SandboxUnavailable, match="no such kernel"):
+        small_env(backend="docker").reset(options=FIRST)
