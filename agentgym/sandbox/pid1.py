@@ -157,6 +157,8 @@ class Server:
         self._wake, wake = os.pipe()
         os.set_blocking(wake, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        # The one signal that the interpreter itself would end of, though this be process 1.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.set_wakeup_fd(wake, **({"warn_on_full_buffer": False} if _newer(3, 7) else {}))
         self._child = 0
         if os.getpid() != 1:
@@ -188,7 +190,9 @@ class Server:
         """Do what a request asks; an operation that fails is an answer too."""
         try:
             answer = getattr(self, "do_" + str(request["op"]))(request)
-        except (OSError, ValueError) as error:
+        except Gone:
+            raise
+        except Exception as error:  # a path may be too deep to be made, a time out of range
             answer = _failure(error)
         if request.get("body"):
             self.wire.skip()
@@ -241,7 +245,7 @@ class Server:
             os.dup2(writer, 1)
             os.dup2(writer, 2)
             os.closerange(3, 256)
-            for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
+            for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL)
             _offer_to_oom_killer()
             for name, value in self.config["rlimits"].items():
@@ -391,7 +395,7 @@ class Server:
                     first.size = len(deleted)
                     archive.addfile(first, io.BytesIO(deleted))
                 for name, path in members:
-                    _pack(archive, name, os.path.join(folder, path))
+                    _pack(archive, name, os.path.join(folder, path), links=bool(deleted))
         except (OSError, ValueError) as error:
             trailer = _failure(error)
         self.wire.finish(trailer)
@@ -475,15 +479,21 @@ def _open_regular(path: bytes, flags: int) -> int:
     return descriptor
 
 
-def _pack(archive: "Any", name: str, path: str) -> None:
-    """Add a file, folder or link to an archive; sockets and what cannot be read are left out."""
+def _pack(archive: "Any", name: str, path: str, links: bool) -> None:
+    """Add a file, folder or link to an archive; what is special or cannot be read is left out.
+
+    The second name of a file is a link to the first if there are ``links``, else a file.
+    """
     member = archive.gettarinfo(path, name)
     if member is None:
         return
     member.uid = member.gid = 0
     member.uname = member.gname = ""
+    if member.islnk() and not links:
+        member.type, member.linkname, member.size = b"0", "", os.lstat(path).st_size
     if not member.isreg():
-        archive.addfile(member)
+        if not member.isdev() or member.isfifo():  # anybody can make the device 0:0
+            archive.addfile(member)
         return
     try:
         file = open(path, "rb")  # noqa: SIM115  (closed below)
@@ -521,7 +531,8 @@ def _unpack(archive: "Any", member: "Any", locate: "Callable[[str], str]") -> No
             for data in iter(lambda: content.read(CHUNK), b""):
                 file.write(data)
         os.chmod(path, member.mode & 0o777)
-        os.utime(path, (member.mtime, member.mtime))
+        with suppress(OSError, OverflowError):  # a time that no number of this system holds
+            os.utime(path, (member.mtime, member.mtime))
     else:
         raise ValueError(f"expected files, folders and links, got the special file {member.name!r}")
 

@@ -428,6 +428,13 @@ def test_archives_travel_and_bad_ones_are_refused(tree: Path, tmp_path: Path) ->
         with pytest.raises(DataError):
             unpack_tree(buffer.getvalue(), tmp_path / "elsewhere")
     assert not (tmp_path / "out").exists()
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        holes = tarfile.TarInfo("holes")
+        holes.pax_headers = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(1 << 29)}
+        archive.addfile(holes)
+    with pytest.raises(DataError, match="holes"):
+        unpack_tree(buffer.getvalue(), tmp_path / "elsewhere")
 
 
 @pytest.mark.parametrize("backend", ["subprocess", "remote"])
