@@ -14,6 +14,11 @@ ROOT = Path(__file__).resolve().parents[1]
 NAMED = re.compile(r"(?:\{DISTRIBUTION\}|agentgym-suite|[\"\s]\.)\[([a-z]+)\]")
 """An extra in a message such as ``pip install "{DISTRIBUTION}[vllm]"``."""
 
+NAMERS = ("require", "read_records", "serve_app")
+"""Functions whose second argument is an extra."""
+PASSING = ("datafiles", "serving")
+"""Modules that are given it by their callers."""
+
 
 def declared() -> set[str]:
     if sys.version_info >= (3, 11):
@@ -32,10 +37,10 @@ def used() -> Iterator[tuple[str, str]]:
             if not isinstance(node, ast.Call) or len(node.args) < 2:
                 continue
             called = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            extra = node.args[1] if called in ("require", "read_records") else None
+            extra = node.args[1] if called in NAMERS else None
             if isinstance(extra, ast.Constant):
                 yield str(extra.value), f"{path}, line {node.lineno}"
-            elif extra is not None and path.name != "datafiles.py":  # which takes it as argument
+            elif extra is not None and path.stem not in PASSING:
                 raise AssertionError(f"{path}: name the extra in the call")
         for found in NAMED.finditer(text):
             yield found[1], str(path)

@@ -12,7 +12,6 @@ from typing import Any
 from agentgym.errors import DependencyNotInstalled, require
 from agentgym.sandbox.base import SandboxUnavailable
 
-EXTRA = "swe"
 PATIENCE = 180
 """Seconds that the engine may take for a request: a busy one starts containers slowly."""
 IDLE = 2
@@ -42,7 +41,7 @@ class Engine:
     """
 
     def __init__(self, address: str) -> None:
-        docker = require("docker", EXTRA)
+        docker = require("docker", "swe")
         self.address = address
         self.errors = docker.errors
         try:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-EXTRA = "swe"
 LEASE = 60.0
 """Seconds after which a box is closed whose client has said nothing."""
 MOST = 32
@@ -44,7 +43,7 @@ def make_app(boxes: Boxes, token: str) -> Starlette:
         ConfigurationError: The token is too short.
         DependencyNotInstalled: The package ``starlette`` is missing.
     """
-    applications = require("starlette.applications", EXTRA)
+    applications = require("starlette.applications", "swe")
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect
     from starlette.routing import Route
@@ -124,7 +123,7 @@ def serve(
     )
     try:
         app = make_app(boxes, token)
-        serve_app(app, EXTRA, host=host, port=port, started=lambda url: started(url, token))
+        serve_app(app, "swe", host=host, port=port, started=lambda url: started(url, token))
     finally:
         boxes.close()
 

@@ -161,20 +161,24 @@ class Suite:
         if node is None or isinstance(node, ast.AsyncFunctionDef):
             return None
         try:
-            body = [*_until(node.body, line)]
-            used = {name for statement in body for name in _names(statement)}
-            body = [*self._arguments(node, index, used), *body]
+            found = self._script(node, line, index)
         except _NoScript:
             return None
+        if "pytest" in found.script or "unittest" in found.script or "self." in found.script:
+            return None
+        return found if found.script.count("\n") < LONGEST and found.script else None
+
+    def _script(self, node: ast.FunctionDef, line: int, index: int) -> Reproduction:
+        """Turn a test into a script, or say that it is of a form that has none."""
+        body = [*_until(node.body, line)]
+        used = {name for statement in body for name in _names(statement)}
+        body = [*self._arguments(node, index, used), *body]
         expression = ""
         if body and isinstance(body[-1], ast.Expr) and hasattr(body[-1], "looked_at"):
             expression = self._expression(body.pop().value)  # type: ignore[attr-defined]
         needed = self._needed([*body, *ast.parse(expression).body])
         setup = "\n".join(filter(None, map(self._written, [*needed, *body])))
-        found = Reproduction(_spaced(setup), expression)
-        if "pytest" in found.script or "unittest" in found.script or "self." in found.script:
-            return None
-        return found if found.script.count("\n") < LONGEST and found.script else None
+        return Reproduction(_spaced(setup), expression)
 
     def _arguments(
         self, node: ast.FunctionDef, index: int, used: Collection[str]

@@ -26,7 +26,7 @@ from agentgym.envs.swe.generator.bundled import (
 from agentgym.envs.swe.generator.statements import hidden_words
 from tests.envs.swe.boxed import needs_box
 
-SHA256 = "?"
+SHA256 = "1434d722f9b4930db45d961d5f4458f4c15a770839af1f638499e1fc662d3c20"
 """Of the frozen file: tasks change only on purpose, and then GENERATOR_VERSION is raised."""
 
 

@@ -117,6 +117,7 @@ def test_methods_and_unittest():
         "class TestA:\n    def test_x(self):\n        assert self.value == 2\n",
         "@pytest.mark.parametrize('x', CASES)\ndef test_x(x):\n    assert f(x) == 2\n",
         "def test_x():\n    with g():\n        assert f(1) == 2\n",
+        "from . import h\ndef test_x():\n    assert h(1) == 2\n",
         "def test_x():\n    assert f(pytest.approx(1)) == 2\n",
     ],
 )
