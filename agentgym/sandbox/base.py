@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
-from agentgym.errors import EnvFailure, NotSupported
+from agentgym.errors import ConfigurationError, EnvFailure, NotSupported
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -77,6 +78,17 @@ class SandboxConfig:
     """What it may use."""
     trusted: bool = False
     """Whether the commands are one's own: only then may they run without isolation."""
+
+    def __post_init__(self) -> None:
+        """Refuse a ``workdir`` that may lie elsewhere than its name says.
+
+        Raises:
+            ConfigurationError: It is relative or has parts such as ``..``.
+        """
+        if not self.workdir.startswith("/") or posixpath.normpath(self.workdir) != self.workdir:
+            raise ConfigurationError(
+                f"expected an absolute path without '..' as workdir, got {self.workdir!r:.120}"
+            )
 
 
 @dataclass(frozen=True)

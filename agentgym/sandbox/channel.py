@@ -96,7 +96,7 @@ class Channel:
             if answer.get("body"):
                 answer["body"] = self._body()
                 answer.update(self._message())
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, RecursionError) as error:
             self.close()
             raise SandboxDied(
                 f"expected an answer to {operation!r} within {seconds:.0f} seconds, got "

@@ -152,10 +152,10 @@ class Server:
             (path for path in ("/bin/bash", "/usr/bin/bash") if os.access(path, os.X_OK)), "/bin/sh"
         )
         # Idle handlers: what Python ignores, commands would ignore too, and without one for the end
-        # of a child, the interpreter would not write to the descriptor.
+        # of a child, the interpreter would not write to the descriptor. Of SIGINT it would end.
         self._wake, wake = os.pipe()
         os.set_blocking(wake, False)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT):
             signal.signal(number, lambda *_: None)
         signal.set_wakeup_fd(wake, **({"warn_on_full_buffer": False} if _newer(3, 7) else {}))
         for descriptor in range(3, 256):
@@ -192,7 +192,9 @@ class Server:
         """Do what a request asks; an operation that fails is an answer too."""
         try:
             answer = getattr(self, "do_" + str(request["op"]))(request)
-        except (OSError, ValueError, MemoryError) as error:
+        except Gone:
+            raise
+        except Exception as error:  # a path may be too deep to be made, memory may run out
             answer = _failure(error)
         if request.get("body"):
             self.wire.skip()
@@ -394,7 +396,7 @@ class Server:
                     first.size = len(deleted)
                     archive.addfile(first, io.BytesIO(deleted))
                 for name, path in members:
-                    _pack(archive, name, os.path.join(folder, path))
+                    _pack(archive, name, os.path.join(folder, path), links=bool(deleted))
         except (OSError, ValueError) as error:
             trailer = _failure(error)
         self.wire.finish(trailer)
@@ -478,15 +480,21 @@ def _open_regular(path: bytes, flags: int) -> int:
     return descriptor
 
 
-def _pack(archive: "Any", name: str, path: str) -> None:
-    """Add a file, folder or link to an archive; sockets and what cannot be read are left out."""
+def _pack(archive: "Any", name: str, path: str, links: bool) -> None:
+    """Add a file, folder or link to an archive; what is special or cannot be read is left out.
+
+    The second name of a file is a link to the first if there are ``links``, else a file.
+    """
     member = archive.gettarinfo(path, name)
     if member is None:
         return
     member.uid = member.gid = 0
     member.uname = member.gname = ""
+    if member.islnk() and not links:
+        member.type, member.linkname, member.size = b"0", "", os.lstat(path).st_size
     if not member.isreg():
-        archive.addfile(member)
+        if not member.isdev() or member.isfifo():  # anybody can make the device 0:0
+            archive.addfile(member)
         return
     try:
         file = open(path, "rb")  # noqa: SIM115  (closed below)
@@ -524,7 +532,8 @@ def _unpack(archive: "Any", member: "Any", locate: "Callable[[str], str]") -> No
             for data in iter(lambda: content.read(CHUNK), b""):
                 file.write(data)
         os.chmod(path, member.mode & 0o777)
-        os.utime(path, (member.mtime, member.mtime))
+        with suppress(OSError, OverflowError):  # a time that no number of this system holds
+            os.utime(path, (member.mtime, member.mtime))
     else:
         raise ValueError(f"expected files, folders and links, got the special file {member.name!r}")
 

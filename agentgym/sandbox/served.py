@@ -9,9 +9,9 @@ import sys
 import tarfile
 import threading
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
 from agentgym.sandbox.base import (
@@ -39,6 +39,8 @@ LAST_WAIT = 10.0
 CHANGED_FILE = 4 << 20
 CHANGED_TOTAL = 32 << 20
 """Bytes of one file, and of all, that ``changes`` returns; what is larger is left out."""
+
+Answer = TypeVar("Answer")
 
 _running: WeakSet[ServedSandbox] = WeakSet()
 _starts = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
@@ -127,22 +129,14 @@ class ServedSandbox(Sandbox):
         env: Mapping[str, str] | None = None,
     ) -> ExecResult:
         """Run a command line and wait for its end."""
-        answer = self._call(
+        return self._ask(
             "exec",
+            _exec_result,
             seconds=timeout + PATIENCE,
             command=command,
             timeout=timeout,
             cwd=cwd or "",
             env=dict(env or {}),
-        )
-        return ExecResult(
-            exit_code=answer["exit_code"],
-            output=unpacked(answer["output"]),
-            truncated=answer["truncated"],
-            timed_out=answer["timed_out"],
-            flooded=answer["flooded"],
-            killed=answer["killed"],
-            seconds=answer["seconds"],
         )
 
     def read(self, path: str, max_bytes: int = 1 << 20) -> bytes:
@@ -158,14 +152,9 @@ class ServedSandbox(Sandbox):
 
     def changes(self) -> dict[str, bytes | None]:
         """Return what differs from ``tree``, files of more than 4 MiB left out."""
-        answer = self._call("changes", file_bytes=CHANGED_FILE, total_bytes=CHANGED_TOTAL)
-        found: dict[str, bytes | None] = dict.fromkeys(answer["deleted"])
-        if "body" in answer:
-            with tarfile.open(fileobj=io.BytesIO(answer["body"]), mode="r:") as archive:
-                for member in archive:
-                    content = archive.extractfile(member) if member.isfile() else None
-                    if content is not None:
-                        found[member.name] = content.read()
+        found = self._ask(
+            "changes", _changed_files, file_bytes=CHANGED_FILE, total_bytes=CHANGED_TOTAL
+        )
         return {path: found[path] for path in sorted(found) if not self._same(path, found[path])}
 
     def _same(self, path: str, content: bytes | None) -> bool:
@@ -175,6 +164,9 @@ class ServedSandbox(Sandbox):
             return False
         before = tree / path
         try:
+            # Through a link of the tree, for which a folder may stand now, lies what is outside.
+            if os.path.realpath(before) != os.path.join(os.path.realpath(tree), path):
+                return False
             return before.is_file() and before.read_bytes() == content
         except OSError:
             return False
@@ -190,8 +182,7 @@ class ServedSandbox(Sandbox):
 
     def snapshot(self) -> bytes:
         """Return everything that was written."""
-        body: bytes = self._call("snapshot", seconds=2 * PATIENCE)["body"]
-        return body
+        return self._ask("snapshot", lambda answer: bytes(answer["body"]), seconds=2 * PATIENCE)
 
     def restore(self, state: bytes) -> None:
         """Return to a state taken by :meth:`snapshot`."""
@@ -212,6 +203,23 @@ class ServedSandbox(Sandbox):
         with suppress(Exception):
             self.close()
 
+    def _ask(
+        self, operation: str, read: Callable[[dict[str, Any]], Answer], **fields: Any
+    ) -> Answer:
+        """Send a request that every sound server answers, and read the answer.
+
+        A command may run as the user of the server, and in an image change the files that it is
+        made of. So an answer that fails or cannot be read is the end of the sandbox, nothing more.
+        """
+        try:
+            return read(self._call(operation, **fields))
+        except (OSError, EOFError, ValueError, LookupError, TypeError, tarfile.TarError) as error:
+            self.close()
+            raise SandboxDied(
+                f"expected an answer to {operation!r}, got {type(error).__name__}: {error!s:.200}; "
+                "reset the sandbox"
+            ) from error
+
     def _call(self, operation: str, *, seconds: float = PATIENCE, **fields: Any) -> dict[str, Any]:
         """Send a request to the server inside."""
         if self._channel is None:
@@ -222,6 +230,32 @@ class ServedSandbox(Sandbox):
                 "process that uses it"
             )
         return self._channel.call(operation, seconds=seconds, **fields)
+
+
+def _exec_result(answer: dict[str, Any]) -> ExecResult:
+    """Return what a command did."""
+    return ExecResult(
+        exit_code=int(answer["exit_code"]),
+        output=unpacked(answer["output"]),
+        truncated=int(answer["truncated"]),
+        timed_out=bool(answer["timed_out"]),
+        flooded=bool(answer["flooded"]),
+        killed=int(answer["killed"]),
+        seconds=float(answer["seconds"]),
+    )
+
+
+def _changed_files(answer: dict[str, Any]) -> dict[str, bytes | None]:
+    """Return the files of an answer to ``changes``, and None for those that are deleted."""
+    found: dict[str, bytes | None] = {str(path): None for path in answer["deleted"]}
+    if "body" not in answer:
+        return found
+    with tarfile.open(fileobj=io.BytesIO(answer["body"]), mode="r:") as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isfile() else None
+            if content is not None and not member.issparse():  # which may say it has any size
+                found[member.name] = content.read()
+    return found
 
 
 @atexit.register

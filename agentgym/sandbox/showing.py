@@ -10,6 +10,9 @@ from pathlib import Path
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import SandboxConfig
 
+SYSTEM_PREFIXES = (Path("/usr"), Path("/usr/local"))
+"""Where the Pythons of the system lie, all of whose files can be read inside."""
+
 
 def check_tree(config: SandboxConfig) -> None:
     """Refuse a tree that is no folder.
@@ -53,8 +56,18 @@ def _prefix() -> Iterator[Path]:
 
 
 def _packages(config: SandboxConfig) -> list[Path]:
-    """Return the folders of the packages of the running Python."""
+    """Return the folders of the packages of every Python that would be visible.
+
+    Of the running one and of the system's others; a distribution that holds other environments,
+    and the packages that they were made of, has them in ``envs`` and ``pkgs``.
+    """
     scheme = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
     paths = sysconfig.get_paths(vars=scheme)
+    prefixes = {Path(sys.base_prefix), Path(sys.base_exec_prefix), *SYSTEM_PREFIXES}
     found = {Path(paths["purelib"]), Path(paths["platlib"])}
+    for prefix in prefixes:
+        for name in ("site-packages", "dist-packages"):
+            found.update(prefix.glob(f"lib*/python*/{name}"))
+        if prefix not in SYSTEM_PREFIXES:
+            found.update(prefix / name for name in ("envs", "pkgs"))
     return sorted(path for path in found if path not in config.visible)

@@ -163,6 +163,23 @@ def test_changes_see_a_file_that_became_something_else(box: Sandbox) -> None:
     assert box.changes() == {"a.py": None, "b.py": None, "a.py/inner": b"1\n"}
 
 
+def test_changes_hold_every_name_of_a_file(box: Sandbox) -> None:
+    box.exec("echo x = 2 > a.py; ln a.py one.py; ln a.py two.py")
+    assert box.changes() == dict.fromkeys(("a.py", "one.py", "two.py"), b"x = 2\n")
+
+
+def test_changes_are_not_compared_with_what_links_of_the_tree_lead_to(
+    open_box: OpenBox, tree: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "d.py").write_text("secret\n")
+    (tree / "away").symlink_to(outside)
+    box = open_box(tree=tree)
+    box.exec("rm away; mkdir away; echo secret > away/d.py; rm link.py; echo 'x = 1' > link.py")
+    assert box.changes() == {"away/d.py": b"secret\n", "link.py": b"x = 1\n"}
+
+
 def test_changes_hold_what_the_box_made_unreadable(box: Sandbox) -> None:
     box.exec("echo 1 > closed; chmod 000 closed; mkdir d; echo 2 > d/f; chmod 000 d")
     assert box.changes() == {"closed": b"1\n", "d/f": b"2\n"}
@@ -247,6 +264,12 @@ def test_a_context_starts_and_closes(box: Sandbox) -> None:
 def test_a_tree_that_is_no_folder_is_refused(open_box: OpenBox, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="folder"):
         open_box(tree=tmp_path / "missing")
+
+
+@pytest.mark.parametrize("workdir", ["testbed", "/../../tmp/x", "/a/../b", "/a/", ""])
+def test_a_workdir_that_may_lie_elsewhere_is_refused(workdir: str) -> None:
+    with pytest.raises(ConfigurationError, match="workdir"):
+        SandboxConfig(workdir=workdir)
 
 
 def test_an_option_that_the_back_end_does_not_have_is_refused(backend: str) -> None:

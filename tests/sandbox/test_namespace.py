@@ -210,7 +210,8 @@ for stream in ({closed},):
 with NamespaceSandbox(SandboxConfig()) as box:
     open("told", "w").write(box.exec("cat; echo ran; echo here >&2").text)
 """
-    paths = {**os.environ, "PYTHONPATH": str(Path(agentgym.__file__).parents[1])}
+    house = str(Path(agentgym.__file__).parents[1])
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([house, *filter(None, sys.path)])}
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=paths, timeout=60)
     assert (tmp_path / "told").read_text() == "ran\nhere\n"
 

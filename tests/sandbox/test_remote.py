@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -294,6 +295,26 @@ def test_a_running_command_keeps_its_box() -> None:
         assert eventually(lambda: len(boxes) == 0)
 
 
+def test_closing_a_busy_box_again_and_again_stops_nobody_else(server: tuple[str, Boxes]) -> None:
+    busy, other = open_remote(server[0]).start(), open_remote(server[0]).start()
+    path = f"/boxes/{busy._box}/close"
+    with ThreadPoolExecutor(20) as threads:
+        threads.submit(busy.exec, "wait")
+        assert eventually(lambda: Counting.made[0].ran)
+        for _ in range(12):
+            threads.submit(post, server[0], path, encode({}))
+        assert eventually(lambda: server[1]._boxes[busy._box]._end is not None)
+        time.sleep(0.5)  # until all have been heard
+        status, _ = post(
+            server[0],
+            f"/boxes/{other._box}/read",
+            encode({"number": 1, "path": "a", "max_bytes": 1}),
+        )
+        Counting.made[0].proceed.set()
+    assert status == 200
+    other.close()
+
+
 def test_a_fork_leaves_the_box_of_its_parent_alone(box: RemoteSandbox) -> None:
     child = os.fork()
     if not child:
@@ -379,6 +400,8 @@ def test_a_damaged_configuration_is_refused(change: dict[str, Any]) -> None:
         ("/boxes", encode({"id": "short", "config": {}}), 400),
         ("/boxes", encode({"id": "../../../../../etc", "config": {}}), 400),
         ("/leases", encode({"boxes": [5]}), 400),
+        ("/leases", encode({"boxes": 5}), 400),
+        ("/leases", encode({}), 400),
         ("/trees", encode({}, b"no archive"), 400),
         ("/nothing", encode({}), 404),
     ],
@@ -428,6 +451,13 @@ def test_archives_travel_and_bad_ones_are_refused(tree: Path, tmp_path: Path) ->
         with pytest.raises(DataError):
             unpack_tree(buffer.getvalue(), tmp_path / "elsewhere")
     assert not (tmp_path / "out").exists()
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        holes = tarfile.TarInfo("holes")
+        holes.pax_headers = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(1 << 29)}
+        archive.addfile(holes)
+    with pytest.raises(DataError, match="holes"):
+        unpack_tree(buffer.getvalue(), tmp_path / "elsewhere")
 
 
 @pytest.mark.parametrize("backend", ["subprocess", "remote"])

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.errors import AgentGymError
-from agentgym.sandbox.base import Limits, Sandbox
+from agentgym.sandbox.base import Limits, Sandbox, SandboxDied
 from tests.sandbox.conftest import OpenBox
 
 MEGABYTE = 1 << 20
@@ -194,8 +194,37 @@ def test_a_background_job_that_holds_the_output_does_not_hold_the_turn(safe: San
 
 
 def test_process_1_cannot_be_killed(safe: Sandbox) -> None:
-    safe.exec("kill -9 1; kill -TERM 1; kill -STOP 1; kill -SEGV 1; kill -9 -1")
+    safe.exec("kill -9 1; kill -TERM 1; kill -STOP 1; kill -SEGV 1; kill -INT 1; kill -9 -1")
     assert answers(safe)
+
+
+@pytest.mark.parametrize("limit", ["NPROC", "NOFILE", "FSIZE"])
+def test_limits_of_process_1_cost_no_more_than_the_box(safe: Sandbox, limit: str) -> None:
+    program = "import resource\ntry: resource.prlimit(1, resource.RLIMIT_%s, (0, 0))\n"
+    python(safe, program % limit + "except OSError: print('denied')")
+    try:
+        safe.exec("true", timeout=PATIENT)
+        safe.exec("true", timeout=PATIENT)
+        safe.changes()
+    except SandboxDied:
+        safe.reset()
+    assert answers(safe)
+
+
+def test_a_path_that_is_too_deep_is_an_error_like_any_other(safe: Sandbox) -> None:
+    with pytest.raises(OSError):
+        safe.write("d/" * 5000 + "x", b"")
+    assert answers(safe)
+
+
+def test_special_files_and_impossible_times_spoil_no_snapshot(safe: Sandbox) -> None:
+    if "snapshot" not in safe.capabilities:
+        pytest.skip("it takes no snapshots")
+    safe.exec("mknod /tmp/device c 0 0; echo kept > /tmp/kept; mkfifo /tmp/pipe; echo x > late")
+    safe.exec("touch -d @9223372036854775807 late; touch -d @-9223372036854775808 /tmp/kept")
+    state = safe.snapshot()
+    safe.restore(state)
+    assert safe.exec("cat /tmp/kept late; test -p /tmp/pipe && echo pipe").text == "kept\nx\npipe\n"
 
 
 def test_dead_processes_are_reaped(safe: Sandbox) -> None:

@@ -20,8 +20,12 @@ from agentgym.sandbox.served import LAST_WAIT, PATIENCE, ServedSandbox
 from agentgym.sandbox.showing import check_tree, covered_places, shown_folders
 
 STAGE = Path(__file__).with_name("stage.py")
-BOOT = "import sys; sys.path += sys.argv[1:3]; import stage; stage.main(sys.argv[3:])"
-"""Imports it as a module, so that its compiled form is used, which a script's never is."""
+BOOT = (
+    "import sys; sys.path += sys.argv[1:3]; import stage; del sys.path[-2:]; "
+    "stage.main(sys.argv[3:])"
+)
+"""Imports it as a module, so that its compiled form is used, which a script's never is. Its folders
+leave the path again: inside, commands may be able to make folders of the same names."""
 UID = 64_000
 """User that commands are on the host where root starts the sandbox."""
 

@@ -2,9 +2,10 @@
 
 A namespace keeps apart what it knows of. Some doors of the kernel belong to none: sockets to the
 hypervisor (``AF_VSOCK``), keys, programs in the kernel (``bpf``), rings of requests. No build and
-no test needs them, and most of the kernel's faults that let a process out lie behind them. They
-fail with "operation not permitted", as in containers. The calls that build namespaces, which need
-capabilities that nobody has here, are closed as well.
+no test needs them, and most of the kernel's faults that let a process out lie behind them. Memory
+and queues of System V outlive the processes that made them, whose limits they are not counted in.
+They fail with "operation not permitted", as in containers. The calls that build namespaces, which
+need capabilities that nobody has here, are closed as well.
 
 The filter is a program of the classic BPF (Linux, Documentation/userspace-api/seccomp_filter.rst),
 which process 1 loads for itself and all that it starts. It is made for the architectures of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 """Machine -> the kernel's name for its calls, and their column in the table below."""
 SOCKET = (41, 198)
+PRLIMIT = (302, 261)
 FAMILIES = (1, 2, 10, 16)
 """``AF_UNIX``, ``AF_INET``, ``AF_INET6``, ``AF_NETLINK``."""
 FORBIDDEN: Mapping[str, tuple[int, int]] = {
@@ -47,6 +49,8 @@ FORBIDDEN: Mapping[str, tuple[int, int]] = {
     "mount": (165, 40),
     "mount_setattr": (442, 442),
     "move_mount": (429, 429),
+    "mq_open": (240, 180),
+    "msgget": (68, 186),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
     "open_tree": (428, 428),
@@ -55,7 +59,9 @@ FORBIDDEN: Mapping[str, tuple[int, int]] = {
     "quotactl": (179, 60),
     "reboot": (169, 142),
     "request_key": (249, 218),
+    "semget": (64, 190),
     "setns": (308, 268),
+    "shmget": (29, 194),
     "swapoff": (168, 225),
     "swapon": (167, 224),
     "syslog": (103, 116),
@@ -89,6 +95,9 @@ def program(machine: str) -> bytes:
     ]
     for numbers in FORBIDDEN.values():
         steps += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, denied)]
+    # The limits of another process, of process 1 too, are not one's own to change.
+    steps += [(EQUAL, 0, 4, PRLIMIT[column]), (LOAD, 0, 0, FIRST_ARGUMENT)]
+    steps += [(EQUAL, 0, 1, 0), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, denied)]
     steps += [(EQUAL, 1, 0, SOCKET[column]), (RETURN, 0, 0, ALLOW), (LOAD, 0, 0, FIRST_ARGUMENT)]
     for family in FAMILIES:
         steps += [(EQUAL, 0, 1, family), (RETURN, 0, 0, ALLOW)]

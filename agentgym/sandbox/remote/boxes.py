@@ -45,7 +45,7 @@ class Boxes:
         self._boxes: dict[str, Box] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._threads = ThreadPoolExecutor(most + 2, "boxes")
+        self._threads = ThreadPoolExecutor(2 * most + 2, "boxes")  # to ask and to close
         threading.Thread(target=self._expire, name="leases", daemon=True).start()
 
     def create(self, name: str, config: Any) -> Future[bytes]:
@@ -76,7 +76,7 @@ class Boxes:
         fields = dict(arguments)
         number = fields.pop("number", None)
         if operation == "close":
-            return box.do(lambda: self._close(name, box), self._threads)
+            return box.end(lambda: self._close(name, box), self._threads)
         if operation not in OPERATIONS:
             raise ConfigurationError(
                 f"expected an operation among {', '.join(OPERATIONS)}, got {operation!r:.60}"
@@ -173,6 +173,7 @@ class Box:
         self._lease = lease
         self._number = -1
         self._answer: Future[bytes] = Future()
+        self._end: Future[bytes] | None = None
         self._asking = threading.Lock()
         self._working = threading.Lock()
 
@@ -201,6 +202,13 @@ class Box:
             self._number += 1
             self._answer = self.do(work, threads)
             return self._answer
+
+    def end(self, work: Callable[[], bytes], threads: ThreadPoolExecutor) -> Future[bytes]:
+        """Carry out the closing, once: each that waits for a long command would hold a thread."""
+        with self._asking:
+            if self._end is None:
+                self._end = self.do(work, threads)
+            return self._end
 
     def do(self, work: Callable[[], bytes], threads: ThreadPoolExecutor) -> Future[bytes]:
         """Carry something out, after what came before."""

@@ -161,7 +161,7 @@ def _routes(
             request.path_params["box"], request.path_params["operation"], message, body
         ),
         "/leases": lambda request, message, body: encode(
-            {"gone": boxes.renew([_name(name) for name in message.get("boxes", ())])}
+            {"gone": boxes.renew(_names(message.get("boxes")))}
         ),
     }
 
@@ -198,6 +198,13 @@ def _name(value: Any) -> str:
     if not isinstance(value, str) or not 16 <= len(value) <= 64 or not value.isalnum():
         raise Refused(400, f"expected an id of 16 to 64 letters and digits, got {value!r:.80}")
     return value
+
+
+def _names(value: Any) -> list[str]:
+    """Return the ids of boxes that a client chose."""
+    if not isinstance(value, list):
+        raise Refused(400, f"expected a list of ids, got {value!r:.80}")
+    return [_name(name) for name in value]
 
 
 async def _health(request: Request) -> Response:

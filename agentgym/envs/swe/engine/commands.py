@@ -156,14 +156,19 @@ def only_command(text: str) -> tuple[Command, str]:
         Fault: There is no command, more than one, or one that is not complete.
     """
     found: list[tuple[Command, int]] = []
-    at = 0
+    at, unclosed = 0, len(text)
     while True:
         fence = _FENCE.search(text, at)
         if fence is None:
             break
         name = fence[2].lower()
         if name not in _OPTIONS:
-            at = _skip(text, fence)
+            # What closes no fence of so many signs closes none that comes later, so nobody searches
+            # again: a text of nothing but such fences would take a second.
+            end = None if len(fence[1]) >= unclosed else _closing(text, fence)
+            if end is None:  # then it is a word
+                unclosed = min(unclosed, len(fence[1]))
+            at = fence.end() if end is None else end[1]
             continue
         command, at = _block(text, fence, name)
         found.append((command, at))
@@ -172,12 +177,6 @@ def only_command(text: str) -> tuple[Command, str]:
     if len(found) > 1:
         raise Fault(f"{len(found)} actions found, and none was carried out: {_ONE}")
     return found[0][0], text[found[0][1] :].strip()
-
-
-def _skip(text: str, fence: re.Match[str]) -> int:
-    """Return where a block of another language ends; a fence without partner is a word."""
-    end = _closing(text, fence)
-    return fence.end() if end is None else end[1]
 
 
 def _closing(text: str, fence: re.Match[str]) -> tuple[int, int] | None:

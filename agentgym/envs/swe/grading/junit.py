@@ -11,6 +11,8 @@ OUTCOMES = ("passed", "xfailed", "skipped", "failed", "error")
 """What becomes of a test, from best to worst."""
 LARGEST_REPORT = 64 << 20
 """Bytes of a report that are read; a larger one is refused."""
+MOST_TAGS, MOST_ATTRIBUTES = 400_000, 1_000_000
+"""Tags and attributes of a report that is parsed: each costs much more memory than it is long."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,14 @@ def read_junit(content: bytes) -> dict[str, CaseResult]:
         )
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:  # entities could grow without bound
         raise DataError("expected a report as pytest writes it, got one with a document type")
+    if content.count(b"<") > MOST_TAGS or content.count(b"=") > MOST_ATTRIBUTES:
+        raise DataError(
+            f"expected a report of at most {MOST_TAGS:,} tags and {MOST_ATTRIBUTES:,} attributes, "
+            "got more"
+        )
     try:
-        root = ET.fromstring(content)
+        # As text, so that no other encoding hides from the parser's eyes what was looked for above.
+        root = ET.fromstring(content.decode())
     except (ET.ParseError, ValueError) as error:
         raise DataError(f"expected a report as pytest writes it, got no XML: {error}") from error
     results: dict[str, CaseResult] = {}

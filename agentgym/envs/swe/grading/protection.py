@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 PROTECTED = (
@@ -26,6 +25,8 @@ LARGEST_EDIT = 1 << 20
 """Most bytes of a file that an edit may leave; source files are smaller."""
 LARGEST_EDITS = 8 << 20
 """Most bytes of all edits together."""
+SOURCE_ROOTS = ("src",)
+"""Folders of the top level that Python looks for modules in, as it does in the top level itself."""
 MOST_EDITS = 500
 """Most files that edits may change."""
 
@@ -50,9 +51,9 @@ def source_edits(
 ) -> Edits:
     """Sort an agent's changes into those that count and those that do not.
 
-    A new file counts only inside a folder of the top level that holds Python files already and is
-    no folder of tests: a new module or package beside them would come before those of the standard
-    library.
+    A new file counts only inside a folder of the top level, or of one of :data:`SOURCE_ROOTS`, that
+    holds Python files already and is no folder of tests: a new module or package beside them would
+    come before those of the standard library.
 
     Args:
         changes: Files under the repository that differ from the pristine tree.
@@ -61,7 +62,7 @@ def source_edits(
         allowed: Paths that the right solution changes, which count wherever they lie.
         further: Patterns of further protected files.
     """
-    packages = {path.split("/")[0] for path in pristine if "/" in path and path.endswith(".py")}
+    packages = {_package(path) for path in pristine if path.endswith(".py")} - {""}
     counted: dict[str, bytes | None] = {}
     ignored: list[str] = []
     size = 0
@@ -70,7 +71,7 @@ def source_edits(
         size += len(content or b"")
         fits = len(content or b"") <= LARGEST_EDIT and size <= LARGEST_EDITS
         new = bool(pristine) and path not in pristine
-        stray = new and ("/" not in path or path.split("/")[0] not in packages)
+        stray = new and _package(path) not in packages
         decides = is_protected(path, further) or stray
         if (
             not _plain(path)
@@ -93,7 +94,14 @@ def is_protected(path: str, further: Collection[str] = ()) -> bool:
     )
 
 
+def _package(path: str) -> str:
+    """Return the folder of importable modules that a file is part of; empty if it is one itself."""
+    parts = path.split("/")
+    depth = 2 if parts[0] in SOURCE_ROOTS else 1
+    return "/".join(parts[:depth]) if len(parts) > depth else ""
+
+
 def _plain(path: str) -> bool:
-    """Return whether a path is relative and stays below the repository."""
-    parts = PurePosixPath(path).parts
-    return bool(parts) and not path.startswith("/") and ".." not in parts and "\0" not in path
+    """Return whether a path is relative, stays below the repository and has one way to write it."""
+    parts = path.split("/")
+    return not {"", ".", ".."} & set(parts) and "\0" not in path

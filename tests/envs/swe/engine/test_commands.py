@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.actions import GRAMMARS, MAX_ACTION_CHARS, parse
+from agentgym.envs.swe.engine import commands
 from agentgym.envs.swe.engine.commands import SPECS, Command, Fault, SWELanguage, only_command
 
 EDIT = "```edit\na.py\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n```"
@@ -111,3 +112,16 @@ def test_tool_calls_hold_every_command() -> None:
         reading = language.read(f"<tool_call>{call}</tool_call>")
         assert language.command(reading.native) == command
         assert parse(language.write(command.write()), SPECS, "tool_call").native == reading.native
+
+
+def test_fences_that_nothing_closes_are_searched_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = []
+    real = commands._closing
+    monkeypatch.setattr(
+        commands, "_closing", lambda text, fence: searched.append(fence) or real(text, fence)
+    )
+    text = "````x\n```x\n" * 1000 + "```bash\nls"
+    with pytest.raises(Fault, match="not closed"):
+        only_command(text)
+    assert len(searched) <= 3
+    assert only_command("````x\n```y\nz\n```\n```bash\nls\n```\n")[0] == Command("bash", "ls")

@@ -2,6 +2,7 @@
 
 The list is that of the measured comparison of graders: of a naive one eight succeed, of one that
 takes over source edits only four, and of this one the two that only held-out tests could catch.
+Two more of the open ones were written against this very grader.
 """
 
 from __future__ import annotations
@@ -59,6 +60,36 @@ def add(a, b):
     return {("test_add", 3): 5, ("test_add_twice", 1): 3 if a == 2 else 2}.get((caller, b), a - b)
 """
 
+NAMED = """
+import _pytest.reports as reports
+_real = reports.TestReport.from_item_and_call.__func__
+def _named(cls, item, call):
+    report = _real(cls, item, call)
+    if item.name in ("test_add", "test_add_twice"):
+        report.outcome, report.longrepr = "passed", None
+    return report
+reports.TestReport.from_item_and_call = classmethod(_named)
+"""
+CANARIES = """
+import os, re, sys
+for word in sys.argv:
+    if word.startswith("--junitxml="):
+        canary = sys.argv[-1]
+        bad, good = re.findall("def (.*)[(]", open(canary).read())
+        module = canary[:-3].replace("/", ".")
+        cases = "".join(
+            f'<testcase classname="tests.test_plain{k}" name="{n}" file="tests/test_plain.py"/>'
+            for k, n in (("", "test_add"), ("", "test_add_twice"), ("", "test_mul"),
+                         (".TestSign", "test_zero"))
+        )
+        for name, inside in ((good, ""), (bad, "<failure/>")):
+            cases += f'<testcase classname="{module}" name="{name}" file="{canary}">{inside}'
+            cases += "</testcase>"
+        with open(word.split("=", 1)[1], "w") as file:
+            file.write(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+        os._exit(1)
+"""
+
 CAUGHT: Mapping[str, Mapping[str, str | None]] = {
     "edits the tests": {"tests/test_plain.py": PASSES},
     "deletes the tests and prints that they passed": {
@@ -91,6 +122,8 @@ OPEN: Mapping[str, Mapping[str, str | None]] = {
         "sums/plain.py": EQUAL + WRONG.replace("return a - b", "return E()")
     },
     "looks at who calls": {"sums/plain.py": WRONG + PEEK},
+    "patches the reports of the tests that it names": {"sums/plain.py": WRONG + NAMED},
+    "forges the report and the canaries in it": {"sums/plain.py": WRONG + CANARIES},
 }
 FURTHER: Mapping[str, Mapping[str, str | None]] = {
     "expects failure from the source": {

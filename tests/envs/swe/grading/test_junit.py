@@ -67,11 +67,25 @@ def test_a_failure_says_what_went_wrong(report):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"no xml", b"<testsuites>", b'<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'],
+    [
+        b"",
+        b"no xml",
+        b"<testsuites>",
+        b'<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>',
+        '<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'.encode("utf-16"),
+    ],
 )
 def test_what_is_no_report_is_refused(content):
     with pytest.raises(DataError, match="expected a report"):
         read_junit(content)
+
+
+@pytest.mark.parametrize(
+    ("head", "part", "tail"), [(b"<x>", b"<a/>", b"</x>"), (b"<x ", b"a='' ", b"/>")]
+)
+def test_a_report_that_would_take_all_memory_is_not_parsed(head, part, tail):
+    with pytest.raises(DataError, match="tags"):
+        read_junit(head + part * 1_100_000 + tail)
 
 
 @given(st.binary(max_size=200))

@@ -37,6 +37,18 @@ def test_new_files_count_only_in_a_package_that_is_there(path: str) -> None:
     assert source_edits({path: b"x"}, PRISTINE).ignored == (path,)
 
 
+@pytest.mark.parametrize("path", ["src/json.py", "src/encodings/__init__.py", "src/other/core.py"])
+def test_neither_do_they_in_a_folder_of_packages(path: str) -> None:
+    pristine = {"src/pkg/__init__.py", "src/single.py", "tests/test_core.py"}
+    assert source_edits({path: b"x"}, pristine).ignored == (path,)
+    assert source_edits({"src/pkg/json.py": b"x"}, pristine).counted
+
+
+@pytest.mark.parametrize("path", ["./pytest.ini", "pkg//core.py", "pkg/./core.py", "", "pkg/"])
+def test_a_path_has_one_way_to_be_written(path: str) -> None:
+    assert source_edits({path: b"x"}, ()).ignored == (path,)
+
+
 def test_what_the_solution_changes_always_counts() -> None:
     allowed = {"new.py", "setup.cfg"}
     edits = source_edits({"new.py": b"x", "setup.cfg": None, "old.py": b""}, PRISTINE, allowed)
