@@ -78,4 +78,4 @@ def test_swe_runs_its_whole_path_in_sandboxes(tmp_path, capsys):
 
 def test_swe_is_rolled_out_in_threads():
     run = resolve(parse_config(["--env=swe"]))
-    assert run.settings.backend == "thread"
+    assert run.config.rollout.backend == "thread"
