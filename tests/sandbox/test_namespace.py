@@ -212,7 +212,8 @@ with NamespaceSandbox(SandboxConfig()) as box:
 """
     house = str(Path(agentgym.__file__).parents[1])
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join([house, *filter(None, sys.path)])}
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=paths, timeout=60)
+    command = [sys.executable, "-c", script]
+    subprocess.run(command, cwd=tmp_path, env=paths, timeout=60, stdin=subprocess.DEVNULL)
     assert (tmp_path / "told").read_text() == "ran\nhere\n"
 
 

@@ -53,7 +53,7 @@ def test_every_flag_on_the_page_is_a_flag(capsys: pytest.CaptureFixture[str]) ->
     [
         (
             {"env": "nope"},
-            "expected the name of an environment (alfworld, search, textworld, webshop",
+            "expected the name of an environment (alfworld, search, swe, textworld, webshop",
         ),
         ({"env_args": "split=exam"}, "expected a split of toy: one of train, valid, test"),
         ({"env_args": "colour=red"}, "expected arguments of ToyEnv among"),

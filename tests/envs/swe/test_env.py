@@ -297,7 +297,8 @@ def test_nothing_of_agentgym_can_be_read_inside(env: SWEEnv) -> None:
         "python -c 'import agentgym'",
         "python -c 'import pip'",
         "find / -name 'mutations.jsonl' -not -path '/proc/*' 2>/dev/null | grep .",
-        "find / -path /proc -prune -o -name 'agentgym*' -print 2>/dev/null | grep .",
+        # But for the folder of the cache itself, of which a box sees the copy of pytest.
+        f"find / -path /proc -prune -o -name 'agentgym*' -print | grep -vx {cache_folder()}",
         "grep -rl 'a + b' /testbed/.git",
     ):
         observation = env.step(bash(command))[0]

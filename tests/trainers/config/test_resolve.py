@@ -143,7 +143,7 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
     [
         (
             {"env": "webshopp"},
-            r"an environment \(alfworld, search, textworld, webshop.*got 'webshopp'",
+            r"an environment \(alfworld, search, swe, textworld, webshop.*got 'webshopp'",
         ),
         ({"env": "agentgym/Nope-v0"}, r"name of an environment .*got 'agentgym/Nope-v0'"),
         ({"env": "CartPole-v1"}, "environment of text .*got CartPoleEnv"),
