@@ -201,12 +201,13 @@ def test_process_1_cannot_be_killed(safe: Sandbox) -> None:
 @pytest.mark.parametrize("limit", ["NPROC", "NOFILE", "FSIZE"])
 def test_limits_of_process_1_cost_no_more_than_the_box(safe: Sandbox, limit: str) -> None:
     program = "import resource\ntry: resource.prlimit(1, resource.RLIMIT_%s, (0, 0))\n"
-    python(safe, program % limit + "except OSError: print('denied')")
     try:
-        safe.exec("true", timeout=PATIENT)
-        safe.exec("true", timeout=PATIENT)
+        python(safe, program % limit + "except OSError: print('denied')")
+        usable = answers(safe)
         safe.changes()
     except SandboxDied:
+        usable = False
+    if not usable:  # no filter of system calls, as in a container: then a fresh one has to serve
         safe.reset()
     assert answers(safe)
 
