@@ -55,8 +55,8 @@ class Boxes:
     def check(self, source: FolderSource | ImageSource) -> None:
         """Raise SandboxUnavailable if no back end can run here what a source needs."""
         image = source.image if isinstance(source, ImageSource) else ""
-        backend = "docker" if image and self.backend == "auto" else self.backend
-        check_backend(SandboxConfig(image=image, trusted=self.allow_unsafe), backend)
+        config = SandboxConfig(image=image, trusted=self.allow_unsafe)
+        check_backend(config, self._backend(source))
 
     def open(self, instance: Instance, *, grading: bool = False) -> Sandbox:
         """Start a box with the repository and its fault.
@@ -72,7 +72,7 @@ class Boxes:
         source = instance.source
         if isinstance(source, FolderSource):
             return open_sandbox(self._folder(instance, source), self.backend).start()
-        backend = "docker" if self.backend == "auto" else self.backend
+        backend = self._backend(source)
         options = {"pull": self.pull} if backend == "docker" else {}
         box = open_sandbox(self._image(instance, source, grading), backend, **options).start()
         try:
@@ -81,6 +81,11 @@ class Boxes:
             box.close()
             raise
         return box
+
+    def _backend(self, source: FolderSource | ImageSource) -> str:
+        """Return the back end for a source: of those chosen by themselves one runs images."""
+        image = isinstance(source, ImageSource)
+        return "docker" if image and self.backend == "auto" else self.backend
 
     def _folder(self, instance: Instance, source: FolderSource) -> SandboxConfig:
         """Describe a box for a repository of a folder."""

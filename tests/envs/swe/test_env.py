@@ -20,6 +20,7 @@ from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.engine.observation import LAST_TURN
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.grading import Grader
+from agentgym.envs.swe.runtime import runtime
 from agentgym.envs.swe.tasks import TURNS
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
 from agentgym.registration import family
@@ -292,13 +293,14 @@ def test_the_family_is_played_in_threads() -> None:
 
 def test_nothing_of_agentgym_can_be_read_inside(env: SWEEnv) -> None:
     package = Path(agentgym.__file__).parent
+    cache = runtime().folder.parents[2]
     for command in (
         f"ls {package}/envs/swe",
         "python -c 'import agentgym'",
         "python -c 'import pip'",
         "find / -name 'mutations.jsonl' -not -path '/proc/*' 2>/dev/null | grep .",
         # But for the folder of the cache itself, of which a box sees the copy of pytest.
-        f"find / -path /proc -prune -o -name 'agentgym*' -print | grep -vx {cache_folder()}",
+        f"find / -path /proc -prune -o -name 'agentgym*' -print | grep -vxF {cache}",
         "grep -rl 'a + b' /testbed/.git",
     ):
         observation = env.step(bash(command))[0]
