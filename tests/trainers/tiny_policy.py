@@ -13,7 +13,7 @@ import torch
 
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
-from trainers.config.schema import TinyConfig
+from trainers.config.sections import TinyConfig
 from trainers.models.tiny import build_model, build_tokenizer
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.demonstrations import encode, play

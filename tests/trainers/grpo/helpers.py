@@ -15,7 +15,7 @@ from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
 from trainers.algorithms.presets import Preset, get_preset
-from trainers.config.schema import TinyConfig
+from trainers.config.sections import TinyConfig
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.models.sft import Sft, SftSettings

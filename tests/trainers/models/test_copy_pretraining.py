@@ -8,7 +8,7 @@ import torch
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import weights
-from trainers.config.schema import TinyConfig
+from trainers.config.sections import TinyConfig
 from trainers.models.copy_pretraining import CopySettings, _sequences, pretrain_copying
 
 QUICK = CopySettings(steps=20, batch_size=8, shortest=4, longest=6, lr=1e-2, warmup=2)

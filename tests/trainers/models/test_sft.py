@@ -7,7 +7,7 @@ import torch
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
 from tests.trainers.row_checks import check_rows
-from trainers.config.schema import TinyConfig
+from trainers.config.sections import TinyConfig
 from trainers.models.sft import Sft, SftSettings
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.runner import RolloutRunner, TokenBudget

@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from agentgym.envs.search.engine.commands import SEARCH, Command, find
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
-from trainers.config.schema import TinyConfig
+from trainers.config.sections import TinyConfig
 from trainers.models.tiny import build_model, build_tokenizer
 from trainers.rollouts.chat import TurnTokenizer
 

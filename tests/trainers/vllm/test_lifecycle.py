@@ -106,7 +106,7 @@ def test_the_trainers_process_group_survives() -> None:
 
 def test_rollouts_keep_the_sampled_tokens() -> None:
     from tests.trainers import tiny_policy
-    from trainers.config.schema import TinyConfig
+    from trainers.config.sections import TinyConfig
     from trainers.rollouts.runner import RolloutRunner, TokenBudget
 
     chat = tiny_policy.chat()

@@ -1,0 +1,44 @@
+"""Kinds of settings: the ranges that numbers have, and other ways to write them in a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import AllowInfNan, BeforeValidator, ConfigDict, with_config
+
+Count = Annotated[int, Ge(1)]
+"""A whole number from 1."""
+Whole = Annotated[int, Ge(0)]
+"""A whole number from 0."""
+Positive = Annotated[float, Gt(0), AllowInfNan(False)]
+"""A number above 0."""
+NotNegative = Annotated[float, Ge(0), AllowInfNan(False)]
+"""A number from 0."""
+Share = Annotated[float, Ge(0), Lt(1)]
+"""A number from 0 to below 1."""
+Probability = Annotated[float, Gt(0), Le(1)]
+"""A number above 0 and at most 1."""
+
+
+def _as_pairs(value: Any) -> Any:
+    """Write a mapping, as a file may hold it, as ``name=value`` pairs."""
+    if not isinstance(value, Mapping):
+        return value
+    return [f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in value.items()]
+
+
+def as_horizon(value: Any) -> Any:
+    """Write a number or a list of numbers, as a file may hold them, as text."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Pairs = Annotated[tuple[str, ...], BeforeValidator(_as_pairs)]
+"""``name=value`` pairs."""
+
+strict = with_config(ConfigDict(extra="forbid"))
+"""Let a misspelt name in a file be an error, not a setting that is left at its default."""

@@ -1,0 +1,249 @@
+"""The sections of a run's settings, such as ``--rl.*``, left open and filled in.
+
+``None`` means "left open"; ``trainers.config.resolve`` decides every such setting, and the
+``Filled`` classes are the same settings with nothing left open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from trainers.config.kinds import (
+    Count,
+    NotNegative,
+    Positive,
+    Probability,
+    Share,
+    Whole,
+    strict,
+)
+
+Backend = Literal["sync", "thread", "process"]
+"""Where environments run."""
+
+
+@strict
+@dataclass(frozen=True)
+class SftConfig:
+    """The warm start on demonstrations of the expert, which stops at a validation gate."""
+
+    demonstrations: Count = 16000
+    """Distinct training tasks whose expert episodes are imitated."""
+    batch_size: Count = 16
+    """Demonstrations per step."""
+    lr: Positive | None = None
+    """Peak learning rate (linear warm-up, then cosine).
+
+    None: 6e-3 for ``--model tiny``, 1e-5 for a pretrained model."""
+    max_steps: Whole | None = None
+    """Steps after which the warm start ends even if the gate was not reached; 0: no warm start.
+
+    None: 1,600 for ``--model tiny``, 0 for a pretrained model or without an expert."""
+    observation_weight: NotNegative = 0.5
+    """Weight of the language-model loss on observation tokens."""
+    copy_steps: Whole = 200
+    """Steps that teach a fresh tiny model to copy, before the demonstrations."""
+    gate_success: NotNegative | None = None
+    """Success of the sampled policy on validation tasks at which the warm start ends.
+
+    None: the family's default, such as .45 for the shop."""
+    gate_every: Count = 25
+    """Steps between two validations."""
+    gate_tasks: Count = 128
+    """Validation tasks per gate check."""
+    save_every: Count = 200
+    """Steps between two checkpoints of the warm start."""
+
+
+@strict
+@dataclass(frozen=True)
+class RlConfig:
+    """The reinforcement learning phase."""
+
+    groups: Count | None = None
+    """Tasks per step; None: the preset's, else 16."""
+    group_size: Count | None = None
+    """Episodes per task and step, which share the task and the environment seed.
+
+    None: the preset's, else 8."""
+    minibatches: Count | None = None
+    """Parts of a step's episodes that are one update of the weights each.
+
+    None: the preset's. Above 1 the ratio to the policy that played, and its clip, take effect."""
+    iterations: Count | None = None
+    """Passes over the episodes of a step; None: the preset's."""
+    lr: Positive | None = None
+    """Learning rate of every update, constant after the warm-up.
+
+    None: 6e-4 for ``--model tiny``, 2e-5 for adapters, 1e-6 for all weights of another model."""
+    warmup: Whole = 5
+    """Steps of linear warm-up."""
+    temperature: Positive = 1.0
+    """Sampling temperature of the behaviour policy."""
+    top_p: Probability = 1.0
+    """Nucleus of the behaviour policy: sample from the likeliest tokens that together have this
+    probability. Below 1 every token is weighed by how much likelier it was made to be sampled."""
+    turn_tokens: Count | None = None
+    """Most tokens that the policy may write in a turn; None: 18 for ``--model tiny``, else 256."""
+    episode_tokens: Count | None = None
+    """Most tokens of an episode after its opening.
+
+    None: the family's default for ``--model tiny``, such as 512 for the shop, else 4096."""
+    micro_batch: Count = 32
+    """Most episodes per forward and backward pass; a divisor of those of an update is taken."""
+    max_grad_norm: Positive = 1.0
+    """Gradient norm at which gradients are clipped."""
+    adam_beta2: Share = 0.98
+    """Decay of AdamW's second moment."""
+    success_bonus: NotNegative | None = None
+    """Reward added to the turn that solves the task; None: 1, or that of ``--rl.hooks``."""
+    invalid_penalty: NotNegative | None = None
+    """Reward taken from a turn whose action was invalid.
+
+    None: that of ``--rl.hooks``, else the preset's, else .05. It is taken once."""
+    hooks: tuple[str, ...] = ()
+    """Turn-level rewards besides those two, by name: ``potential turn_cost=0.01 repeat``.
+
+    Evaluation pays none of them. ``success_bonus`` and ``invalid_action`` may be named here
+    instead of the two flags above, not as well."""
+    turn_budget: Whole = 0
+    """Environment turns after which training ends; 0: only ``steps`` counts."""
+    save_every: Count = 25
+    """Steps between two checkpoints."""
+    keep_checkpoints: Count = 2
+    """Checkpoints of this phase that are kept."""
+    log_groups: Whole = 1
+    """Groups per step whose episodes are written to ``episodes.jsonl``."""
+
+
+@strict
+@dataclass(frozen=True)
+class RolloutConfig:
+    """How episodes are played."""
+
+    backend: Backend | None = None
+    """Where environments run: in this process (sync), in threads (for those that wait), or in
+    processes (for those that keep a CPU busy or may crash).
+
+    None: what suits the environment, or processes if one of the next two is given. The same seed
+    gives the same episodes everywhere."""
+    workers: Count | None = None
+    """Threads or processes; None: 32 threads, or a process per CPU."""
+    step_timeout: Positive | None = None
+    """Seconds that an environment may take for one turn, and ten times that for a reset; then its
+    episode ends with ``error`` and is left out. None: as long as it likes."""
+    history: Literal["keep", "fork", "error"] = "keep"
+    """What happens if the chat template rewrites earlier turns, as Qwen3's does, which drops their
+    thinking: the policy goes on reading what it wrote (keep), the template is followed, at the
+    price of a training row per rewrite (fork), or such a model is refused (error)."""
+    window: Count | None = None
+    """Turns that the policy still reads, besides the opening; None: all of them.
+
+    Every turn after the window has filled is a training row of its own."""
+
+
+@strict
+@dataclass(frozen=True)
+class LoraConfig:
+    """Low-rank adapters, used for pretrained models."""
+
+    r: Whole = 16
+    """Rank; 0 trains all weights."""
+    alpha: Count = 32
+    """Scale of the update, relative to the rank."""
+    dropout: Share = 0.0
+    """Dropout on the adapters; 0, as the policy that is trained must be the one that acts."""
+
+
+@strict
+@dataclass(frozen=True)
+class EvalConfig:
+    """The comparison at the end, always at the full horizon."""
+
+    tasks: Count | None = None
+    """Held-out test tasks, the same for every policy; None: 500, or all if there are fewer."""
+    greedy: bool = False
+    """Take the likeliest token instead of sampling from the policy that is optimised."""
+    horizon: Count | None = None
+    """Turns of an evaluation episode; None: the last round of ``--horizon``."""
+    every: Whole = 20
+    """Steps between evaluations on validation tasks during RL; 0 turns them off."""
+    valid_tasks: Count = 128
+    """Validation tasks of such an evaluation."""
+
+
+@strict
+@dataclass(frozen=True)
+class TinyConfig:
+    """Size of a policy from scratch; the defaults are 0.34 M weights with a vocabulary of 170."""
+
+    hidden: Count = 64
+    """Width."""
+    layers: Count = 4
+    """Depth."""
+    heads: Count = 4
+    """Attention heads, of queries and of keys alike."""
+    head_dim: Count | None = 32
+    """Width of a head; None: ``hidden / heads``."""
+    intermediate: Count = 256
+    """Width of the feed-forward layer."""
+    context: Count = 1024
+    """Most positions."""
+    rope_theta: Positive = 10_000.0
+    """Base of the rotary embedding."""
+    init: Positive = 0.1
+    """Standard deviation of the initial weights; so small a model learns to copy words in half the
+    steps that 0.02 takes."""
+
+
+# -- the same, with nothing left open --------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledSft(SftConfig):
+    """The warm start, with every default decided."""
+
+    lr: float
+    max_steps: int
+    gate_success: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledRl(RlConfig):
+    """Reinforcement learning, with every default decided."""
+
+    groups: int
+    group_size: int
+    minibatches: int
+    iterations: int
+    lr: float
+    turn_tokens: int
+    episode_tokens: int
+    success_bonus: float
+    invalid_penalty: float
+
+    @property
+    def episodes(self) -> int:
+        """Episodes of a step."""
+        return self.groups * self.group_size
+
+    @property
+    def updates(self) -> int:
+        """Updates of the weights per step."""
+        return self.minibatches * self.iterations
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledRollout(RolloutConfig):
+    """How episodes are played, with every default decided."""
+
+    backend: Backend
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledEval(EvalConfig):
+    """The evaluation, with every default decided."""
+
+    tasks: int
+    horizon: int
