@@ -19,6 +19,7 @@ from agentgym.registration import FAMILIES
 from agentgym.vector.env_slots import Description, EnvFactory, Slots, SlotState
 from agentgym.vector.members import words
 from agentgym.vector.process import Processes
+from agentgym.vector.ray_actors import Actors
 from agentgym.vector.requests import (
     CLOSE_SECONDS,
     ArgT,
@@ -28,7 +29,7 @@ from agentgym.vector.requests import (
     TimeLimits,
 )
 
-BACKENDS = ("sync", "thread", "process")
+BACKENDS = ("sync", "thread", "process", "ray")
 THREADS = 32
 THREAD_NAME = "agentgym-slots"
 """Name of the threads of the thread back end."""
@@ -66,6 +67,8 @@ def make_backend(
         raise ConfigurationError(f"expected workers of at least 1, got {workers}")
     if backend == "sync":
         return Sync(env_fns)
+    if backend == "ray":
+        return Actors(env_fns, workers, limits)
     default = THREADS if backend == "thread" else cpus()
     count = min(workers or default, len(env_fns))
     if backend == "thread":
