@@ -17,7 +17,7 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.options import check_seed, integer
 from agentgym.outcome import Snapshot
 from agentgym.registration import family
-from agentgym.vector.backends import make_backend, preferred_backend
+from agentgym.vector.backends import make_backend, preferred_backend, run
 from agentgym.vector.env_slots import EnvFactory, Spec
 from agentgym.vector.episode import SlotEpisode, SlotSnapshot, derive_seed
 from agentgym.vector.formats import batch, masked_slots, read_autoreset_mode
@@ -196,7 +196,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         lost.difference_update(slots)
         for episode in episodes:
             episode.active = False
-        results = self._backend.run(Resets(slots, args))
+        results = run(self._backend, Resets(slots, args))
         for result in results:  # All of them, before any episode is taken for begun.
             if isinstance(result, Mistake):
                 raise result.error
@@ -232,7 +232,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
                 raise ConfigurationError(
                     f"expected actions of type str, got {type(action).__name__} for slot {slot}"
                 )
-        results = self._backend.run(Steps(slots, actions))
+        results = run(self._backend, Steps(slots, actions))
         steps: list[Step] = []
         for slot, result in zip(slots, results, strict=True):
             episode = episodes[slot]
@@ -314,7 +314,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         if tasks:  # A failed environment is made anew by a reset, which needs a task that exists.
             self.reset_slots(list(tasks), options=list(tasks.values()))
         calls = [Call("restore", (snapshot.state,)) for snapshot in snapshots]
-        results = self._backend.run(Calls(slots, calls))
+        results = run(self._backend, Calls(slots, calls))
         for slot, snapshot, result in zip(slots, snapshots, results, strict=True):
             if isinstance(result, Called):
                 self._episodes[slot].restore(snapshot)
@@ -481,7 +481,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
 
     def _call(self, slots: Sequence[int], calls: Sequence[Call | SetAttribute]) -> list[Any]:
         """Call methods, read or set attributes; return the values."""
-        return _values(slots, self._backend.run(Calls(slots, calls)))
+        return _values(slots, run(self._backend, Calls(slots, calls)))
 
     def _check_snapshots(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
         """Check that snapshots fit their slots, before any slot is touched."""
