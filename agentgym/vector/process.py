@@ -271,14 +271,12 @@ class Processes:
         """
         for number in self._shares:
             self._workers[number].abort()
-        for state in (
-            self._shares,
-            self._answered,
-            self._unreachable,
-            self._results,
-            *self._queues,
-        ):
-            state.clear()
+        self._shares.clear()
+        self._answered.clear()
+        self._unreachable.clear()
+        self._results.clear()
+        for queue in self._queues:
+            queue.clear()
 
     def close(self) -> None:
         """Stop the workers; kills those that do not stop in time."""
