@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.caching import write_atomically
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
+from agentgym.vector.backends import backend_session
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.schema import TINY, TrainConfig
 from trainers.models.policy import check_model
@@ -78,7 +79,11 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     folder.lock()
     try:
         folder.extend()
-        with display or Display() as shown, _warnings_to(folder.warnings_path):
+        with (
+            display or Display() as shown,
+            _warnings_to(folder.warnings_path),
+            backend_session(run.config.rollout.backend),
+        ):
             return _Run(run, folder, shown).execute()
     finally:
         folder.close()
@@ -89,6 +94,8 @@ def _check_packages(run: ResolvedRun) -> None:
     for module in PACKAGES:
         require(module, "train")
     check_installed(run.config.engine)
+    if run.config.rollout.backend == "ray":
+        require("ray", "ray")
     reporter = run.config.report_to
     if reporter != "none" and importlib.util.find_spec(reporter) is None:
         raise DependencyNotInstalled(

@@ -82,7 +82,12 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # -- where environments run ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", ["thread", "process"])
+needs_ray = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None, reason="the back end ray needs the extra ray"
+)
+
+
+@pytest.mark.parametrize("backend", ["thread", "process", pytest.param("ray", marks=needs_ray)])
 def test_a_run_is_the_same_on_every_back_end(plain, tmp_path, backend):
     flags = ["--rollout.backend", backend, "--rollout.workers", "2"]
     assert trained(tmp_path / "run", *flags) == toy_runs.by_phase(plain)

@@ -301,9 +301,9 @@ def _choose_backend(settings: dict[str, Any], env_id: str, kwargs: Mapping[str, 
     for name in ("workers", "step_timeout"):
         if settings["backend"] == "sync" and settings[name] is not None:
             raise ConfigurationError(
-                f"expected --rollout.{name.replace('_', '-')} only with --rollout.backend thread "
-                f"or process, because nothing can stop or share out an environment that runs in "
-                f"this process; got {settings[name]} with sync"
+                f"expected --rollout.{name.replace('_', '-')} only with --rollout.backend thread, "
+                f"process or ray, because nothing can stop or share out an environment that runs "
+                f"in this process; got {settings[name]} with sync"
             )
 
 

@@ -19,7 +19,7 @@ from trainers.config.kinds import (
     strict,
 )
 
-Backend = Literal["sync", "thread", "process"]
+Backend = Literal["sync", "thread", "process", "ray"]
 """Where environments run."""
 
 
@@ -123,13 +123,15 @@ class RolloutConfig:
     """How episodes are played."""
 
     backend: Backend | None = None
-    """Where environments run: in this process (sync), in threads (for those that wait), or in
-    processes (for those that keep a CPU busy or may crash).
+    """Where environments run: in this process (sync), in threads (for those that wait), in
+    processes (for those that keep a CPU busy or may crash), or in the actors of a Ray cluster (for
+    more of those than one machine can run): that of RAY_ADDRESS, or a local one.
 
     None: what suits the environment, or processes if one of the next two is given. The same seed
     gives the same episodes everywhere."""
     workers: Count | None = None
-    """Threads or processes; None: 32 threads, or a process per CPU."""
+    """Threads, processes or actors; None: 32 threads, a process per CPU, or an actor per CPU of the
+    cluster."""
     step_timeout: Positive | None = None
     """Seconds that an environment may take for one turn, and ten times that for a reset; then its
     episode ends with ``error`` and is left out. None: as long as it likes."""
