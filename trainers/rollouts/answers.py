@@ -105,8 +105,9 @@ class AnswerFormat:
             before = before.removesuffix(self.closing.removesuffix(self.channel))
             _, opened, thinking = before.partition(self.opening)
             return Answer((thinking if opened else before).strip("\n"), content.lstrip("\n"))
-        if self.channel or text.lstrip().startswith(self.opening):
-            return Answer(text.lstrip().removeprefix(self.opening).strip("\n"), "")
+        start, opening = text.lstrip(), self.opening.lstrip()
+        if self.channel or start.startswith(opening):
+            return Answer(start.removeprefix(opening).strip("\n"), "")
         return Answer("", said)
 
     def message(self, answer: Answer) -> Message:

@@ -117,9 +117,7 @@ class TurnTokenizer:
 
     def text(self, messages: Sequence[Message]) -> str:
         """Render a whole conversation as the template does it now, with the generation prompt."""
-        clean = (
-            {k: v if k == "role" else self.neutral(v) for k, v in m.items()} for m in messages
-        )
+        clean = ({k: v if k == "role" else self.neutral(v) for k, v in m.items()} for m in messages)
         return self._template.text(list(clean))
 
     def rerender(self, messages: Sequence[Message]) -> list[int]:

@@ -271,7 +271,9 @@ class RolloutRunner:
         """Generate and step once in every live episode; return those that go on."""
         room = [episode.room(self.budget) for episode in live]
         began = time.perf_counter()
-        outs = self.engine.generate([episode.conversation.prompt for episode in live], sampling, room)
+        outs = self.engine.generate(
+            [episode.conversation.prompt for episode in live], sampling, room
+        )
         self.stats.engine_seconds += time.perf_counter() - began
         actions = [self.chat.action_text(out.ids) for out in outs]
         began = time.perf_counter()
