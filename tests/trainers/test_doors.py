@@ -151,7 +151,7 @@ def test_a_template_that_rewrites_history_is_kept_followed_or_refused(
         "model": thinking_model, "sft__max_steps": None, "horizon": "3",
         "rl__turn_tokens": 6, "rl__episode_tokens": 220,
     }  # fmt: skip
-    fork = trained(tmp_path / "fork", "--rollout.history=fork", **changes)
+    fork = trained(tmp_path / "auto", "--rollout.history=auto", **changes)
     assert [record["step"] for record in fork["rl"]] == [1, 2]
     assert fork["rl"] != trained(tmp_path / "keep", "--rollout.history=keep", **changes)["rl"]
     out = tmp_path / "error"

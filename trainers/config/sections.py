@@ -85,11 +85,15 @@ class RlConfig:
     """Nucleus of the behaviour policy: sample from the likeliest tokens that together have this
     probability. Below 1 every token is weighed by how much likelier it was made to be sampled."""
     turn_tokens: Count | None = None
-    """Most tokens that the policy may write in a turn; None: 18 for ``--model tiny``, else 256."""
+    """Most tokens that the policy may write in a turn, its thinking included.
+
+    None: 18 for ``--model tiny``, 1,024 for a model whose template has thinking, else 256."""
     episode_tokens: Count | None = None
     """Most tokens of an episode after its opening.
 
-    None: the family's default for ``--model tiny``, such as 512 for the shop, else 4096."""
+    None: the family's default for ``--model tiny``, such as 512 for the shop, else 4096, and with
+    thinking as much again per turn as it takes. An episode that ends here is trained with the
+    reward that it got."""
     micro_batch: Count = 32
     """Most episodes per forward and backward pass; a divisor of those of an update is taken."""
     max_grad_norm: Positive = 1.0
@@ -135,10 +139,10 @@ class RolloutConfig:
     step_timeout: Positive | None = None
     """Seconds that an environment may take for one turn, and ten times that for a reset; then its
     episode ends with ``error`` and is left out. None: as long as it likes."""
-    history: Literal["keep", "fork", "error"] = "keep"
+    history: Literal["auto", "keep", "error"] = "auto"
     """What happens if the chat template rewrites earlier turns, as Qwen3's does, which drops their
-    thinking: the policy goes on reading what it wrote (keep), the template is followed, at the
-    price of a training row per rewrite (fork), or such a model is refused (error)."""
+    thinking: the policy reads what a chat server would feed it, at the price of a training row per
+    rewrite (auto), it goes on reading what it wrote (keep), or such a model is refused (error)."""
     window: Count | None = None
     """Turns that the policy still reads, besides the opening; None: all of them.
 

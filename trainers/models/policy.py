@@ -71,7 +71,7 @@ def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -
 
 
 def check_model(
-    name: str, template_args: Mapping[str, Any] | None = None, history: History = "keep"
+    name: str, template_args: Mapping[str, Any] | None = None, history: History = "auto"
 ) -> None:
     """Check ``--model`` before a run's folder is made, without loading weights.
 
@@ -132,10 +132,19 @@ def _assemble(
 ) -> LoadedPolicy:
     """Put model, tokenizer and budgets together."""
     chat = TurnTokenizer(
-        tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
+        tokenizer,
+        history=run.config.rollout.history,
+        template_kwargs=run.template_args,
+        stop_ids=_stop_ids(model),
     )
     budget = _token_budget(run, model)
     return LoadedPolicy(model.to(device()), chat, make_initial_messages(system), budget)
+
+
+def _stop_ids(model: PreTrainedModel) -> list[int]:
+    """Return what the model's generation config ends an answer with, as a server does."""
+    ends = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    return [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
 
 
 def _token_budget(run: ResolvedRun, model: PreTrainedModel) -> TokenBudget:

@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from agentgym.episodes import State
 from agentgym.episodes.recorder import FACTS, state_of
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import StopReason
-from trainers.rollouts.chat import Message, TurnTokenizer
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.conversation import Conversation
 from trainers.rollouts.engines.base import Completion, GenerationEngine, Sampling
+from trainers.rollouts.template import Message
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 __all__ = [
@@ -246,10 +248,10 @@ class RolloutRunner:
             if trajectory.stop_reason:
                 free.append(slot)
                 continue
-            messages = list(self._initial_messages(text, info))
-            prompt = self.chat.start(messages)
+            messages = self._initial_messages(text, info)
+            conversation = Conversation(self.chat, messages, self.budget.window)
             key = str(_required(info, "state_key"))
-            live.append(_LiveEpisode(trajectory, slot, messages, prompt, text, key, len(prompt)))
+            live.append(_LiveEpisode(trajectory, slot, conversation, text, key))
         return live
 
     def _within_budget(self, live: list[_LiveEpisode], free: list[int]) -> list[_LiveEpisode]:
@@ -269,7 +271,9 @@ class RolloutRunner:
         """Generate and step once in every live episode; return those that go on."""
         room = [episode.room(self.budget) for episode in live]
         began = time.perf_counter()
-        outs = self.engine.generate([episode.prompt for episode in live], sampling, room)
+        outs = self.engine.generate(
+            [episode.conversation.prompt for episode in live], sampling, room
+        )
         self.stats.engine_seconds += time.perf_counter() - began
         actions = [self.chat.action_text(out.ids) for out in outs]
         began = time.perf_counter()
@@ -281,7 +285,7 @@ class RolloutRunner:
             if episode.trajectory.stop_reason:
                 free.append(episode.slot)
                 continue
-            episode.extend(turn, result[0], self.chat, self.budget)
+            episode.extend(turn, result[0])
             going.append(episode)
         return going
 
@@ -294,29 +298,19 @@ class _LiveEpisode:
     """The record being written."""
     slot: int
     """Its slot in the vector environment."""
-    messages: list[Message]
-    """The conversation as text, kept for forked histories."""
-    prompt: list[int]
-    """Everything the model is given next."""
+    conversation: Conversation
+    """What was said so far, and what the model is given next."""
     observation: str
     """The observation the next action answers."""
     state_key: str
     """Hash of the present state."""
-    opening_tokens: int
-    """Tokens of the opening prompt."""
-    new_from: int = 0
-    """Where the part of ``prompt`` begins that the training row does not hold; 0: a new row."""
-    spent: int = 0
-    """Tokens used after the opening."""
-    segments: list[list[int]] = field(default_factory=list)
-    """Action and observation tokens of each turn, for windows."""
 
     def room(self, budget: TokenBudget) -> int:
         """Return how many new tokens the budget allows the next turn."""
         return min(
             budget.turn_tokens,
-            budget.episode_tokens - self.spent,
-            budget.context - len(self.prompt),
+            budget.episode_tokens - self.conversation.spent,
+            budget.context - len(self.conversation.prompt),
         )
 
     def record(self, out: Completion, action: str, version: int, answer: Answer) -> Turn:
@@ -324,10 +318,10 @@ class _LiveEpisode:
         observation, reward, terminated, truncated, info = answer
         facts = info.get(FACTS, {})
         turn = Turn(
-            context=self.prompt[self.new_from :],
+            context=self.conversation.context,
             ids=out.ids,
             logprobs=out.logprobs,
-            fresh=self.new_from == 0,
+            fresh=self.conversation.fresh,
             stopped=out.stopped,
             text=action,
             observation=self.observation,
@@ -336,7 +330,7 @@ class _LiveEpisode:
             reward_terms=dict(_required(info, "reward_terms")),
             valid=bool(_required(info, "action_valid")),
             version=version,
-            prompt_tokens=len(self.prompt),
+            prompt_tokens=len(self.conversation.prompt),
             executed=facts.get("executed", ""),
             after=_state(observation, info),
             success=bool(_required(info, "success")),
@@ -352,32 +346,10 @@ class _LiveEpisode:
             _finish(trajectory, info, truncated)
         return turn
 
-    def extend(
-        self, turn: Turn, observation: str, chat: TurnTokenizer, budget: TokenBudget
-    ) -> None:
-        """Build the next prompt: append, or rewrite the history where that is asked for."""
-        suffix = chat.observe(observation, turn.stopped)
+    def extend(self, turn: Turn, observation: str) -> None:
+        """Go on with the conversation after a turn."""
+        self.conversation.extend(turn.ids, turn.stopped, observation)
         self.observation = observation
-        self.spent += len(turn.ids) + len(suffix)
-        if not chat.append_only and chat.history == "fork":
-            self.messages.append({"role": "assistant", "content": turn.text})
-            self.messages.append({"role": "user", "content": observation})
-            self._rewrite(chat.rerender(self.messages), turn.ids)
-        elif budget.window is not None:
-            self.segments.append(turn.ids + suffix)
-            kept = self.segments[-budget.window :]
-            head = self.prompt[: self.opening_tokens]
-            self._rewrite(head + [token for segment in kept for token in segment], turn.ids)
-        else:
-            self.prompt += turn.ids
-            self.new_from = len(self.prompt)
-            self.prompt += suffix
-
-    def _rewrite(self, prompt: list[int], sampled: list[int]) -> None:
-        """Take a new prompt; it continues the row only if it begins with all the row holds."""
-        row = self.prompt + sampled
-        self.new_from = len(row) if prompt[: len(row)] == row else 0
-        self.prompt = prompt
 
 
 def _begin(trajectory: Trajectory, observation: str, info: Info) -> None:
