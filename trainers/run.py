@@ -89,12 +89,12 @@ def _check_packages(run: ResolvedRun) -> None:
     for module in PACKAGES:
         require(module, "train")
     check_installed(run.config.engine)
-    reporter = run.config.report_to
-    if reporter != "none" and importlib.util.find_spec(reporter) is None:
-        raise DependencyNotInstalled(
-            f"expected the package {reporter!r} to be installed for --report-to {reporter}, but it "
-            f"is not; run: pip install {reporter}"
-        )
+    for reporter in run.config.report_to:
+        if importlib.util.find_spec(reporter) is None:
+            raise DependencyNotInstalled(
+                f"expected the package {reporter!r} to be installed for --report-to {reporter}, "
+                f"but it is not; run: pip install {reporter}"
+            )
 
 
 def _one_process() -> None:
