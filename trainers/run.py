@@ -30,7 +30,10 @@ from trainers.output.summary import (
     arm_names,
     commit,
     gate_remark,
+    health_events,
+    health_remark,
     random_remark,
+    step_seconds,
     steps_remark,
     verdict,
     versions,
@@ -175,9 +178,14 @@ class _Run:
         """Assemble ``summary.json``."""
         run, paired = self._run, comparison.paired()
         warm_start = self._folder.state().get("sft")
+        records = self._folder.metrics()
+        events = health_events(records)
         remarks = (
             gate_remark(warm_start and WarmStart(**warm_start), run.config.sft.gate_success),
-            steps_remark(self._steps(), run.config.steps),
+            steps_remark(
+                self._steps(), run.config.steps, any(event.action == "stop" for event in events)
+            ),
+            health_remark(events),
             random_remark(comparison.results()),
             comparison.no_scale,
         )
@@ -204,6 +212,8 @@ class _Run:
             warm_start=warm_start and WarmStart(**warm_start),
             packages=versions(),
             commit=commit(),
+            health=events,
+            step_seconds=step_seconds(records),
         )
 
     def _steps(self) -> int:

@@ -248,7 +248,7 @@ class HealthConfig:
     grad_norm: NotNegative = 10.0
     """Alarm where the gradient norm is above this multiple of the usual."""
     rollbacks: Whole = 2
-    """Most times that training goes back; the next alarm ends it."""
+    """Most times that training goes on after going back; the next alarm ends it there."""
     lr_factor: Probability = 0.5
     """Share of the learning rate that remains after going back."""
     reseed: bool = True

@@ -37,6 +37,7 @@ class RunLogger(TrainerCallback):
 
     Attributes:
         turns: Turns of all training episodes so far.
+        tokens: Tokens that were sampled in them.
         record: What has been written of the last step.
     """
 
@@ -53,6 +54,7 @@ class RunLogger(TrainerCallback):
         self._logged = run.config.rl.log_groups * run.config.rl.group_size
         self._episodes = EpisodeLog(run, chat, run.make_hooks())
         self.turns = 0
+        self.tokens = 0
         self._tokens = 0
         self.record: dict[str, Any] = {}
         self._began = time.perf_counter()
@@ -62,6 +64,7 @@ class RunLogger(TrainerCallback):
         """Read from the records what has been, as after they were cut."""
         steps = [r for r in self._folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
         self.turns = steps[-1]["turns_total"] if steps else 0
+        self.tokens = steps[-1].get("tokens_total", 0) if steps else 0
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -73,6 +76,7 @@ class RunLogger(TrainerCallback):
         """Take down one step's episodes."""
         self.turns += sum(len(trajectory.turns) for trajectory in event.trajectories)
         self._tokens = sum(trajectory.action_tokens for trajectory in event.trajectories)
+        self.tokens += self._tokens
         self.record = {
             **{name.split("/", 1)[1]: value for name, value in event.metrics.items()},
             "phase": Phase.REINFORCEMENT,
@@ -80,6 +84,7 @@ class RunLogger(TrainerCallback):
             "horizon": event.horizon,
             "stage": self._schedule.stage(event.step),
             "turns_total": self.turns,
+            "tokens_total": self.tokens,
         }
         self._episodes.append(self._folder.episodes_path, event.trajectories[: self._logged])
 

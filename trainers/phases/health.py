@@ -180,8 +180,8 @@ class HealthMonitor:
         step = record["step"]
         if record.get(FINITE, 1.0) < 1:
             sentence = (
-                f"step {step}: expected finite loss, gradients and weights, got some that are no "
-                "numbers; a lower --rl.lr helps"
+                "expected loss, gradients and weights that are finite, got some that are not; a "
+                "lower --rl.lr helps"
             )
             return [Alarm(NON_FINITE, step, step - 1, None, None, sentence)]
         found = (self._judge(rule, record, step) for rule in self._rules)
@@ -207,16 +207,16 @@ class HealthMonitor:
         if rule.signal in self._bad:
             return None
         self._bad.add(rule.signal)
-        sentence = _sentence(rule, step, now, usual, threshold)
+        sentence = _sentence(rule, now, usual, threshold)
         return Alarm(rule.signal, step, step - patience, now, usual, sentence)
 
 
-def _sentence(rule: Rule, step: int, now: float, usual: float | None, threshold: float) -> str:
+def _sentence(rule: Rule, now: float, usual: float | None, threshold: float) -> str:
     """Say what is wrong with a signal."""
     side = "below" if rule.falls else "above"
     bound = f"{side} {threshold:g}" if rule.limit else f"{side} {threshold:g} of its usual value"
     known = f", usually {usual:.3g}" if usual is not None else ""
-    return f"step {step}: {rule.signal} is {now:.3g}{known}, {bound}; {rule.meaning}"
+    return f"{rule.signal} is {now:.3g}{known}, {bound}; {rule.meaning}"
 
 
 def last_good(checkpoints: Sequence[int], alarm: Alarm, scores: Mapping[int, float]) -> int | None:

@@ -76,8 +76,11 @@ class HealthWatch(TrainerCallback):
         assert alarm is not None
         record = {**_record(alarm), "to": to, "learning_rate": rate}
         self._folder.log(phase=Phase.ROLLBACK, **record)
-        self._say(f"went back from step {alarm.step} to step {to}: {alarm.sentence}")
         self.reload()
+        if self.rollbacks > self._settings.rollbacks:
+            self._stop(alarm)
+        done = "training ended" if self.stopped else "training goes on"
+        self._say(f"{done} from step {to}, after the alarm at step {alarm.step}: {alarm.sentence}")
 
     def give_up(self, reason: str) -> None:
         """End the training because there is nowhere to go back to."""
@@ -90,12 +93,10 @@ class HealthWatch(TrainerCallback):
     def _act(self, alarm: Alarm, control: TrainerControl) -> None:
         """Do what the settings say; what is not finite is never left at a warning."""
         action = self._settings.on_alarm
-        if action == "rollback" and self.rollbacks >= self._settings.rollbacks:
-            action = "stop"
         if action == "warn" and alarm.signal == NON_FINITE:
             action = "stop"
         self._folder.log(phase=Phase.HEALTH, action=action, **_record(alarm))
-        self._say(f"alarm at {alarm.sentence}")
+        self._say(f"alarm at step {alarm.step}: {alarm.sentence}")
         if action == "warn":
             return
         control.should_training_stop = True

@@ -146,7 +146,8 @@ class MeasuredTrainer(MultiTurnTrainer):
 
     def restore(self, checkpoint: Path) -> None:
         """Load the weights of a checkpoint, to play with and not to train."""
-        self._load_from_checkpoint(str(checkpoint))
+        sharded = self.model_wrapped if self.is_fsdp_enabled else None
+        self._load_from_checkpoint(str(checkpoint), sharded)
         self._synced = None
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:

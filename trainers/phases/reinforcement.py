@@ -87,6 +87,9 @@ class Reinforcement:
         if self._run.config.eval.every and not self._step:
             self._validation.validate(0)
         self._display.phase("RL", self._run.config.steps, self._step)
+        if self._checkpoint and self._health.stopped and not self._step:
+            self._trainer.restore(self._checkpoint)
+            return
         if self._step and (self._stop.met or self._health.stopped):
             # Only the weights of the checkpoint are wanted.
             self._trainer.args.max_steps = self._step * self._run.config.rl.updates
@@ -118,10 +121,11 @@ class Reinforcement:
         )
         self._health.went_back(step, rate)
         self._adapt()
+        self._trainer.restore(kept[step])
         if self._run.config.eval.every and not step:
-            self._trainer.restore(kept[step])
-            self._validation.validate(0)
-        self._trainer.train_from(kept[step])
+            self._validation.validate(0)  # Its record went with those of the later steps.
+        if not self._health.stopped:
+            self._trainer.train_from(kept[step])
 
     def _adapt(self) -> None:
         """Let rate and seeds be those that the rollbacks so far have led to."""
