@@ -31,7 +31,10 @@ from trainers.output.summary import (
     arm_names,
     commit,
     gate_remark,
+    health_events,
+    health_remark,
     random_remark,
+    step_seconds,
     steps_remark,
     verdict,
     versions,
@@ -96,12 +99,12 @@ def _check_packages(run: ResolvedRun) -> None:
     check_installed(run.config.engine)
     if run.config.rollout.backend == "ray":
         require("ray", "ray")
-    reporter = run.config.report_to
-    if reporter != "none" and importlib.util.find_spec(reporter) is None:
-        raise DependencyNotInstalled(
-            f"expected the package {reporter!r} to be installed for --report-to {reporter}, but it "
-            f"is not; run: pip install {reporter}"
-        )
+    for reporter in run.config.report_to:
+        if importlib.util.find_spec(reporter) is None:
+            raise DependencyNotInstalled(
+                f"expected the package {reporter!r} to be installed for --report-to {reporter}, "
+                f"but it is not; run: pip install {reporter}"
+            )
 
 
 def _one_process() -> None:
@@ -182,9 +185,14 @@ class _Run:
         """Assemble ``summary.json``."""
         run, paired = self._run, comparison.paired()
         warm_start = self._folder.state().get("sft")
+        records = self._folder.metrics()
+        events = health_events(records)
         remarks = (
             gate_remark(warm_start and WarmStart(**warm_start), run.config.sft.gate_success),
-            steps_remark(self._steps(), run.config.steps),
+            steps_remark(
+                self._steps(), run.config.steps, any(event.action == "stop" for event in events)
+            ),
+            health_remark(events),
             random_remark(comparison.results()),
             comparison.no_scale,
         )
@@ -211,6 +219,8 @@ class _Run:
             warm_start=warm_start and WarmStart(**warm_start),
             packages=versions(),
             commit=commit(),
+            health=events,
+            step_seconds=step_seconds(records),
         )
 
     def _steps(self) -> int:
