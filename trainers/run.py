@@ -16,11 +16,13 @@ from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.schema import TINY, TrainConfig
 from trainers.models.policy import check_model
+from trainers.output.card import write_card
 from trainers.output.curve import write_curve
 from trainers.output.display import Display, result_table
+from trainers.output.hub import check_hub
 from trainers.output.phase import Phase
-from trainers.output.report import write_card, write_report
-from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.output.report import write_report
+from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
     GREEDY,
     Evaluation,
@@ -28,6 +30,7 @@ from trainers.output.summary import (
     Summary,
     WarmStart,
     arm_names,
+    chosen_remark,
     commit,
     gate_remark,
     random_remark,
@@ -36,6 +39,8 @@ from trainers.output.summary import (
     versions,
 )
 from trainers.phases.comparison import PolicyComparison
+from trainers.phases.export import check_export
+from trainers.phases.publishing import publish
 from trainers.rollouts.engines import check_installed
 
 if TYPE_CHECKING:
@@ -67,19 +72,32 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     run = resolve(config)
     _check_packages(run)
     check_model(config.model, run.template_args, run.config.rollout.history)
+    check_export(run)
+    check_hub(run)
     folder = RunFolder.open(run.config.out, config, run.resolved())
     if folder.complete:
         with display or Display() as shown:
             shown.note(
                 f"this run is complete: {folder.summary_path}; more --steps or --minutes extend it"
             )
-        summary: dict[str, Any] = json.loads(folder.summary_path.read_text())
-        return summary
+            return _published(run, folder, shown)
     folder.lock()
     try:
         folder.extend()
         with display or Display() as shown, _warnings_to(folder.warnings_path):
             return _Run(run, folder, shown).execute()
+    finally:
+        folder.close()
+
+
+def _published(run: ResolvedRun, folder: RunFolder, display: Display) -> dict[str, Any]:
+    """Return the summary of a complete run, of which an export or an upload may be wanted yet."""
+    folder.lock()
+    try:
+        summary: dict[str, Any] = json.loads(folder.summary_path.read_text())
+        with _warnings_to(folder.warnings_path):
+            publish(run, folder, Summary.from_dict(summary), display)
+        return summary
     finally:
         folder.close()
 
@@ -136,6 +154,7 @@ class _Run:
         text = json.dumps(content, indent=2) + "\n"
         write_atomically(self._folder.summary_path, text.encode())
         self._show(summary, report)
+        publish(self._run, self._folder, summary, self._display)
         return content
 
     def _learn(self, comparison: PolicyComparison) -> None:
@@ -150,9 +169,8 @@ class _Run:
             self._evaluate("sft", comparison, learning)
             learning.train()
             self._folder.note()
+            self._chosen = learning.choose()
             self._evaluate("rl", comparison, learning)
-            learning.save(self._folder.trained)
-            (self._folder.trained / COMPLETE).touch()
         finally:
             learning.close()
 
@@ -178,6 +196,7 @@ class _Run:
         remarks = (
             gate_remark(warm_start and WarmStart(**warm_start), run.config.sft.gate_success),
             steps_remark(self._steps(), run.config.steps),
+            chosen_remark(self._chosen, self._steps()),
             random_remark(comparison.results()),
             comparison.no_scale,
         )
@@ -204,6 +223,7 @@ class _Run:
             warm_start=warm_start and WarmStart(**warm_start),
             packages=versions(),
             commit=commit(),
+            chosen=self._chosen,
         )
 
     def _steps(self) -> int:

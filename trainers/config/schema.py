@@ -89,6 +89,17 @@ class TrainConfig:
     report_to: Literal["none", "tensorboard", "wandb", "trackio"] = "none"
     """Where the trainer's figures go besides ``metrics.jsonl``; TensorBoard's files go into the
     folder of the run."""
+    export: Literal["none", "merged"] = "none"
+    """``merged``: write the trained policy with its adapters merged into the base model, a folder
+    that transformers and vLLM open, as ``checkpoints/merged``. With ``--resume`` also of a finished
+    run."""
+    push_to_hub: str | None = None
+    """Repository ``USER/NAME`` of the Hugging Face hub to which the trained policy and its card are
+    pushed at the end: its merged export if that is asked for. The token is that of ``HF_TOKEN`` or
+    ``hf auth login``. With ``--resume`` also of a finished run."""
+    hub_private: bool = False
+    """Make that repository private, if there is none of the name; otherwise the hub's own default
+    applies, which is public unless the organisation says otherwise."""
     sft: SftConfig = field(default_factory=SftConfig)
     """Warm start."""
     rl: RlConfig = field(default_factory=RlConfig)

@@ -15,7 +15,9 @@ from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.models.policy import LoadedPolicy, adapters
 from trainers.output.display import Display
 from trainers.output.phase import Phase
-from trainers.output.run_folder import RunFolder
+from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.output.summary import ChosenPolicy
+from trainers.phases.best import BestPolicy
 from trainers.phases.callbacks import RunLogger, StopConditions, Validation
 from trainers.phases.rollout_setup import rollout_setup
 from trainers.rollouts.trajectory import Trajectory, without_terms
@@ -64,9 +66,10 @@ class Reinforcement:
         )
         for callback in (PrinterCallback, ProgressCallback):
             self._trainer.remove_callback(callback)
-        self._validation = Validation(run, folder, policy.chat, self.play, log)
+        self._best = BestPolicy(folder, self.save, run.config.rl.updates)
+        self._validation = Validation(run, folder, policy.chat, self.play, log, self._best)
         self._stop = StopConditions(run, folder, display, log)
-        for added in (self._validation, self._stop):
+        for added in (self._validation, self._best, self._stop):
             self._trainer.add_callback(added)
 
     def train(self) -> None:
@@ -79,6 +82,22 @@ class Reinforcement:
             self._trainer.args.max_steps = self._step * self._run.config.rl.updates
         checkpoint = str(self._checkpoint) if self._checkpoint else None
         self._trainer.train(resume_from_checkpoint=checkpoint)
+        self._validation.finish(self._trainer.batches)
+
+    def choose(self) -> ChosenPolicy:
+        """Write the last policy, and go on with the one that ``--eval.keep`` chooses.
+
+        From here on :meth:`play` plays the chosen policy.
+        """
+        last, trained = self._trainer.batches, self._folder.trained
+        self.save(trained)
+        (trained / COMPLETE).touch()
+        best = self._best.kept
+        if self._run.config.eval.keep == "last" or best is None:
+            return ChosenPolicy(trained.name, last)
+        if best.step != last:
+            self._trainer.load_policy(self._folder.best)
+        return ChosenPolicy(self._folder.best.name, best.step, best.success, best.score)
 
     def play(self, tasks: Sequence[Mapping[str, Any]], greedy: bool = False) -> list[Trajectory]:
         """Play held-out tasks with the present policy, for the environment's own rewards.

@@ -13,7 +13,8 @@ import pytest
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.config.resolve import ResolvedRun, resolve
-from trainers.output.report import write_card, write_report
+from trainers.output.card import write_card
+from trainers.output.report import write_report
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
     ARMS,
