@@ -19,7 +19,7 @@ from trainers.models.policy import check_model
 from trainers.output.card import write_card
 from trainers.output.curve import write_curve
 from trainers.output.display import Display, result_table
-from trainers.output.hub import check_hub
+from trainers.output.hub import NO_TOKEN, check_hub, has_token
 from trainers.output.phase import Phase
 from trainers.output.report import write_report
 from trainers.output.run_folder import RunFolder
@@ -139,6 +139,8 @@ class _Run:
         _quiet_libraries()
         one_thread()
         seed_everything(self._run.config.seed)
+        if self._run.config.push_to_hub and not has_token():
+            self._display.note(NO_TOKEN)
         comparison = PolicyComparison(self._run, self._folder)
         self._display.phase("baselines", 1)
         comparison.add_baselines()

@@ -18,6 +18,10 @@ __all__ = ["check_hub", "has_token", "push"]
 NOT_PUSHED = (COMPLETE, VALIDATED, "training_args.bin")
 """Files that are of use in the run's folder only; the last one is a pickle that holds its paths."""
 
+NO_TOKEN = (
+    "the hub will want a token at the end, and there is none: set HF_TOKEN, or run: hf auth login"
+)
+
 
 def check_hub(run: ResolvedRun) -> None:
     """Check ``--push-to-hub`` before the run begins, without asking the hub.
