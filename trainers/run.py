@@ -33,7 +33,10 @@ from trainers.output.summary import (
     chosen_remark,
     commit,
     gate_remark,
+    health_events,
+    health_remark,
     random_remark,
+    step_seconds,
     steps_remark,
     verdict,
     versions,
@@ -107,12 +110,12 @@ def _check_packages(run: ResolvedRun) -> None:
     for module in PACKAGES:
         require(module, "train")
     check_installed(run.config.engine)
-    reporter = run.config.report_to
-    if reporter != "none" and importlib.util.find_spec(reporter) is None:
-        raise DependencyNotInstalled(
-            f"expected the package {reporter!r} to be installed for --report-to {reporter}, but it "
-            f"is not; run: pip install {reporter}"
-        )
+    for reporter in run.config.report_to:
+        if importlib.util.find_spec(reporter) is None:
+            raise DependencyNotInstalled(
+                f"expected the package {reporter!r} to be installed for --report-to {reporter}, "
+                f"but it is not; run: pip install {reporter}"
+            )
 
 
 def _one_process() -> None:
@@ -195,9 +198,14 @@ class _Run:
         """Assemble ``summary.json``."""
         run, paired = self._run, comparison.paired()
         warm_start = self._folder.state().get("sft")
+        records = self._folder.metrics()
+        events = health_events(records)
         remarks = (
             gate_remark(warm_start and WarmStart(**warm_start), run.config.sft.gate_success),
-            steps_remark(self._steps(), run.config.steps),
+            steps_remark(
+                self._steps(), run.config.steps, any(event.action == "stop" for event in events)
+            ),
+            health_remark(events),
             chosen_remark(self._chosen, self._steps()),
             random_remark(comparison.results()),
             comparison.no_scale,
@@ -226,6 +234,8 @@ class _Run:
             packages=versions(),
             commit=commit(),
             chosen=self._chosen,
+            health=events,
+            step_seconds=step_seconds(records),
         )
 
     def _steps(self) -> int:

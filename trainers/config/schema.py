@@ -18,13 +18,23 @@ from annotated_types import Gt, Le
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from agentgym.errors import ConfigurationError
-from trainers.config.kinds import Count, NotNegative, Pairs, Whole, as_horizon, strict
+from trainers.config.kinds import (
+    Count,
+    Dashboard,
+    NotNegative,
+    Pairs,
+    Whole,
+    as_dashboards,
+    as_horizon,
+    strict,
+)
 from trainers.config.sections import (
     EvalConfig,
     FilledEval,
     FilledRl,
     FilledRollout,
     FilledSft,
+    HealthConfig,
     LoraConfig,
     RlConfig,
     RolloutConfig,
@@ -86,9 +96,9 @@ class TrainConfig:
     """Folder of the run; None: ``runs/<env>-<model>-seed<seed>``."""
     resume: bool = False
     """Continue the run in ``out``, with the settings in its ``config.yaml``."""
-    report_to: Literal["none", "tensorboard", "wandb", "trackio"] = "none"
-    """Where the trainer's figures go besides ``metrics.jsonl``; TensorBoard's files go into the
-    folder of the run."""
+    report_to: Annotated[tuple[Dashboard, ...], BeforeValidator(as_dashboards)] = ()
+    """Dashboards that are told figures and sample episodes besides the files of the run: none, or
+    several of tensorboard (files in the folder of the run), wandb and trackio."""
     export: Literal["none", "merged"] = "none"
     """``merged``: write the trained policy with its adapters merged into the base model, a folder
     that transformers and vLLM open, as ``checkpoints/merged``. With ``--resume`` also of a finished
@@ -112,6 +122,8 @@ class TrainConfig:
     """Evaluation."""
     tiny: TinyConfig = field(default_factory=TinyConfig)
     """The tiny model."""
+    health: HealthConfig = field(default_factory=HealthConfig)
+    """Alarms."""
 
 
 @dataclass(frozen=True, kw_only=True)

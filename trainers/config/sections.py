@@ -203,6 +203,64 @@ class TinyConfig:
     steps that 0.02 takes."""
 
 
+Signal = Literal[
+    "entropy", "entropy_rise", "clip_fraction", "kl", "kl_behaviour", "logp_gap", "zero_variance",
+    "repeat", "invalid", "reward_spread", "grad_norm",
+]  # fmt: skip
+"""What is watched in reinforcement learning (see ``trainers.phases.health``)."""
+
+
+@strict
+@dataclass(frozen=True)
+class HealthConfig:
+    """What is watched during reinforcement learning, and what an alarm does.
+
+    "Now" is the mean of the last ``patience`` steps, "usual" the median of the ``window`` steps
+    before them. Losses and weights that are not finite always end the training, or roll it back.
+    """
+
+    on_alarm: Literal["warn", "stop", "rollback"] = "warn"
+    """Say so; or also end the training; or go back to the last good checkpoint and on from there:
+    the one that did best on validation tasks among those from before the trouble."""
+    ignore: tuple[Signal, ...] = ()
+    """Signals that raise no alarm."""
+    window: Count = 20
+    """Steps that say what is usual; from half as many on there are alarms that compare with it."""
+    patience: Count = 3
+    """Steps whose mean is compared."""
+    entropy: NotNegative = 0.2
+    """Alarm where entropy is below this share of the usual: it collapses."""
+    entropy_rise: NotNegative = 5.0
+    """Alarm where entropy is above this multiple of the usual: the policy writes noise."""
+    clip_fraction: NotNegative = 0.5
+    """Alarm where this share of the tokens is clipped."""
+    kl: NotNegative = 1.0
+    """Alarm at this divergence from the reference policy, in nats per token."""
+    kl_behaviour: NotNegative = 0.2
+    """Alarm where the updates of a step lead this far from the policy that played, in nats per
+    token."""
+    logp_gap: NotNegative = 0.2
+    """Alarm where engine and trainer differ by this much in log-probability, in the mean."""
+    zero_variance: NotNegative = 0.95
+    """Alarm where this share of the groups has members of equal return, without being solved."""
+    repeat: NotNegative = 0.3
+    """Alarm where this share of the turns repeats an action in the same state, and twice the
+    usual."""
+    invalid: NotNegative = 0.3
+    """Alarm where this share of the actions is invalid, and twice the usual."""
+    reward_spread: NotNegative = 0.25
+    """Alarm where returns within a group differ by less than this share of the usual, without being
+    solved: the first sign of a collapse in RAGEN (arXiv 2504.20073)."""
+    grad_norm: NotNegative = 10.0
+    """Alarm where the gradient norm is above this multiple of the usual."""
+    rollbacks: Whole = 2
+    """Most times that training goes on after going back; the next alarm ends it there."""
+    lr_factor: Probability = 0.5
+    """Share of the learning rate that remains after going back."""
+    reseed: bool = True
+    """Play other episodes of the same tasks after going back."""
+
+
 # -- the same, with nothing left open --------------------------------------------------------------
 
 

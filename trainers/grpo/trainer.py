@@ -397,14 +397,6 @@ class MultiTurnTrainer(GRPOTrainer):
             sampling=self._sampling(greedy=greedy),
         )
 
-    def load_policy(self, folder: Path) -> None:
-        """Go on with the policy that a folder holds, as ``save_model`` wrote it: play that one.
-
-        The state of the optimiser stays, so training does not.
-        """
-        self._load_from_checkpoint(str(folder))
-        self._synced = None
-
     # -- steps and policies ------------------------------------------------------------------------
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from trainers.config.describe import horizon_in_words
 from trainers.config.resolve import ResolvedRun
 from trainers.output.card import chosen_folder, usage_code
 from trainers.output.curve import draw_panels
+from trainers.output.health_chart import draw_health
 from trainers.output.jsonl import read_jsonl
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder, training_step
@@ -28,6 +29,17 @@ EPISODES_SHOWN = 6
 TASKS_SHOWN = 3
 """Held-out tasks of which the page shows the episodes before and after, whatever came of them."""
 
+PART_NAMES: Mapping[str, tuple[str, str]] = {
+    "generation": ("generation", "#0072b2"),
+    "environments": ("environments", "#56b4e9"),
+    "logprobs": ("log-probabilities", "#009e73"),
+    "update": ("forward and backward", "#e69f00"),
+    "optimizer": ("optimiser", "#d55e00"),
+    "validation": ("validation", "#cc79a7"),
+    "rest": ("rest", "#8c929b"),
+}
+"""Parts of a step as a reader knows them, and their colours (Okabe and Ito's)."""
+
 Episodes = dict[str, dict[str, Any]]
 """Episode records by task."""
 
@@ -39,6 +51,7 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
     before, after = (_episodes(folder, arm) for arm in ("sft", "rl"))
     checkpoint = chosen_folder(folder, summary)
     panels, keys = draw_panels(metrics, summary.names)
+    health_panels, health_keys = draw_health(metrics, summary.health)
     page = render(
         "report.html.j2",
         folder=folder.path,
@@ -51,8 +64,12 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
         lost=_lost(metrics, summary),
         lost_in_training=any(record.get("ended_by_error") for record in training),
         turns=training[-1].get("turns_total", 0) if training else 0,
+        tokens=training[-1].get("tokens_total", 0) if training else 0,
         panels=panels,
         keys=keys,
+        health_panels=health_panels,
+        health_keys=health_keys,
+        parts=PART_NAMES,
         changes=_changes(before, after),
         pairs=[(before[task], after[task]) for task in _shown(before, after)],
         episodes=list(read_jsonl(folder.episodes_path))[-EPISODES_SHOWN:],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -18,12 +19,17 @@ from trainers.output.episode_log import EpisodeLog
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.phases.best import BestPolicy
+from trainers.phases.dashboards import Dashboards
+from trainers.phases.health import FINITE
+from trainers.phases.measured_trainer import KL_BEHAVIOUR, MeasuredTrainer
 from trainers.phases.rollout_setup import panel_tasks
+from trainers.phases.step_times import PARTS
 from trainers.processes import on_main
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import Trajectory, rollout_metrics
 
-OPTIMISER_FIGURES = ("loss", "grad_norm", "entropy", "learning_rate")
+STEP_FIGURES = ("loss", "grad_norm", "entropy", "learning_rate", "kl", KL_BEHAVIOUR, FINITE)
+"""Figures of TRL's and of the measured trainer's that a step's record holds."""
 CLIPPED = ("clip_ratio/region_mean", "cispo_clip_ratio")
 """TRL's names for the share of tokens whose ratio is clipped: of PPO's loss and of CISPO's."""
 
@@ -33,6 +39,8 @@ class RunLogger(TrainerCallback):
 
     Attributes:
         turns: Turns of all training episodes so far.
+        tokens: Tokens that were sampled in them.
+        record: What has been written of the last step.
     """
 
     def __init__(
@@ -47,11 +55,18 @@ class RunLogger(TrainerCallback):
         self._updates = run.config.rl.updates
         self._logged = run.config.rl.log_groups * run.config.rl.group_size
         self._episodes = EpisodeLog(run, chat, run.make_hooks())
-        steps = [r for r in folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
-        self.turns: int = steps[-1]["turns_total"] if steps else 0
+        self.turns = 0
+        self.tokens = 0
         self._tokens = 0
-        self._record: dict[str, Any] = {}
+        self.record: dict[str, Any] = {}
         self._began = time.perf_counter()
+        self.reload()
+
+    def reload(self) -> None:
+        """Read from the records what has been, as after they were cut."""
+        steps = [r for r in self._folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
+        self.turns = steps[-1]["turns_total"] if steps else 0
+        self.tokens = steps[-1].get("tokens_total", 0) if steps else 0
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -63,13 +78,15 @@ class RunLogger(TrainerCallback):
         """Take down one step's episodes."""
         self.turns += sum(len(trajectory.turns) for trajectory in event.trajectories)
         self._tokens = sum(trajectory.action_tokens for trajectory in event.trajectories)
-        self._record = {
+        self.tokens += self._tokens
+        self.record = {
             **{name.split("/", 1)[1]: value for name, value in event.metrics.items()},
             "phase": Phase.REINFORCEMENT,
             "step": event.step,
             "horizon": event.horizon,
             "stage": self._schedule.stage(event.step),
             "turns_total": self.turns,
+            "tokens_total": self.tokens,
         }
         self._episodes.append(self._folder.episodes_path, event.trajectories[: self._logged])
 
@@ -83,22 +100,25 @@ class RunLogger(TrainerCallback):
     ) -> None:
         """Write the step's line, with the optimiser's figures."""
         # TRL logs once more at the end of all, without a loss.
-        if not self._record or logs is None or "loss" not in logs:
+        if not self.record or logs is None or "loss" not in logs:
             return
         now = time.perf_counter()
         seconds, self._began = now - self._began, now
-        self._record |= {name: float(logs[name]) for name in OPTIMISER_FIGURES if name in logs}
+        for name in STEP_FIGURES:
+            if name in logs:
+                self.record[name.rsplit("/", 1)[-1]] = _number(logs[name])
         # At a single update per step the ratio is 1, and there is nothing to clip.
         for name in CLIPPED if self._updates > 1 else ():
             if name in logs:
-                self._record["clip_fraction"] = float(logs[name])
-        self._record["seconds"] = seconds
-        self._folder.log(**self._record)
+                self.record["clip_fraction"] = _number(logs[name])
+        self.record["seconds"] = seconds
+        self.record["time"] = {part: logs[f"time/{part}"] for part in PARTS}
+        self._folder.log(**self.record)
         self._display.update(
-            self._record["step"],
-            horizon=self._record["horizon"],
-            reward=self._record["return"],
-            success=self._record["success"],
+            self.record["step"],
+            horizon=self.record["horizon"],
+            reward=self.record["return"],
+            success=self.record["success"],
             tokens_s=self._tokens / max(seconds, 1e-9),
         )
 
@@ -108,6 +128,11 @@ class RunLogger(TrainerCallback):
         """Draw the curve and note the time along with every checkpoint."""
         write_curve(self._folder)
         self._folder.note()
+
+
+def _number(value: float) -> float | None:
+    """Return a figure as JSON can hold it: one that is no number is None."""
+    return float(value) if math.isfinite(value) else None
 
 
 Play = Callable[[Sequence[Mapping[str, Any]]], list[Trajectory]]
@@ -124,9 +149,11 @@ class Validation(TrainerCallback):
         chat: TurnTokenizer,
         play: Play,
         log: RunLogger,
+        dashboards: Dashboards,
         best: BestPolicy,
     ) -> None:
         self._folder, self._play, self._log, self._best = folder, play, log, best
+        self._dashboards = dashboards
         self._every, self._updates = run.config.eval.every, run.config.rl.updates
         self._panel: Panel = run.panel(VALID, run.config.eval.valid_tasks)
         self._episodes = EpisodeLog(run, chat, panel_sha256=self._panel.sha256)
@@ -145,13 +172,9 @@ class Validation(TrainerCallback):
         played = self._play(panel_tasks(self._panel))
         self._episodes.append(self._folder.eval_episodes(Phase.VALIDATION), played, step=step)
         figures = rollout_metrics(played)
-        self._folder.log(
-            phase=Phase.VALIDATION,
-            step=step,
-            turns_total=self._log.turns,
-            score=figures["rollout/score"],
-            success=figures["rollout/success"],
-        )
+        result = {name: figures[f"rollout/{name}"] for name in ("score", "success")}
+        self._folder.log(phase=Phase.VALIDATION, step=step, turns_total=self._log.turns, **result)
+        self._dashboards.figures(**{f"eval_{name}": value for name, value in result.items()})
 
     def finish(self, step: int) -> None:
         """Validate the last policy, too, so that it can be the best."""
@@ -195,3 +218,18 @@ class StopConditions(TrainerCallback):
     def late(self) -> bool:
         """Whether the time is up."""
         return self._folder.seconds() > self._seconds
+
+
+class FirstCheckpoint(TrainerCallback):
+    """Save where training begins, if an alarm is to lead back there."""
+
+    def __init__(self, run: ResolvedRun, trainer: MeasuredTrainer) -> None:
+        self._wanted = run.config.health.on_alarm == "rollback"
+        self._trainer = trainer
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Save, unless there are later checkpoints."""
+        if self._wanted and not state.global_step:
+            self._trainer.save_start()

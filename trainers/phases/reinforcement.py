@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformers import PrinterCallback, ProgressCallback, TrainerCallback
+from transformers import PrinterCallback, ProgressCallback
 
+from agentgym.errors import DataError
 from trainers.config.resolve import ResolvedRun
 from trainers.grpo.arguments import grpo_arguments
-from trainers.grpo.trainer import MultiTurnTrainer
+from trainers.grpo.trainer import RolloutEvent
 from trainers.models.policy import LoadedPolicy, adapters
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import ChosenPolicy
 from trainers.phases.best import BestPolicy
-from trainers.phases.callbacks import RunLogger, StopConditions, Validation
+from trainers.phases.callbacks import FirstCheckpoint, RunLogger, StopConditions, Validation
+from trainers.phases.dashboards import PROJECT, Dashboards, make_reporters
+from trainers.phases.health import Alarm, last_good
+from trainers.phases.health_watch import HealthWatch
+from trainers.phases.measured_trainer import MeasuredTrainer
 from trainers.phases.rollout_setup import rollout_setup
 from trainers.rollouts.trajectory import Trajectory, without_terms
 
@@ -42,16 +49,15 @@ class Reinforcement:
     ) -> None:
         self._run, self._folder, self._display = run, folder, display
         self.chat = policy.chat
-        output = folder.checkpoints / CHECKPOINTS
+        self._output = output = folder.checkpoints / CHECKPOINTS
         self._checkpoint = latest(output)
-        # TRL counts updates; it saves at the end of a step only.
-        updates = int(self._checkpoint.name.rsplit("-", 1)[1]) if self._checkpoint else 0
-        self._step = updates // run.config.rl.updates
+        self._step = self._steps_of(self._checkpoint) if self._checkpoint else 0
         _rewind(folder, self._step)
         hooks, schedule = run.make_hooks(), run.make_schedule()
         self._hook_names = [hook.name for hook in hooks]
-        log = RunLogger(run, folder, display, policy.chat, schedule)
-        self._trainer = MultiTurnTrainer(
+        self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
+        self._dashboards = dashboards = Dashboards(make_reporters(run, folder))
+        self._trainer = MeasuredTrainer(
             policy.model,
             _arguments(run, policy, output),
             **rollout_setup(run, policy, run.config.rl.episodes, hooks),
@@ -60,28 +66,44 @@ class Reinforcement:
             preset=run.preset,
             full_horizon=run.config.eval.horizon,
             group_size=run.config.rl.group_size,
-            on_rollout=log.on_rollout,
+            on_rollout=_both(log.on_rollout, dashboards.on_rollout),
             peft_config=adapters(run),
-            callbacks=[log, *_tensorboard(run, folder)],
+            callbacks=[log, dashboards],
         )
         for callback in (PrinterCallback, ProgressCallback):
             self._trainer.remove_callback(callback)
         self._best = BestPolicy(folder, self.save, run.config.rl.updates)
-        self._validation = Validation(run, folder, policy.chat, self.play, log, self._best)
+        self._validation = Validation(
+            run, folder, policy.chat, self.play, log, dashboards, self._best
+        )
         self._stop = StopConditions(run, folder, display, log)
-        for added in (self._validation, self._best, self._stop):
+        self._health = HealthWatch(run, folder, display, log)
+        for added in (
+            self._validation,
+            self._best,
+            self._stop,
+            self._health,
+            FirstCheckpoint(run, self._trainer),
+        ):
             self._trainer.add_callback(added)
+        self._adapt()
 
     def train(self) -> None:
         """Train until the last step, or until time or turns are up."""
         if self._run.config.eval.every and not self._step:
             self._validation.validate(0)
         self._display.phase("RL", self._run.config.steps, self._step)
-        if self._step and self._stop.met:
+        if self._checkpoint and self._health.stopped and not self._step:
+            self._trainer.restore(self._checkpoint)
+            return
+        if self._step and (self._stop.met or self._health.stopped):
             # Only the weights of the checkpoint are wanted.
             self._trainer.args.max_steps = self._step * self._run.config.rl.updates
         checkpoint = str(self._checkpoint) if self._checkpoint else None
         self._trainer.train(resume_from_checkpoint=checkpoint)
+        while self._health.pending:
+            self._go_back(self._health.pending)
+        self._keep_finite()
         self._validation.finish(self._trainer.batches)
 
     def choose(self) -> ChosenPolicy:
@@ -96,8 +118,58 @@ class Reinforcement:
         if self._run.config.eval.keep == "last" or best is None:
             return ChosenPolicy(trained.name, last)
         if best.step != last:
-            self._trainer.load_policy(self._folder.best)
+            self._trainer.restore(self._folder.best)
         return ChosenPolicy(self._folder.best.name, best.step, best.success, best.score)
+
+    def _go_back(self, alarm: Alarm) -> None:
+        """Go on from the last good checkpoint, as a process would that had been killed there."""
+        kept = {self._steps_of(path): path for path in complete(self._output)}
+        scores = {
+            record["step"]: record["score"]
+            for record in self._folder.metrics()
+            if record.get("phase") == Phase.VALIDATION
+        }
+        step = last_good(sorted(kept), alarm, scores)
+        if step is None:
+            self._health.give_up("there is no checkpoint from before the alarm to go back to")
+            return
+        # The record is last: a process that is killed before it meets the same alarm again.
+        for later in (path for number, path in kept.items() if number > step):
+            shutil.rmtree(later, ignore_errors=True)
+        _rewind(self._folder, step)
+        self._log.reload()
+        rate = self._run.config.rl.lr * self._run.config.health.lr_factor ** (
+            self._health.rollbacks + 1
+        )
+        self._health.went_back(step, rate)
+        self._adapt()
+        self._trainer.restore(kept[step])
+        if self._run.config.eval.every and not step:
+            self._validation.validate(0)  # Its record went with those of the later steps.
+        if not self._health.stopped:
+            self._trainer.train_from(kept[step])
+
+    def _adapt(self) -> None:
+        """Let rate and seeds be those that the rollbacks so far have led to."""
+        health = self._run.config.health
+        self._trainer.adapt(self._health.rollbacks, health.lr_factor, health.reseed)
+
+    def _keep_finite(self) -> None:
+        """Load the last checkpoint if training ended with weights that are no numbers."""
+        if self._log.record.get("kl_behaviour", 0.0) is not None:
+            return
+        checkpoint = latest(self._output)
+        if checkpoint is None:
+            raise DataError(
+                "expected weights that are finite after reinforcement learning, but they are not, "
+                "and no checkpoint was saved before; choose a lower --rl.lr, or --rl.save-every 1"
+            )
+        self._trainer.restore(checkpoint)
+        self._display.note(f"weights are not finite: those of {checkpoint.name} take their place")
+
+    def _steps_of(self, checkpoint: Path) -> int:
+        """Return the steps after which a checkpoint was saved."""
+        return updates_of(checkpoint) // self._run.config.rl.updates
 
     def play(self, tasks: Sequence[Mapping[str, Any]], greedy: bool = False) -> list[Trajectory]:
         """Play held-out tasks with the present policy, for the environment's own rewards.
@@ -113,18 +185,40 @@ class Reinforcement:
         self._trainer.save_model(str(path))
 
     def close(self) -> None:
-        """Close the engine and the environments."""
+        """Close the engine, the environments and the dashboards."""
         self._trainer.runner.engine.close()
         self._trainer.runner.envs.close()
+        self._dashboards.close()
+
+
+def _both(
+    *listeners: Callable[[RolloutEvent], None],
+) -> Callable[[RolloutEvent], None]:
+    """Return one listener that tells several."""
+
+    def tell(event: RolloutEvent) -> None:
+        for listener in listeners:
+            listener(event)
+
+    return tell
 
 
 # -- checkpoints and arguments ---------------------------------------------------------------------
 
 
 def latest(output: Path) -> Path | None:
-    """Return the newest complete checkpoint of TRL; its state file is written last."""
-    found = [path for path in output.glob("checkpoint-*") if _is_complete(path / TRL_STATE)]
-    return max(found, key=lambda path: int(path.name.rsplit("-", 1)[1]), default=None)
+    """Return the newest complete checkpoint of TRL."""
+    return max(complete(output), key=updates_of, default=None)
+
+
+def complete(output: Path) -> list[Path]:
+    """Return the complete checkpoints of TRL; their state file is written last."""
+    return [path for path in output.glob("checkpoint-*") if _is_complete(path / TRL_STATE)]
+
+
+def updates_of(checkpoint: Path) -> int:
+    """Return the updates after which a checkpoint was saved, which is what TRL counts."""
+    return int(checkpoint.name.rsplit("-", 1)[1])
 
 
 def _is_complete(state: Path) -> bool:
@@ -138,6 +232,7 @@ def _is_complete(state: Path) -> bool:
 def _rewind(folder: RunFolder, step: int) -> None:
     """Drop the records after a step, which will be written again."""
     folder.rewind(Phase.REINFORCEMENT, step)
+    folder.rewind(Phase.HEALTH, step)
     # The untrained policy is validated before the first step.
     folder.rewind(Phase.VALIDATION, step or -1)
     folder.rewind_episodes(step)
@@ -165,16 +260,8 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
         minibatches=settings.minibatches,
         iterations=settings.iterations,
         adam_beta2=settings.adam_beta2,
-        report_to=[config.report_to] if config.report_to in ("wandb", "trackio") else [],
         run_name=str(config.out),
+        project=os.environ.get("TRACKIO_PROJECT", PROJECT),
+        # A loss that is no number is to be seen.
+        logging_nan_inf_filter=False,
     )
-
-
-def _tensorboard(run: ResolvedRun, folder: RunFolder) -> list[TrainerCallback]:
-    """Return what writes TensorBoard's files, if they are wanted: into the folder of the run."""
-    if run.config.report_to != "tensorboard":
-        return []
-    from torch.utils.tensorboard import SummaryWriter
-    from transformers.integrations import TensorBoardCallback
-
-    return [TensorBoardCallback(SummaryWriter(str(folder.path / "tensorboard")))]
