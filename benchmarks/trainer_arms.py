@@ -24,6 +24,7 @@ import os
 import statistics
 import tempfile
 import time
+from itertools import pairwise
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -72,7 +73,7 @@ class Clock(TrainerCallback):
     def steps(self, which: int) -> list[float]:
         """Seconds of every step but the first, which warms caches up: of the wall or processor."""
         times = [mark[which] for mark in self.marks]
-        return [after - before for before, after in zip(times[1:-1], times[2:], strict=True)]
+        return [after - before for before, after in pairwise(times[1:])]
 
 
 def parts() -> tuple[Any, Any]:

@@ -58,6 +58,8 @@ def write_card(
         results=list(summary.results()),
         usage=usage_code(run, summary, place, "."),
         rank=run.config.lora.r,
+        # With a warm start the adapters are those of its result, which lies beside them.
+        beneath="../warm-start" if adapters and run.config.sft.max_steps else base_name(run),
         served=SERVED,
         settings=_settings(folder),
     )

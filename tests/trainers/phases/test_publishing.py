@@ -1,8 +1,4 @@
-"""What leaves a run: adapters merged into their base, and uploads to a stand-in of the hub.
-
-The uploads are made by the command in a process of its own, since ``huggingface_hub`` reads its
-environment as it is imported.
-"""
+"""What leaves a run: adapters merged into their base, and uploads to a stand-in of the hub."""
 
 from __future__ import annotations
 
@@ -49,15 +45,18 @@ def fresh(hub: Hub) -> None:
         store.clear()
 
 
-def again(run: Path, *flags: str, hub: Hub | None = None, token: str = TOKEN) -> Any:
-    """Resume a finished run through the command, with a hub in reach or none."""
-    if hub is None:
-        return main(["--resume", "--out", str(run), *flags])
-    environment = {
-        **os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0", "HF_TOKEN": token,
-        "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_IMPLICIT_TOKEN": "0",
-    }  # fmt: skip
-    return toy_runs.run_command(["--resume", "--out", str(run), *flags], environment=environment)
+def again(run: Path, *flags: str) -> int:
+    """Resume a finished run through the command."""
+    return main(["--resume", "--out", str(run), *flags])
+
+
+def online(patch: pytest.MonkeyPatch, url: str) -> None:
+    """Let this process know a hub, as the environment variables would at its start."""
+    constants = "huggingface_hub.constants"
+    patch.setattr(f"{constants}.ENDPOINT", url)
+    patch.setattr(f"{constants}.HF_HUB_OFFLINE", False)
+    patch.setattr(f"{constants}.HF_HUB_DISABLE_XET", True)
+    patch.setenv("HF_TOKEN", TOKEN)
 
 
 def logits(model: Any) -> torch.Tensor:
@@ -151,8 +150,13 @@ def test_adapters_find_the_warm_start_of_a_run_that_was_moved(tmp_path):
 
 
 def test_a_finished_run_is_pushed_with_its_card(run, hub):
-    flags = ["--push-to-hub", REPOSITORY, "--export=merged"]
-    done = again(run, *flags, "--hub-private", hub=hub)
+    """By the command in a process of its own, which knows the hub from its environment alone."""
+    environment = {
+        **os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0", "HF_TOKEN": TOKEN,
+        "HF_HUB_DISABLE_XET": "1",
+    }  # fmt: skip
+    command = ["--resume", "--out", str(run), "--push-to-hub", REPOSITORY, "--export=merged"]
+    done = toy_runs.run_command([*command, "--hub-private"], environment=environment)
     assert done.returncode == 0, done.stderr
     merged = run / "checkpoints" / "merged"
     pushed = hub.repositories[REPOSITORY]
@@ -162,16 +166,19 @@ def test_a_finished_run_is_pushed_with_its_card(run, hub):
     assert {"config.json", "tokenizer.json", "README.md"} <= set(pushed)
     assert not {"complete", "validation.json", "training_args.bin"} & set(pushed)
     assert ModelCard(pushed["README.md"].decode()).data.tags[0] == "agentgym"
-    # A second time nothing is made, and the repository stays what it is.
-    assert again(run, *flags, hub=hub).returncode == 0
-    assert hub.visibility == {REPOSITORY: "private"}
     assert not any(TOKEN.encode() in content for content in toy_runs.files(run).values())
     assert not any(TOKEN.encode() in content for content in pushed.values())
 
 
-def test_the_hubs_own_default_decides_who_sees_it(run, hub):
-    again(run, "--push-to-hub", REPOSITORY, "--export=merged", hub=hub)
+def test_the_hubs_own_default_decides_who_sees_it_and_a_repository_stays_what_it_is(
+    run, hub, monkeypatch
+):
+    online(monkeypatch, hub.url)
+    command = ["--push-to-hub", REPOSITORY, "--export=merged"]
+    assert again(run, *command) == 0
+    assert again(run, *command, "--hub-private") == 0
     assert hub.visibility == {REPOSITORY: None}
+    assert "model.safetensors" in hub.repositories[REPOSITORY]
 
 
 @pytest.mark.parametrize(
@@ -183,16 +190,16 @@ def test_the_hubs_own_default_decides_who_sees_it(run, hub):
         ("", None, "failed"),
     ],
 )
-def test_an_upload_that_fails_costs_a_warning_with_the_command(run, hub, at, refusal, said):
+def test_an_upload_that_fails_costs_a_warning_with_the_command(
+    run, hub, monkeypatch, capsys, at, refusal, said
+):
     """Of the account, the quota, a limit, and a network without a hub."""
     if refusal:
         hub.refuse_at, hub.refusal = at, refusal
-    else:
-        hub = Hub(url="http://127.0.0.1:9")
+    online(monkeypatch, hub.url if refusal else "http://127.0.0.1:9")
     before = (run / "summary.json").read_bytes()
-    done = again(run, "--push-to-hub", REPOSITORY, "--export=merged", hub=hub)
-    assert done.returncode == 0, done.stderr
-    words = " ".join(done.stderr.split())
+    assert again(run, "--push-to-hub", REPOSITORY, "--export=merged") == 0
+    words = " ".join(capsys.readouterr().err.split())
     assert f"the upload to {REPOSITORY} failed: " in words
     assert said in words
     assert f"--resume --out {run} --push-to-hub {REPOSITORY} --export merged" in words
