@@ -83,7 +83,10 @@ def config(out: Path, *flags: str, **changes: Any) -> TrainConfig:
 
 
 def run_command(
-    command: Iterable[str], die_at: str = "", **options: Any
+    command: Iterable[str],
+    die_at: str = "",
+    environment: Mapping[str, str] = os.environ,
+    **options: Any,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``agentgym-train`` in a process of its own, with the toy environments registered.
 
@@ -91,12 +94,13 @@ def run_command(
         command: Arguments.
         die_at: ``phase:step`` of a record of ``metrics.jsonl``; as soon as it is written the
             process gets SIGKILL. Empty: it lives on.
+        environment: Its environment variables; offline unless these say otherwise.
         **options: Of ``subprocess.run``.
     """
     return subprocess.run(
         [sys.executable, "-m", "tests.trainers.toy_runs", die_at, *command],
         cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        env={"HF_HUB_OFFLINE": "1", **environment, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=600,

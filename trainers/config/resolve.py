@@ -242,6 +242,7 @@ def _filled(asked: TrainConfig, preset: Preset, defaults: FamilyDefaults) -> dic
                 "max_steps": TINY_STEPS if tiny else 0,
                 "gate_success": defaults.gate_success,
             },
+            "eval": {"keep": "best" if asked.eval.every else "last"},
             "rl": {
                 "groups": preset.groups or GROUPS,
                 "group_size": preset.group_size or GROUP_SIZE,
@@ -257,6 +258,11 @@ def _filled(asked: TrainConfig, preset: Preset, defaults: FamilyDefaults) -> dic
         },
     )
     _divide(settings["rl"], preset)
+    if asked.eval.keep == "best" and not asked.eval.every:
+        raise ConfigurationError(
+            "expected --eval.every of at least 1 with --eval.keep best, because the best policy is "
+            "found by validation; got 0"
+        )
     return settings
 
 

@@ -99,6 +99,17 @@ class TrainConfig:
     report_to: Annotated[tuple[Dashboard, ...], BeforeValidator(as_dashboards)] = ()
     """Dashboards that are told figures and sample episodes besides the files of the run: none, or
     several of tensorboard (files in the folder of the run), wandb and trackio."""
+    export: Literal["none", "merged"] = "none"
+    """``merged``: write the trained policy with its adapters merged into the base model, a folder
+    that transformers and vLLM open, as ``checkpoints/merged``. With ``--resume`` also of a finished
+    run."""
+    push_to_hub: str | None = None
+    """Repository ``USER/NAME`` of the Hugging Face hub to which the trained policy and its card are
+    pushed at the end: its merged export if that is asked for. The token is that of ``HF_TOKEN`` or
+    ``hf auth login``. With ``--resume`` also of a finished run."""
+    hub_private: bool = False
+    """Make that repository private, if there is none of the name; otherwise the hub's own default
+    applies, which is public unless the organisation says otherwise."""
     sft: SftConfig = field(default_factory=SftConfig)
     """Warm start."""
     rl: RlConfig = field(default_factory=RlConfig)

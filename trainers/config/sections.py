@@ -177,6 +177,12 @@ class EvalConfig:
     """Steps between evaluations on validation tasks during RL; 0 turns them off."""
     valid_tasks: Count = 128
     """Validation tasks of such an evaluation."""
+    keep: Literal["best", "last"] | None = None
+    """Which policy is the trained one, that is compared, exported and pushed: of the steps that
+    ``--eval.every`` validates the one with the highest success (then score, then the earlier), or
+    that of the last step. Test tasks have no part in the choice, and both are kept.
+
+    None: best; last without validations."""
 
 
 @strict
@@ -311,3 +317,4 @@ class FilledEval(EvalConfig):
 
     tasks: int
     horizon: int
+    keep: Literal["best", "last"]

@@ -20,7 +20,10 @@ RESOLVED = "resolved"
 """Key for what the settings leave open."""
 NOT_KEPT = ("resume", "out")
 """Settings that say nothing about the run itself."""
-FREE = ("report_to", "rollout.backend", "rollout.workers", "rollout.step_timeout")
+FREE = (
+    "report_to", "rollout.backend", "rollout.workers", "rollout.step_timeout", "export",
+    "push_to_hub", "hub_private",
+)  # fmt: skip
 """Settings that may differ between a run and its continuation: they change no number."""
 FREE_SECTIONS = ("health",)
 """Sections of which the same is true, up to the next alarm."""

@@ -62,7 +62,7 @@ def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -
 
     # Adapters store where their base lies, and are loaded from other folders than this run's.
     path = Path(path).resolve() if Path(path).exists() else path
-    with _loading(path):
+    with loading(path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
         model = AutoModelForCausalLM.from_pretrained(
             str(path), dtype=weights_dtype(frozen=adapters(run) is not None)
@@ -82,7 +82,7 @@ def check_model(
         return
     from transformers import AutoConfig, AutoTokenizer
 
-    with _loading(name):
+    with loading(name):
         AutoConfig.from_pretrained(name)
         tokenizer = AutoTokenizer.from_pretrained(name)
     TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
@@ -105,7 +105,7 @@ def adapters(run: ResolvedRun) -> PeftConfig | None:
 
 
 @contextmanager
-def _loading(path: str | Path) -> Iterator[None]:
+def loading(path: str | Path) -> Iterator[None]:
     """Say clearly that a model cannot be loaded, and why."""
     try:
         yield

@@ -123,6 +123,20 @@ class WarmStart:
 
 
 @dataclass(frozen=True)
+class ChosenPolicy:
+    """The policy that is called trained: which of the run's policies was compared."""
+
+    checkpoint: str
+    """Folder under ``checkpoints``: ``best`` by validation, or ``trained``, that of the last."""
+    step: int
+    """Steps of reinforcement learning that made it."""
+    valid_success: float | None = None
+    """Success on the validation tasks by which it was chosen; None if it was not."""
+    valid_score: float | None = None
+    """Score on them."""
+
+
+@dataclass(frozen=True)
 class HealthEvent:
     """An alarm of reinforcement learning, and what came of it."""
 
@@ -176,6 +190,9 @@ class Summary:
     """Versions that decide what a run computes."""
     commit: str = ""
     """Commit of the suite's source; empty where it was installed as a package."""
+    chosen: ChosenPolicy | None = None
+    """The policy that is called trained; None in runs of earlier versions: that of the last
+    step."""
     health: tuple[HealthEvent, ...] = ()
     """Alarms of reinforcement learning."""
     step_seconds: Mapping[str, float] = field(default_factory=dict)
@@ -218,6 +235,7 @@ class Summary:
                     _read(Difference, greedy["rl_minus_sft"]),
                 ),
                 "warm_start": warm_start and _read(WarmStart, warm_start),
+                "chosen": content.get("chosen") and _read(ChosenPolicy, content["chosen"]),
                 "health": [_read(HealthEvent, event) for event in content.get("health", ())],
             }
             return _read(cls, read)
@@ -339,6 +357,18 @@ def steps_remark(taken: int, planned: int, stopped: bool = False) -> str:
         else "its time (--minutes) or its turns (--rl.turn-budget) were used up"
     )
     return f"Training ended after {taken} of {planned} steps, because {reason}."
+
+
+def chosen_remark(chosen: ChosenPolicy, taken: int) -> str:
+    """Say which policy is called trained where it could be another; empty if it could not."""
+    if chosen.valid_success is None:
+        return ""
+    which = "the last and the best" if chosen.step == taken else "the best"
+    return (
+        f"The trained policy is that of step {chosen.step} of {taken}, {which} on the "
+        f"validation tasks (success {chosen.valid_success:.3f}, score {chosen.valid_score:.3f}); "
+        "no test task had a part in the choice."
+    )
 
 
 def random_remark(results: Mapping[str, ArmResult]) -> str:

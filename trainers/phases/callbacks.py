@@ -18,11 +18,13 @@ from trainers.output.display import Display
 from trainers.output.episode_log import EpisodeLog
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
+from trainers.phases.best import BestPolicy
 from trainers.phases.dashboards import Dashboards
 from trainers.phases.health import FINITE
 from trainers.phases.measured_trainer import KL_BEHAVIOUR, MeasuredTrainer
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.step_times import PARTS
+from trainers.processes import on_main
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import Trajectory, rollout_metrics
 
@@ -138,7 +140,7 @@ Play = Callable[[Sequence[Mapping[str, Any]]], list[Trajectory]]
 
 
 class Validation(TrainerCallback):
-    """Play the validation tasks every few steps, at the full horizon."""
+    """Play the validation tasks every few steps and at the end, at the full horizon."""
 
     def __init__(
         self,
@@ -148,8 +150,9 @@ class Validation(TrainerCallback):
         play: Play,
         log: RunLogger,
         dashboards: Dashboards,
+        best: BestPolicy,
     ) -> None:
-        self._folder, self._play, self._log = folder, play, log
+        self._folder, self._play, self._log, self._best = folder, play, log, best
         self._dashboards = dashboards
         self._every, self._updates = run.config.eval.every, run.config.rl.updates
         self._panel: Panel = run.panel(VALID, run.config.eval.valid_tasks)
@@ -158,10 +161,11 @@ class Validation(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        """Validate, if it is time."""
+        """Validate, if it is time; ask for a checkpoint along with a policy that is kept."""
         step, update = divmod(state.global_step, self._updates)
         if self._every and not update and step % self._every == 0:
             self.validate(step)
+            control.should_save |= self._best.better is not None
 
     def validate(self, step: int) -> None:
         """Play the validation tasks after so many steps and record the result."""
@@ -171,6 +175,15 @@ class Validation(TrainerCallback):
         result = {name: figures[f"rollout/{name}"] for name in ("score", "success")}
         self._folder.log(phase=Phase.VALIDATION, step=step, turns_total=self._log.turns, **result)
         self._dashboards.figures(**{f"eval_{name}": value for name, value in result.items()})
+
+    def finish(self, step: int) -> None:
+        """Validate the last policy, too, so that it can be the best."""
+        if not self._every:
+            return
+        if not on_main(lambda: self._folder.validated(step)):
+            self._folder.drop_validation(step)  # Half of one, left by a kill.
+            self.validate(step)
+        self._best.keep(step)
 
 
 class StopConditions(TrainerCallback):

@@ -18,7 +18,9 @@ from trainers.grpo.trainer import RolloutEvent
 from trainers.models.policy import LoadedPolicy, adapters
 from trainers.output.display import Display
 from trainers.output.phase import Phase
-from trainers.output.run_folder import RunFolder
+from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.output.summary import ChosenPolicy
+from trainers.phases.best import BestPolicy
 from trainers.phases.callbacks import FirstCheckpoint, RunLogger, StopConditions, Validation
 from trainers.phases.dashboards import PROJECT, Dashboards, make_reporters
 from trainers.phases.health import Alarm, last_good
@@ -70,11 +72,15 @@ class Reinforcement:
         )
         for callback in (PrinterCallback, ProgressCallback):
             self._trainer.remove_callback(callback)
-        self._validation = Validation(run, folder, policy.chat, self.play, log, dashboards)
+        self._best = BestPolicy(folder, self.save, run.config.rl.updates)
+        self._validation = Validation(
+            run, folder, policy.chat, self.play, log, dashboards, self._best
+        )
         self._stop = StopConditions(run, folder, display, log)
         self._health = HealthWatch(run, folder, display, log)
         for added in (
             self._validation,
+            self._best,
             self._stop,
             self._health,
             FirstCheckpoint(run, self._trainer),
@@ -98,6 +104,22 @@ class Reinforcement:
         while self._health.pending:
             self._go_back(self._health.pending)
         self._keep_finite()
+        self._validation.finish(self._trainer.batches)
+
+    def choose(self) -> ChosenPolicy:
+        """Write the last policy, and go on with the one that ``--eval.keep`` chooses.
+
+        From here on :meth:`play` plays the chosen policy.
+        """
+        last, trained = self._trainer.batches, self._folder.trained
+        self.save(trained)
+        (trained / COMPLETE).touch()
+        best = self._best.kept
+        if self._run.config.eval.keep == "last" or best is None:
+            return ChosenPolicy(trained.name, last)
+        if best.step != last:
+            self._trainer.restore(self._folder.best)
+        return ChosenPolicy(self._folder.best.name, best.step, best.success, best.score)
 
     def _go_back(self, alarm: Alarm) -> None:
         """Go on from the last good checkpoint, as a process would that had been killed there."""
