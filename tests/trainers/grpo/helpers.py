@@ -143,7 +143,8 @@ def _rank(rank: int, port: int, folder: Path) -> None:
     made = trainer(
         folder / "run",
         preset="dapo",
-        args={"steps": 2, "micro_batch": 4},
+        args={"steps": 2},
+        micro_tokens=100,
         envs=TextVectorEnv([Uneven] * 8),
         budget=TokenBudget(4, 120, 160, window=1),
     )
