@@ -57,6 +57,7 @@ from trainers.grpo.micro_batches import (
     micro_batches,
 )
 from trainers.grpo.objective import kl_divergence, regulariser, with_averaged_ratio
+from trainers.grpo.precision import adapters_in_fp32
 from trainers.grpo.probe import PROBE_TOKENS, probe_gap
 from trainers.grpo.tensors import (
     gather_tokens,
@@ -177,6 +178,7 @@ class MultiTurnTrainer(BatchTrainer):
         super().__init__(model, args, chat, **kwargs)
         policy = self._policy
         turn_off_dropout(policy)
+        adapters_in_fp32(policy)
         # With adapters of the trainer's own the reference is the model without them.
         copied = self._needs_reference and kwargs.get("peft_config") is None
         self._forward = TokenForward(
@@ -417,7 +419,8 @@ class MultiTurnTrainer(BatchTrainer):
     @property
     def _inexact(self) -> bool:
         """Whether sampled log-probabilities are not those of the trainer's policy."""
-        return not self.runner.engine.exact or self.top_p < 1.0
+        rounded = self.args.bf16 or self.args.fp16
+        return rounded or not self.runner.engine.exact or self.top_p < 1.0
 
     @property
     def _needs_reference(self) -> bool:
