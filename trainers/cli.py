@@ -59,8 +59,10 @@ def _main(argv: Sequence[str] | None) -> int:
 
         from trainers.config.describe import describe
         from trainers.config.resolve import resolve
+        from trainers.models.memory import memory_plan
 
-        Console().print(describe(config, resolve(config)))
+        run = resolve(config)
+        Console().print(describe(config, run), memory_plan(run), sep="\n")
         return 0
     from trainers.run import train
 

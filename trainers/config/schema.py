@@ -31,11 +31,13 @@ from trainers.config.kinds import (
 from trainers.config.sections import (
     EvalConfig,
     FilledEval,
+    FilledMemory,
     FilledRl,
     FilledRollout,
     FilledSft,
     HealthConfig,
     LoraConfig,
+    MemoryConfig,
     RlConfig,
     RolloutConfig,
     SftConfig,
@@ -124,6 +126,8 @@ class TrainConfig:
     """The tiny model."""
     health: HealthConfig = field(default_factory=HealthConfig)
     """Alarms."""
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
+    """Precision and memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +144,7 @@ class FilledConfig(TrainConfig):
     rl: FilledRl
     rollout: FilledRollout
     eval: FilledEval
+    memory: FilledMemory
 
 
 # -- checks ----------------------------------------------------------------------------------------

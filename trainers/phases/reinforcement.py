@@ -14,6 +14,7 @@ from transformers import PrinterCallback, ProgressCallback
 from agentgym.errors import DataError
 from trainers.config.resolve import ResolvedRun
 from trainers.grpo.arguments import grpo_arguments
+from trainers.grpo.precision import precision_arguments
 from trainers.grpo.trainer import RolloutEvent
 from trainers.models.policy import LoadedPolicy, adapters
 from trainers.output.display import Display
@@ -68,6 +69,8 @@ class Reinforcement:
             group_size=run.config.rl.group_size,
             on_rollout=_both(log.on_rollout, dashboards.on_rollout),
             peft_config=adapters(run),
+            micro_tokens=run.config.memory.micro_tokens,
+            logits_mib=run.config.memory.logits_mib,
             callbacks=[log, dashboards],
         )
         for callback in (PrinterCallback, ProgressCallback):
@@ -249,7 +252,6 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
         steps=config.steps,
         lr=settings.lr,
         budget=policy.budget,
-        micro_batch=settings.micro_batch,
         warmup=settings.warmup,
         temperature=settings.temperature,
         top_p=settings.top_p,
@@ -260,6 +262,9 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
         minibatches=settings.minibatches,
         iterations=settings.iterations,
         adam_beta2=settings.adam_beta2,
+        **precision_arguments(
+            config.memory.precision, config.memory.checkpointing == "on", config.memory.optimizer
+        ),
         run_name=str(config.out),
         project=os.environ.get("TRACKIO_PROJECT", PROJECT),
         # A loss that is no number is to be seen.

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.trainers.row_checks import check_rows
 from tests.trainers.rollouts.shipped_templates import SHIPPED, tokenizer
+from tests.trainers.row_checks import check_rows
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.conversation import Conversation
 from trainers.rollouts.template import TODAY
