@@ -206,8 +206,9 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
 
     Returns:
         Names under ``rollout/``: ``return, success, score, turns, rows`` (training rows of an
-        episode), ``action_tokens, valid`` (share of turns), ``stopped`` (share of turns that ended with a stop token), ``repeat`` (share of
-        turns that repeat an earlier action in the same state), and the shares of episodes
+        episode), ``action_tokens, valid`` (share of turns), ``stopped`` (share of turns that ended
+        with a stop token), ``repeat`` (share of turns that repeat an earlier action in the same
+        state), and the shares of episodes
         ``ended_by_horizon``, ``ended_by_length`` and ``ended_by_error``.
     """
     count = len(trajectories)
