@@ -185,7 +185,7 @@ class MultiTurnTrainer(BatchTrainer):
             self.accelerator, policy, logits_mib=logits_mib, copies_policy=copied
         )
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
-        own_engine = partial(HFEngine, pad_id=chat.pad_id, seed=args.seed, autocast=precision)
+        own_engine = partial(HFEngine, pad_id=chat.pad_id, autocast=precision)
         engine = (make_engine or own_engine)(policy)
         self.runner = RolloutRunner(
             envs, chat, engine, budget, initial_messages=initial_messages, family=family
@@ -247,11 +247,12 @@ class MultiTurnTrainer(BatchTrainer):
             [tasks[group] for group in groups],
             horizon=self.horizon,
             groups=groups,
-            seed=seed + rank,
+            seed=seed,
             # Members of a group start alike, on whatever process they are.
             seeds=[(seed + group) % 2**31 for group in groups],
             sampling=self._sampling(),
             training_step=step,
+            first_episode=rank * count,
         )
 
     def _rows(self) -> dict[str, Any]:
@@ -470,7 +471,7 @@ class MultiTurnTrainer(BatchTrainer):
     def _probe(self) -> float:
         """Compare the engine's log-probabilities with those of training."""
         fp32 = self.runner.engine.exact and not (self.args.bf16 or self.args.fp16)
-        sampling = self._sampling(max_tokens=PROBE_TOKENS, seed=self.args.seed)
+        sampling = self._sampling(max_tokens=PROBE_TOKENS)
         return probe_gap(
             self.runner, self._policy, self.trajectories, sampling, self._row_logps, fp32=fp32
         )

@@ -133,7 +133,8 @@ class MeasuredTrainer(MultiTurnTrainer):
 
     def train_from(self, checkpoint: Path) -> None:
         """Train again, from a checkpoint, as a new process would."""
-        self._step, self._buffered_inputs, self._synced = 0, None, None
+        self._step, self._synced = 0, None
+        self._buffered_inputs: Any = None
         self._generations = 0
         self._metrics["train"].clear()
         # Made anew with the rate of now; its moments come from the checkpoint.

@@ -59,7 +59,7 @@ class AnswerFormat:
     @classmethod
     def of(cls, template: ChatTemplate) -> AnswerFormat:
         """Learn the format from a template."""
-        prompted, plain, _ = template.around_answer()
+        prompted, plain = template.around_answer()
         field, before, after = _thinking_field(template)
         tags = next((pair for pair in TAGS if pair[1] in template.source), None)
         if tags is not None:
@@ -119,7 +119,7 @@ class AnswerFormat:
 def _thinking_field(template: ChatTemplate) -> tuple[str | None, str, str]:
     """Return the field from which a template reads thinking, and the text before and after that."""
     for field in FIELDS:
-        _, before, rest = template.around_answer({field: _THOUGHT})
+        _, before = template.around_answer({field: _THOUGHT})
         if _THOUGHT in before:
             head, _, tail = before.partition(_THOUGHT)
             return field, head, tail

@@ -12,7 +12,6 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
@@ -138,22 +137,21 @@ class ChatTemplate:
         marks = set(_MARKUP.findall(self.text(dummy))) | set(self.tokenizer.all_special_tokens)
         return {mark for mark in marks if not _THINK_TAG.fullmatch(mark)}
 
-    def around_answer(self, extra: Mapping[str, str] | None = None) -> tuple[str, str, str]:
+    def around_answer(self, extra: Mapping[str, str] | None = None) -> tuple[str, str]:
         """Return how the template writes the last answer of a conversation.
 
         Args:
             extra: Further entries of the message, such as its thinking.
 
         Returns:
-            The generation prompt, and what stands before and after the answer's content where the
-            text goes on otherwise than the prompt.
+            The generation prompt, and what the template puts before the answer's content that is
+            not in the prompt.
         """
         user: Message = {"role": "user", "content": _USER}
         answer: Message = {"role": "assistant", "content": _ACTION, **(extra or {})}
         prompt, whole = self.text([user]), self.text([user, answer], prompt=False)
-        added = whole[len(commonprefix([prompt, whole])) :]
-        before, _, after = added.rpartition(_ACTION)
-        return prompt[prompt.rindex(_USER) + len(_USER) :], before, after
+        added = whole[len(_shared(prompt, whole)) :]
+        return prompt[prompt.rindex(_USER) + len(_USER) :], added[: added.rindex(_ACTION)]
 
     def suffix(self, observation: str) -> list[int]:
         """Ids from the end of an assistant message to the next one, around an observation.
@@ -220,8 +218,7 @@ class ChatTemplate:
         opening markup of the observation; trimming at the last end-of-turn token leaves the base.
         """
         one, two = self.text(self._dummy("alpha 1")), self.text(self._dummy("beta 2"))
-        same = takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False))
-        shared = "".join(a for a, _ in same)
+        shared = _shared(one, two)
         end = shared.rfind(self.end_text)
         if end < 0:
             raise ConfigurationError(
@@ -255,6 +252,12 @@ class ChatTemplate:
                 return self._wrap
         logger.info("the chat template is not a plain wrapper: it renders every observation")
         return None
+
+
+def _shared(one: str, two: str) -> str:
+    """Return what two texts begin with alike."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False))
+    return "".join(a for a, _ in same)
 
 
 def _folded(messages: Sequence[Message]) -> list[dict[str, str]]:

@@ -15,8 +15,14 @@ FOLDER = Path(trl.__file__).parent / "chat_templates"
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.jinja"))
 """Names of all templates of the installed TRL, its own versions for training included."""
 THINK = ("<think>", "</think>")
-_MARKUP = re.compile(r"<[|｜][^<>\s'\"]+?[|｜]>|<\|[a-z_]+>|<[a-z_]+\|>|</?[a-z_]+>|\[gMASK\]")
-_EOS = {"deepseek": "<｜end▁of▁sentence｜>", "gptoss": "<|return|>", "glm4moe": "<|endoftext|>"}
+_MARKUP = re.compile(
+    "<[|\uff5c][^<>\\s'\"]+?[|\uff5c]>" r"|<\|[a-z_]+>|<[a-z_]+\|>|</?[a-z_]+>|\[gMASK\]"
+)
+_EOS = {
+    "deepseek": "<\uff5cend▁of▁sentence\uff5c>",
+    "gptoss": "<|return|>",
+    "glm4moe": "<|endoftext|>",
+}
 
 
 @cache

@@ -126,8 +126,8 @@ def test_arguments_of_a_template_are_the_servers(name, options):
 WRITTEN = {
     "qwen3": ("<think>\nplan: press blue\n</think>\n\npress red", "<|im_end|>"),
     "qwen3_5_think": ("plan: press blue\n</think>\n\npress red", "<|im_end|>"),
-    "deepseekv3": ("plan: press blue\n</think>\n\npress red", "<｜end▁of▁sentence｜>"),
-    "deepseek_r1_distill": ("plan: press blue\n</think>press red", "<｜end▁of▁sentence｜>"),
+    "deepseekv3": ("plan: press blue\n</think>\n\npress red", "<\uff5cend▁of▁sentence\uff5c>"),
+    "deepseek_r1_distill": ("plan: press blue\n</think>press red", "<\uff5cend▁of▁sentence\uff5c>"),
     "glm4moe": ("\n<think>plan: press blue</think>\npress red", "<|user|>"),
     "nemotron_3_nano": ("plan: press blue\n</think>\npress red", "<|im_end|>"),
     "lfm2_2_5": ("<think>plan: press blue</think>press red", "<|im_end|>"),
@@ -220,7 +220,7 @@ def test_a_window_drops_the_same_turns_of_a_template_that_rewrites():
 
 @pytest.mark.parametrize(("name", "follows"), [("qwen2_5", False), ("gemma3", True)])
 def test_another_stop_token_is_not_what_later_turns_read(name, follows):
-    """Some models stop with the end of the text; a server closes the message as the template does."""
+    """Some models stop with the end of the text; a server closes the message by the template."""
     made = tokenizer(name)
     chat = TurnTokenizer(made)
     assert chat.follows is follows
