@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 
 from tests.trainers import toy_runs
 from trainers.cli import main
+from trainers.config.sections import Signal
 from trainers.output.run_folder import RunFolder
 from trainers.phases.measured_trainer import MeasuredTrainer
 
@@ -141,7 +142,8 @@ def test_a_rollback_restores_the_checkpoint_bit_by_bit_and_ends_when_there_were_
 def test_a_process_that_is_killed_when_it_went_back_goes_on_as_if_it_had_not_been(
     tmp_path, monkeypatch
 ):
-    flags = ["--health.on-alarm", "rollback", "--health.lr-factor", "0.001"]
+    others = [name for name in get_args(Signal) if name != "kl_behaviour"]
+    flags = ["--health.on-alarm=rollback", "--health.lr-factor=0.001", "--health.ignore", *others]
     whole = trained(tmp_path / "whole", *flags, **COLLAPSE)
     assert len(whole["rollback"]) == 1
     assert [record["step"] for record in whole["rl"]] == [1, 2, 3, 4, 5, 6]
