@@ -147,7 +147,7 @@ def test_a_process_that_is_killed_when_it_went_back_goes_on_as_if_it_had_not_bee
     whole = trained(tmp_path / "whole", *flags, **COLLAPSE)
     assert len(whole["rollback"]) == 1
     assert [record["step"] for record in whole["rl"]] == [1, 2, 3, 4, 5, 6]
-    assert {record["learning_rate"] for record in whole["rl"]} == {pytest.approx(3e-3)}
+    assert [record["learning_rate"] for record in whole["rl"]] == pytest.approx([3e-3] * 6)
     with monkeypatch.context() as patch, pytest.raises(killed_after_the_rollback(patch)):
         trained(tmp_path / "run", *flags, **COLLAPSE)
     assert trained(tmp_path / "run", *flags, "--resume", **COLLAPSE) == whole
