@@ -84,7 +84,7 @@ MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "after the first validation": (LOG, {"phase": "valid", "step": 0}),
     "before the first checkpoint": (LOG, {"phase": "rl", "step": 1}),
     "in the middle of the first checkpoint": ("transformers.Trainer._save_rng_state", {}),
-    "after the first checkpoint": ("trainers.phases.reinforcement.write_curve", {}),
+    "after the first checkpoint": ("trainers.phases.callbacks.write_curve", {}),
     "between validation and the step's record": (LOG, {"phase": "valid", "step": 4}),
     "between a validation's episodes and its record": (
         "trainers.output.episode_log.EpisodeLog.append",
