@@ -439,7 +439,7 @@ def test_every_door_is_in_the_help(capsys):
         "--rollout.backend", "--rollout.workers", "--rollout.step-timeout", "--rollout.history",
         "--rollout.window", "--rl.top-p", "--rl.hooks", "--horizon", "--horizon-every", "--every",
         "--horizon-gate", "--fit-horizon", "--fit", "--config", "--resume", "--dry-run",
-        "--report-to", "--minutes", "--steps",
+        "--report-to", "--minutes", "--steps", "--health.on-alarm", "--health.ignore",
     ):  # fmt: skip
         assert flag in shown, flag
 

@@ -130,7 +130,8 @@ def by_phase(folder: Path) -> dict[str, list[dict[str, Any]]]:
 def summary(folder: Path) -> dict[str, Any]:
     """The summary of a run, without what the clock said."""
     content: dict[str, Any] = json.loads((folder / "summary.json").read_text())
-    content.pop("wall_s")
+    for name in ("wall_s", "step_seconds"):
+        content.pop(name)
     return content
 
 

@@ -121,12 +121,12 @@ def _draw_events(
             axes.axvline(event.to, color=BACK, linestyle="--", linewidth=1.4)
         if event.signal not in panel.signals:
             continue
-        if event.step in points:
+        if event.to is None and event.step in points:
             axes.plot(
                 [event.step], [points[event.step]], "v", color=ALARM, markersize=8,
                 markeredgecolor="white", markeredgewidth=0.8, zorder=5, clip_on=False,
             )  # fmt: skip
-        else:  # The step was taken back, or its figure is no number.
+        else:  # Its step was taken back, or its figure is no number.
             axes.plot(
                 [event.to if event.to is not None else event.step], [0.96], "v", color=ALARM,
                 markersize=8, markeredgecolor="white", markeredgewidth=0.8, zorder=5,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
@@ -230,6 +231,7 @@ class FirstCheckpoint(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        """Save, unless there are later checkpoints."""
-        if self._wanted and not state.global_step:
+        """Save, unless that was done; a second time the generators would be elsewhere."""
+        done = (Path(args.output_dir) / "checkpoint-0" / "trainer_state.json").exists()
+        if self._wanted and not state.global_step and not done:
             self._trainer.save_start()

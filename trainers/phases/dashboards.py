@@ -26,7 +26,7 @@ from trainers.grpo.trainer import RolloutEvent
 from trainers.output.run_folder import RunFolder
 from trainers.rollouts.trajectory import Trajectory
 
-__all__ = ["COLUMNS", "PROJECT", "Dashboards", "Reporter", "make_reporters", "sample_turns"]
+__all__ = ["COLUMNS", "PROJECT", "Dashboards", "Reporter", "reporter_makers", "sample_turns"]
 
 PROJECT = "agentgym"
 """Project of wandb and trackio, unless WANDB_PROJECT or TRACKIO_PROJECT names another."""
@@ -123,25 +123,25 @@ class TensorBoardReporter(TensorBoardCallback):
         self.tb_writer.add_text(f"train/{TABLE}", text, step)
 
 
-def make_reporters(run: ResolvedRun, folder: RunFolder) -> dict[str, Reporter]:
-    """Return a reporter for each dashboard that is asked for, by name."""
+def reporter_makers(run: ResolvedRun, folder: RunFolder) -> dict[str, Callable[[], Reporter]]:
+    """Return what makes a reporter for each dashboard that is asked for, by name."""
     makers: dict[str, Callable[[], Reporter]] = {
         "tensorboard": lambda: TensorBoardReporter(folder.path / "tensorboard"),
         "wandb": lambda: WandbReporter(folder),
         "trackio": TrackioReporter,
     }
-    return {name: makers[name]() for name in run.config.report_to}
+    return {name: makers[name] for name in run.config.report_to}
 
 
 class Dashboards(TrainerCallback):
     """Tell several dashboards, none of which can hold the training up.
 
     Args:
-        reporters: The dashboards, by name.
+        makers: What makes the reporter of each dashboard, by name.
     """
 
-    def __init__(self, reporters: Mapping[str, Reporter]) -> None:
-        self._channels = [_Channel(name, reporter) for name, reporter in reporters.items()]
+    def __init__(self, makers: Mapping[str, Callable[[], Reporter]]) -> None:
+        self._channels = [_Channel(name, make) for name, make in makers.items()]
         self._rows: list[list[Any]] = []
         self._last: tuple[Any, ...] = ()
 
@@ -196,8 +196,8 @@ class Dashboards(TrainerCallback):
 class _Channel:
     """One dashboard and the thread in which it is told; after a failure it is told no more."""
 
-    def __init__(self, name: str, reporter: Reporter) -> None:
-        self._name, self._reporter = name, reporter
+    def __init__(self, name: str, make: Callable[[], Reporter]) -> None:
+        self._name, self._make = name, make
         self._queue: Queue[Callable[[Reporter], Any] | None] = Queue()
         self._open = True
         self._thread = threading.Thread(target=self._work, name=f"to {name}", daemon=True)
@@ -217,13 +217,12 @@ class _Channel:
 
     def _work(self) -> None:
         """Hear messages until the end, or until one cannot be told."""
-        while (message := self._queue.get()) is not None:
-            if not self._open:
-                continue
-            try:
-                message(self._reporter)
-            except Exception as error:
-                self._lose(str(error).strip().split("\n")[0] or type(error).__name__)
+        try:
+            reporter = self._make()
+            while (message := self._queue.get()) is not None:
+                message(reporter)
+        except Exception as error:
+            self._lose(str(error).strip().split("\n")[0] or type(error).__name__)
 
     def _lose(self, reason: str) -> None:
         """Give the dashboard up."""

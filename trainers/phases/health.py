@@ -22,7 +22,8 @@ grad_norm     above a multiple of the usual    RAGEN's echo trap, at its end
 
 RAGEN (arXiv 2504.20073) saw, in this order: the spread of rewards within groups fall, their mean
 fall, gradient norms spike, after which no run recovered. A loss, a gradient or a weight that is not
-finite needs no rule.
+finite needs no rule. With ``--rl.top-p`` below 1 the policy that plays differs from the one that is
+trained on purpose, and neither ``kl_behaviour`` nor ``logp_gap`` is judged.
 """
 
 from __future__ import annotations
@@ -83,6 +84,8 @@ class Rule:
             bound, factor = (math.inf if self.falls else -math.inf), threshold
         if factor is not None and usual is None:
             return False
+        if not self.limit and not usual:
+            return False  # Of nothing every value is a multiple.
         if factor is not None and usual is not None:
             bound = min(bound, factor * usual) if self.falls else max(bound, factor * usual)
         return now < bound if self.falls else now > bound

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from trainers.config.resolve import ResolvedRun
+from trainers.config.sections import Signal
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
@@ -36,7 +37,13 @@ class HealthWatch(TrainerCallback):
         self, run: ResolvedRun, folder: RunFolder, display: Display, log: RunLogger
     ) -> None:
         self._folder, self._display, self._log = folder, display, log
-        self._settings = run.config.health
+        health = run.config.health
+        nucleus: tuple[Signal, ...] = ("kl_behaviour", "logp_gap")
+        self._settings = (
+            replace(health, ignore=(*health.ignore, *nucleus))
+            if run.config.rl.top_p < 1
+            else health
+        )
         self._length = {"steps": run.config.steps, "minutes": run.config.minutes}
         self.pending: Alarm | None = None
         self.rollbacks = 0

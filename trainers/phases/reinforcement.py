@@ -23,7 +23,7 @@ from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import ChosenPolicy
 from trainers.phases.best import BestPolicy
 from trainers.phases.callbacks import FirstCheckpoint, RunLogger, StopConditions, Validation
-from trainers.phases.dashboards import PROJECT, Dashboards, make_reporters
+from trainers.phases.dashboards import PROJECT, Dashboards, reporter_makers
 from trainers.phases.health import Alarm, last_good
 from trainers.phases.health_watch import HealthWatch
 from trainers.phases.measured_trainer import MeasuredTrainer
@@ -57,7 +57,7 @@ class Reinforcement:
         hooks, schedule = run.make_hooks(), run.make_schedule()
         self._hook_names = [hook.name for hook in hooks]
         self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
-        self._dashboards = dashboards = Dashboards(make_reporters(run, folder))
+        self._dashboards = dashboards = Dashboards(reporter_makers(run, folder))
         self._trainer = MeasuredTrainer(
             policy.model,
             _arguments(run, policy, output),
