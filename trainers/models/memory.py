@@ -258,12 +258,10 @@ def memory_plan(run: ResolvedRun) -> RenderableType:
 
     config = read_model_config(run.config.model)
     found = estimate(ModelShape.of(config), _training(run, config))
-    table = Table(
-        "of it", "GiB", title=f"memory per device, estimated: {found.total / GIB:.1f} GiB"
-    )
+    table = Table("memory", "GiB")
     for item in fields(found):
         table.add_row(item.name.replace("_", " "), f"{getattr(found, item.name) / GIB:.2f}")
-    lines = [f"memory: {how}"]
+    lines = [f"memory: {how}", f"memory per device, estimated: {found.total / GIB:.2f} GiB"]
     if run.config.engine == "vllm":
         lines.append("vLLM takes its own share of the device on top of this estimate")
     return Group(*lines, table)

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 import torch
 
+from agentgym.vector import TextVectorEnv
 from tests.trainers import tiny_policy, toy_runs
+from tests.trainers.grpo.helpers import trainer, weights
+from tests.trainers.grpo.test_trainer import Picky
 from trainers.config.resolve import resolve
 from trainers.grpo.forward import turn_off_dropout
 from trainers.models.policy import adapters, load_policy
@@ -63,10 +66,32 @@ def test_gradients_pass_through_4_bits_after_generation(chat_model):
     for written_out in (False, True):
         model = load_policy(run, chat_model).model
         assert sum(p.dtype == torch.uint8 for p in model.parameters()) == 14
+        model = whole(model) if written_out else model
         torch.manual_seed(0)  # of the adapters
         config: Any = adapters(run)
         config.init_lora_weights = False
-        model = get_peft_model(whole(model) if written_out else model, config)
+        model = get_peft_model(model, config)
         turn_off_dropout(model)
         found.append(gradient(model))
     assert (found[0] - found[1]).norm() / found[1].norm() < 1e-4
+
+
+@pytest.mark.parametrize("bits", ["4bit", "8bit"])
+def test_a_step_moves_the_adapters_and_leaves_the_base(chat_model, tmp_path, bits):
+    changes = {"memory__quantize": bits, "model": chat_model, "sft__max_steps": 0}
+    run = resolve(toy_runs.config(Path("unused"), **changes))
+    made = trainer(
+        tmp_path,
+        load_policy(run, chat_model).model,
+        peft_config=adapters(run),
+        envs=TextVectorEnv([Picky] * 16),
+        args={"steps": 1, "lr": 1e-2, "optim": "adamw_8bit"},
+        micro_tokens=200,
+    )
+    before = weights(made.model)
+    made.train()
+    names = [name for name, _ in made.model.named_parameters()]
+    pairs = zip(names, before, made.model.parameters(), strict=True)
+    moved = [(name, new.dtype) for name, old, new in pairs if not torch.equal(old, new)]
+    assert moved
+    assert all("lora_" in name and kind == torch.float32 for name, kind in moved)
