@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ProcessLost", "barrier", "broadcast", "explain_loss", "first_to_speak", "gather", "is_main",
-    "main_only", "on_main", "rank", "share", "start", "stop", "wait_for_the_end", "world",
+    "leave", "main_only", "main_speaks", "on_main", "rank", "share", "start", "stop", "world",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -35,10 +35,10 @@ P = ParamSpec("P")
 WAIT = timedelta(hours=1)
 """Longest wait of a collective of the training: for the slowest process's episodes of a step."""
 MAIN_ALONE = timedelta(days=7)
-"""Longest wait for what the main process does alone, such as playing the baselines. A process that
-dies is noticed at once, whatever the wait: its connections close, and the launcher ends the rest."""
-LINGER = 30.0
-"""Seconds in which the launcher ends a process that leaves it to another to say what is wrong."""
+"""Longest wait for what the main process does alone, such as playing the baselines. The death of a
+process is noticed at once: its connections close, and the launcher ends the others."""
+LINGER = 10.0
+"""Most seconds that a process waits for another to say what is wrong, before it ends as well."""
 SPOKEN = "agentgym/spoken"
 """Key of the processes' store: how many of them had something to say at their end."""
 COLLECTIVE = ("gloo", "nccl", "ProcessGroup", "TCPStore", "peer", "DistBackend")
@@ -154,6 +154,20 @@ def main_only(function: Callable[P, None]) -> Callable[P, None]:
     return called
 
 
+@contextlib.contextmanager
+def main_speaks() -> Iterator[None]:
+    """Let only the main process print; the others would say the same."""
+    if is_main():
+        yield
+        return
+    with (
+        open(os.devnull, "w", encoding="utf-8") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        yield
+
+
 # -- the end ---------------------------------------------------------------------------------------
 
 
@@ -162,30 +176,39 @@ def explain_loss(error: BaseException) -> ProcessLost | None:
     if isinstance(error, ProcessLost):
         return error
     text = f"{type(error).__name__} {error}".lower()
-    if world() > 1 and isinstance(error, RuntimeError):
-        if any(word.lower() in text for word in COLLECTIVE):
-            return ProcessLost(_lost())
-    return None
+    if world() == 1 or not isinstance(error, RuntimeError):
+        return None
+    return ProcessLost(_lost()) if any(word.lower() in text for word in COLLECTIVE) else None
 
 
 def first_to_speak() -> bool:
-    """Return whether no process of the run has said yet why it ends; asked once, at the end."""
-    if world() == 1:
-        return True
-    if _control is None:
+    """Return whether it is for this process to say why the run ends; asked once, at the end.
+
+    What is wrong with the arguments all processes find before they are connected: the main one
+    says it. Later it is the first that asks; the launcher, which ends it next, has to wait.
+    """
+    if world() == 1 or _control is None:
         return is_main()
     from torch.distributed.distributed_c10d import _get_default_store
 
     try:
-        return int(_get_default_store().add(SPOKEN, 1)) == 1
+        first = int(_get_default_store().add(SPOKEN, 1)) == 1
     except RuntimeError:  # the store went with the process that held it
-        return True
+        first = True
+    if first and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    return first
 
 
-def wait_for_the_end() -> None:
-    """Give the main process time to say what is wrong: a launcher ends all once one has ended."""
-    if _control is None and not is_main():
-        time.sleep(LINGER)
+def leave() -> NoReturn:
+    """End this process without a word, once the one that speaks had time for it.
+
+    As soon as that one has ended, the launcher ends this one.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    time.sleep(LINGER)
+    os._exit(1)  # An orderly end would wait for processes that are gone.
 
 
 def _terminated(*_: Any) -> NoReturn:

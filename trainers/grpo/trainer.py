@@ -90,7 +90,7 @@ class RolloutEvent:
     horizon: int
     """Turn budget of the step."""
     trajectories: Sequence[Trajectory]
-    """Episodes of this process."""
+    """Episodes of all processes, in their order."""
     metrics: Mapping[str, float]
     """Figures over all processes."""
 
@@ -323,7 +323,7 @@ class MultiTurnTrainer(GRPOTrainer):
         if isinstance(self.schedule, Gated):
             self.schedule.report_success(step, figures["rollout/success"])
         if self._on_rollout is not None:
-            self._on_rollout(RolloutEvent(step, self.horizon, self.trajectories, figures))
+            self._on_rollout(RolloutEvent(step, self.horizon, everyone, figures))
 
     def _prepare_inputs(self, generation_batch: Any) -> Any:
         """6: put rows of like length into the same micro-batch, among those of one update."""
@@ -379,6 +379,7 @@ class MultiTurnTrainer(GRPOTrainer):
         greedy: bool = False,
         group_size: int = 1,
         seed: int = 0,
+        first: int = 0,
     ) -> list[Trajectory]:
         """Play episodes with the present policy at the full horizon, without learning from them.
 
@@ -387,12 +388,14 @@ class MultiTurnTrainer(GRPOTrainer):
             greedy: Take the likeliest token instead of sampling.
             group_size: Episodes per task.
             seed: Seed of environments and sampling.
+            first: Number of the first task, where this process plays a part of a longer list.
         """
         self._sync()
         return self.runner.run(
             tasks,
             horizon=self.full_horizon,
             group_size=group_size,
+            groups=range(first, first + len(tasks)),
             seed=seed,
             sampling=self._sampling(greedy=greedy),
         )

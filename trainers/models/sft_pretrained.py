@@ -26,6 +26,7 @@ from transformers import (
 )
 from trl import SFTConfig, SFTTrainer
 
+from trainers import processes
 from trainers.models.sft import (
     GateFn,
     ProgressFn,
@@ -182,11 +183,13 @@ class _Watch(TrainerCallback):
         """Tell the means since the last time."""
         trainer = self._trainer
         count = (step - 1) % self._sft.settings.log_every + 1
-        self.loss = torch.stack(trainer.losses).sum().item() / count
+        accelerator = trainer.accelerator
+        loss = accelerator.reduce(torch.stack(trainer.losses).sum(), "mean")
+        self.loss = loss.item() / count
         figures = {
             "loss": self.loss,
             "lr": trainer.lr_scheduler.get_last_lr()[0],
-            "tokens_per_second": float(trainer.tokens) / self._since,
+            "tokens_per_second": float(accelerator.reduce(trainer.tokens, "sum")) / self._since,
         }
         self.seconds += self._since
         trainer.losses, trainer.tokens, self._since = [], 0, 0.0
@@ -195,11 +198,15 @@ class _Watch(TrainerCallback):
 
 
 def _arguments(settings: SftSettings, output: Path) -> SFTConfig:
-    """Return TRL's configuration: one micro-batch per step unless it would be too large."""
-    parts = -(-settings.batch_size // settings.micro_batch)
+    """Return TRL's configuration: one micro-batch per step unless it would be too large.
+
+    The rows of a step are shared out to the processes.
+    """
+    rows = -(-settings.batch_size // processes.world())
+    parts = -(-rows // settings.micro_batch)
     return SFTConfig(
         output_dir=str(output),
-        per_device_train_batch_size=-(-settings.batch_size // parts),
+        per_device_train_batch_size=-(-rows // parts),
         gradient_accumulation_steps=parts,
         max_steps=settings.steps,
         learning_rate=settings.lr,

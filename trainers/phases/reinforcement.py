@@ -18,6 +18,7 @@ from transformers import (
 )
 
 from agentgym.tasks import Panel
+from trainers import processes
 from trainers.algorithms.schedule import Schedule
 from trainers.config.resolve import VALID, ResolvedRun
 from trainers.grpo.arguments import grpo_arguments
@@ -56,7 +57,7 @@ class Reinforcement:
         self._run, self._folder, self._display = run, folder, display
         self.chat = policy.chat
         output = folder.checkpoints / CHECKPOINTS
-        self._checkpoint = latest(output)
+        self._checkpoint = processes.on_main(lambda: latest(output))
         # TRL counts updates; it saves at the end of a step only.
         updates = int(self._checkpoint.name.rsplit("-", 1)[1]) if self._checkpoint else 0
         self._step = updates // run.config.rl.updates
@@ -67,7 +68,7 @@ class Reinforcement:
         self._trainer = MultiTurnTrainer(
             policy.model,
             _arguments(run, policy, output),
-            **rollout_setup(run, policy, run.config.rl.episodes, hooks),
+            **rollout_setup(run, policy, len(processes.share(run.config.rl.episodes)), hooks),
             tasks=run.make_training_tasks().draw,
             horizon=schedule,
             preset=run.preset,
@@ -99,10 +100,19 @@ class Reinforcement:
         """Play held-out tasks with the present policy, for the environment's own rewards.
 
         The environments are those of training; what its hooks add is taken off again, so that
-        rewards can be compared with those of policies that were not trained.
+        rewards can be compared with those of policies that were not trained. Every process plays
+        its share of the tasks, and all return all episodes.
         """
-        played = self._trainer.play(tasks, greedy=greedy, seed=self._run.config.seed)
-        return [without_terms(trajectory, self._hook_names) for trajectory in played]
+        mine = processes.share(len(tasks))
+        played = self._trainer.play(
+            [tasks[index] for index in mine],
+            greedy=greedy,
+            seed=self._run.config.seed,
+            first=mine.start,
+        )
+        return processes.gather(
+            [without_terms(trajectory, self._hook_names) for trajectory in played]
+        )
 
     def save(self, path: Path) -> None:
         """Write the policy in the format of transformers or PEFT."""
@@ -136,8 +146,7 @@ class RunLogger(TrainerCallback):
         self._updates = run.config.rl.updates
         self._logged = run.config.rl.log_groups * run.config.rl.group_size
         self._episodes = EpisodeLog(run, chat, run.make_hooks())
-        steps = [r for r in folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
-        self.turns: int = steps[-1]["turns_total"] if steps else 0
+        self.turns = processes.on_main(lambda: _turns(folder))
         self._tokens = 0
         self._record: dict[str, Any] = {}
         self._began = time.perf_counter()
@@ -253,21 +262,27 @@ class StopConditions(TrainerCallback):
         step, update = divmod(state.global_step, self._updates)
         if update:
             return  # In the middle of a step: its episodes serve for more updates.
-        if self.late:
+        late = self.late
+        if late:
             self._display.note(f"time is up: training ends at step {step}")
-        if self.met:
+        if late or self._spent:
             # Saved, so that a run which is killed after this goes on with just these weights.
             control.should_training_stop = control.should_save = True
 
     @property
     def met(self) -> bool:
         """Whether training is to end."""
-        return self.late or (self._turns > 0 and self._log.turns >= self._turns)
+        return self.late or self._spent
 
     @property
     def late(self) -> bool:
-        """Whether the time is up."""
-        return self._folder.seconds() > self._seconds
+        """Whether the time is up, by the clock of the main process; all processes ask together."""
+        return processes.broadcast(self._folder.seconds() > self._seconds)
+
+    @property
+    def _spent(self) -> bool:
+        """Whether the turns are used up, which all processes count alike."""
+        return self._turns > 0 and self._log.turns >= self._turns
 
 
 # -- checkpoints and arguments ---------------------------------------------------------------------
@@ -285,6 +300,12 @@ def _is_complete(state: Path) -> bool:
         return "global_step" in json.loads(state.read_text())
     except (OSError, ValueError):
         return False
+
+
+def _turns(folder: RunFolder) -> int:
+    """Return the turns of all training episodes that are recorded."""
+    steps = [r for r in folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
+    return int(steps[-1]["turns_total"]) if steps else 0
 
 
 def _rewind(folder: RunFolder, step: int) -> None:
