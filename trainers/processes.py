@@ -25,9 +25,24 @@ if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
 
 __all__ = [
-    "ProcessLost", "barrier", "broadcast", "explain_loss", "first_to_speak", "gather", "is_main",
-    "leave", "main_only", "main_speaks", "on_main", "rank", "share", "start", "stop", "world",
-]  # fmt: skip
+    "ProcessLost",
+    "barrier",
+    "broadcast",
+    "explain_loss",
+    "first_to_speak",
+    "gather",
+    "is_main",
+    "leave",
+    "main_only",
+    "main_speaks",
+    "on_main",
+    "rank",
+    "sharded",
+    "share",
+    "start",
+    "stop",
+    "world",
+]
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -67,6 +82,12 @@ def is_main() -> bool:
     return rank() == 0
 
 
+def sharded() -> bool:
+    """Return whether the launcher asks for sharded weights, which no process holds whole."""
+    stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
+    return _asked("ACCELERATE_USE_FSDP") or (_asked("ACCELERATE_USE_DEEPSPEED") and stage == "3")
+
+
 def start() -> None:
     """Connect the processes that the launcher started; does nothing for a single one.
 
@@ -77,9 +98,12 @@ def start() -> None:
     if world() == 1 or _control is not None:
         return
     import torch
-    from accelerate import PartialState
+    from accelerate import DistributedType, PartialState
 
-    PartialState(cpu=not torch.cuda.is_available(), timeout=WAIT)
+    state = PartialState(cpu=not torch.cuda.is_available(), timeout=WAIT)
+    if state.distributed_type == DistributedType.MULTI_CPU and sharded():
+        # Accelerate shards where it sees accelerators; torch does on the CPU as well.
+        state.distributed_type = DistributedType.MULTI_GPU
     _control = _dist().new_group(backend="gloo", timeout=MAIN_ALONE)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
@@ -209,6 +233,11 @@ def leave() -> NoReturn:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
     time.sleep(LINGER)
     os._exit(1)  # An orderly end would wait for processes that are gone.
+
+
+def _asked(variable: str) -> bool:
+    """Return whether the launcher has set a switch."""
+    return os.environ.get(variable, "").lower() in ("true", "1")
 
 
 def _terminated(*_: Any) -> NoReturn:

@@ -235,6 +235,6 @@ def _die_at(moment: str) -> None:
 if __name__ == "__main__":
     from trainers.cli import main
 
-    if sys.argv[1]:
+    if ":" in sys.argv[1]:
         _die_at(sys.argv[1])
     sys.exit(main(sys.argv[2:]))

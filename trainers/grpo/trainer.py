@@ -312,7 +312,7 @@ class MultiTurnTrainer(GRPOTrainer):
         figures["rollout/horizon"] = float(self.horizon)
         # The third generation is the first that shows a broken merge of adapters, which begin at 0.
         if self._probe_every and self._generations % self._probe_every in (0, 2):
-            figures["sampling/probe_gap"] = self._probe()
+            figures["sampling/probe_gap"] = self._probe(everyone)
         self._generations += 1
         tokens = sum(len(turn.context) + len(turn.ids) for t in everyone for turn in t.turns)
         self.state.num_input_tokens_seen += tokens
@@ -481,13 +481,14 @@ class MultiTurnTrainer(GRPOTrainer):
         logps, mask = self._logps(batch, self.model), sampled_mask(batch)
         return [row[held].tolist() for row, held in zip(logps, mask, strict=True)]
 
-    def _probe(self) -> float:
-        """Compare the engine's log-probabilities with those of training."""
+    def _probe(self, everyone: Sequence[Trajectory]) -> float:
+        """Compare the engine's log-probabilities with those of training.
+
+        Every process takes the same prompts: a forward pass of sharded weights is an act of all.
+        """
         fp32 = self.runner.engine.exact and not (self.args.bf16 or self.args.fp16)
         sampling = self._sampling(max_tokens=PROBE_TOKENS, seed=self.args.seed)
-        return probe_gap(
-            self.runner, self._policy, self.trajectories, sampling, self._row_logps, fp32=fp32
-        )
+        return probe_gap(self.runner, self._policy, everyone, sampling, self._row_logps, fp32=fp32)
 
     # -- processes, checkpoints and what TRL would do otherwise ------------------------------------
 

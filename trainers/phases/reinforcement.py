@@ -340,6 +340,7 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
         adam_beta2=settings.adam_beta2,
         report_to=[config.report_to] if config.report_to in ("wandb", "trackio") else [],
         run_name=str(config.out),
+        ddp_find_unused_parameters=False,  # Every pass uses every weight that is trained.
     )
 
 
