@@ -28,19 +28,21 @@ __all__ = [
     "ProcessLost",
     "barrier",
     "broadcast",
-    "explain_loss",
     "first_to_speak",
     "gather",
     "is_main",
     "leave",
+    "losses_explained",
     "main_only",
     "main_speaks",
+    "on_cpu",
     "on_main",
     "rank",
     "sharded",
     "share",
     "start",
     "stop",
+    "trainer_arguments",
     "world",
 ]
 
@@ -97,16 +99,37 @@ def start() -> None:
     global _control
     if world() == 1 or _control is not None:
         return
-    import torch
     from accelerate import DistributedType, PartialState
 
-    state = PartialState(cpu=not torch.cuda.is_available(), timeout=WAIT)
+    state = PartialState(cpu=on_cpu(), timeout=WAIT)
     if state.distributed_type == DistributedType.MULTI_CPU and sharded():
         # Accelerate shards where it sees accelerators; torch does on the CPU as well.
         state.distributed_type = DistributedType.MULTI_GPU
     _control = _dist().new_group(backend="gloo", timeout=MAIN_ALONE)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
+
+
+def on_cpu() -> bool:
+    """Return whether the libraries are to be told that there is no accelerator.
+
+    They would not let DeepSpeed run then, which finds out by itself.
+    """
+    import torch
+
+    return not (torch.cuda.is_available() or _asked("ACCELERATE_USE_DEEPSPEED"))
+
+
+def trainer_arguments() -> dict[str, Any]:
+    """Return what a trainer of transformers has to be told: to leave the processes connected."""
+    arguments: dict[str, Any] = {"use_cpu": on_cpu()}
+    if _control is not None:
+        from accelerate.state import AcceleratorState
+
+        # Of an earlier trainer of this run, whose model was wrapped in its way.
+        AcceleratorState._reset_state(reset_partial_state=False)
+        arguments["accelerator_config"] = {"use_configured_state": True}
+    return arguments
 
 
 def stop() -> None:
@@ -124,7 +147,7 @@ def stop() -> None:
 def barrier() -> None:
     """Wait until every process is here."""
     if _control is not None:
-        with _collective():
+        with losses_explained():
             _dist().barrier(group=_control)
 
 
@@ -133,7 +156,7 @@ def broadcast(value: T) -> T:
     if _control is None:
         return value
     box = [value]
-    with _collective():
+    with losses_explained():
         _dist().broadcast_object_list(box, src=0, group=_control)
     return box[0]
 
@@ -143,7 +166,7 @@ def gather(values: Sequence[T]) -> list[T]:
     if _control is None:
         return list(values)
     parts: list[Any] = [None] * world()
-    with _collective():
+    with losses_explained():
         _dist().all_gather_object(parts, list(values), group=_control)
     return [value for part in parts for value in part]
 
@@ -195,14 +218,17 @@ def main_speaks() -> Iterator[None]:
 # -- the end ---------------------------------------------------------------------------------------
 
 
-def explain_loss(error: BaseException) -> ProcessLost | None:
-    """Return what an error of torch's means if another process is its cause, else None."""
-    if isinstance(error, ProcessLost):
-        return error
-    text = f"{type(error).__name__} {error}".lower()
-    if world() == 1 or not isinstance(error, RuntimeError):
-        return None
-    return ProcessLost(_lost()) if any(word.lower() in text for word in COLLECTIVE) else None
+@contextlib.contextmanager
+def losses_explained() -> Iterator[None]:
+    """Raise :class:`ProcessLost` for what torch raises when another process is gone."""
+    try:
+        yield
+    except RuntimeError as error:
+        text = f"{type(error).__name__} {error}".lower()
+        known = any(word.lower() in text for word in COLLECTIVE)
+        if world() == 1 or isinstance(error, AgentGymError) or not known:
+            raise
+        raise ProcessLost(_lost()) from error
 
 
 def first_to_speak() -> bool:
@@ -251,15 +277,6 @@ def _lost() -> str:
         f"expected all {world()} processes to work until the end, but another one ended, or the "
         "launcher was stopped; the folder is intact: repeat the command with --resume to continue"
     )
-
-
-@contextlib.contextmanager
-def _collective() -> Iterator[None]:
-    """Say clearly that another process is gone."""
-    try:
-        yield
-    except RuntimeError as error:
-        raise explain_loss(error) or error from error
 
 
 def _dist() -> Any:

@@ -81,10 +81,12 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     folder.lock()
     try:
         folder.extend()
-        with display as shown, _warnings_to(folder.warnings_path):
+        with (
+            display as shown,
+            _warnings_to(folder.warnings_path),
+            processes.losses_explained(),
+        ):
             return _Run(run, folder, shown).execute()
-    except RuntimeError as error:
-        raise processes.explain_loss(error) or error from error
     finally:
         folder.close()
 

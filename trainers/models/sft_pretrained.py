@@ -130,8 +130,10 @@ class PretrainedSft:
         return SftResult(self.step, watch.loss, watch.gated, watch.seconds)
 
     def merged(self) -> PreTrainedModel:
-        """Return the model with its adapters merged into its weights."""
-        return self.model.merge_and_unload() if isinstance(self.model, PeftModel) else self.model
+        """Return the model with its adapters merged into its weights, where those are whole."""
+        if processes.sharded() or not isinstance(self.model, PeftModel):
+            return self.model
+        return self.model.merge_and_unload()
 
     def save(self, path: Path) -> None:
         """Write a checkpoint into a folder."""
@@ -221,7 +223,7 @@ def _arguments(settings: SftSettings, output: Path) -> SFTConfig:
         # On by default in TRL: the policy that is trained must be the one that acts.
         bf16=False,
         gradient_checkpointing=False,
-        use_cpu=not torch.cuda.is_available(),
+        **processes.trainer_arguments(),
         save_strategy="no",
         logging_strategy="no",
         report_to=[],

@@ -341,6 +341,7 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
         report_to=[config.report_to] if config.report_to in ("wandb", "trackio") else [],
         run_name=str(config.out),
         ddp_find_unused_parameters=False,  # Every pass uses every weight that is trained.
+        **processes.trainer_arguments(),
     )
 
 

@@ -24,7 +24,7 @@ from trainers.phases.rollout_setup import make_runner, panel_tasks
 from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.demonstrations import Demonstration, encode, watch
 from trainers.rollouts.engines.base import Sampling
-from trainers.rollouts.engines.policy_weights import policy_weights
+from trainers.rollouts.engines.policy_weights import base_model, policy_weights
 from trainers.rollouts.trajectory import Row, rollout_metrics, to_rows
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedP
         if config.model == TINY:
             processes.on_main(lambda: _learn(run, folder, display, None).save(finished))
         else:
-            _learn(run, folder, display, system).save(finished)
+            _save_whole(_learn(run, folder, display, system), finished)
         processes.on_main((finished / COMPLETE).touch)
     processes.on_main(lambda: _drop_checkpoints(folder))
     return load_policy(run, finished, system)
@@ -74,6 +74,20 @@ def _learn(
         return policy
     finally:
         env.close()
+
+
+def _save_whole(policy: LoadedPolicy, path: Path) -> None:
+    """Write a policy whose weights may be spread over the processes, adapters merged."""
+    if not processes.sharded():
+        processes.on_main(lambda: policy.save(path))
+        return
+    whole = {}
+    for name, tensor in policy_weights(policy.model):  # All take part, one keeps them.
+        if processes.is_main():
+            whole[name] = tensor.cpu().clone()
+    base, tokenizer = base_model(policy.model), policy.chat.tokenizer
+    processes.on_main(lambda: base.save_pretrained(path, state_dict=whole))
+    processes.on_main(lambda: tokenizer.save_pretrained(path))
 
 
 def _drop_checkpoints(folder: RunFolder) -> None:
