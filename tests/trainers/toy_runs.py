@@ -143,9 +143,7 @@ def launch(
     try:
         for process in started:
             out, err = process.communicate(timeout=500)  # A deadlock must fail the test.
-            ended.append(
-                subprocess.CompletedProcess(process.args, process.returncode, out, err)
-            )
+            ended.append(subprocess.CompletedProcess(process.args, process.returncode, out, err))
     finally:
         for process in started:
             process.terminate()

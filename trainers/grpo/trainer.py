@@ -190,7 +190,7 @@ class MultiTurnTrainer(GRPOTrainer):
         copied = self._needs_reference and kwargs.get("peft_config") is None
         self._reference = copy.deepcopy(policy).eval().requires_grad_(False) if copied else None
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
-        own_engine = partial(HFEngine, pad_id=chat.pad_id, seed=args.seed, autocast=precision)
+        own_engine = partial(HFEngine, pad_id=chat.pad_id, autocast=precision)
         engine = (make_engine or own_engine)(policy)
         self.runner = RolloutRunner(
             envs, chat, engine, budget, initial_messages=initial_messages, family=family
@@ -252,11 +252,12 @@ class MultiTurnTrainer(GRPOTrainer):
             [tasks[group] for group in groups],
             horizon=self.horizon,
             groups=groups,
-            seed=seed + rank,
+            seed=seed,
             # Members of a group start alike, on whatever process they are.
             seeds=[(seed + group) % 2**31 for group in groups],
             sampling=self._sampling(),
             training_step=step,
+            first_episode=rank * count,
         )
 
     def _rows(self) -> dict[str, Any]:
@@ -396,6 +397,7 @@ class MultiTurnTrainer(GRPOTrainer):
             horizon=self.full_horizon,
             group_size=group_size,
             groups=range(first, first + len(tasks)),
+            first_episode=first * group_size,
             seed=seed,
             sampling=self._sampling(greedy=greedy),
         )
@@ -487,7 +489,7 @@ class MultiTurnTrainer(GRPOTrainer):
         Every process takes the same prompts: a forward pass of sharded weights is an act of all.
         """
         fp32 = self.runner.engine.exact and not (self.args.bf16 or self.args.fp16)
-        sampling = self._sampling(max_tokens=PROBE_TOKENS, seed=self.args.seed)
+        sampling = self._sampling(max_tokens=PROBE_TOKENS)
         return probe_gap(self.runner, self._policy, everyone, sampling, self._row_logps, fp32=fp32)
 
     # -- processes, checkpoints and what TRL would do otherwise ------------------------------------

@@ -219,6 +219,7 @@ class ValidationGate:
         played = self._runner.run(
             [self._tasks[index] for index in self._mine],
             groups=self._mine,
+            first_episode=self._mine.start,
             horizon=config.eval.horizon,
             seed=step,
             sampling=Sampling(temperature=config.rl.temperature, top_p=config.rl.top_p),

@@ -43,7 +43,7 @@ class HFCopyEngine(HFEngine):
     @classmethod
     def for_run(cls, model: Any, settings: EngineSettings) -> HFCopyEngine:
         """Make the engine of a run; it has no limits of its own on length or number."""
-        return cls(model, settings.pad_id, settings.seed)
+        return cls(model, settings.pad_id)
 
     @torch.no_grad()
     def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
