@@ -99,9 +99,12 @@ def start() -> None:
     global _control
     if world() == 1 or _control is not None:
         return
+    import torch
     from accelerate import DistributedType, PartialState
 
     state = PartialState(cpu=on_cpu(), timeout=WAIT)
+    if state.device.type == "cpu":
+        state.device = torch.device("cpu")  # torch.load knows no cpu:0.
     if state.distributed_type == DistributedType.MULTI_CPU and sharded():
         # Accelerate shards where it sees accelerators; torch does on the CPU as well.
         state.distributed_type = DistributedType.MULTI_GPU

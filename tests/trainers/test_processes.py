@@ -14,8 +14,8 @@ from trainers import processes
 from trainers.cli import main
 
 SETTINGS = {
-    "steps": 3, "horizon": "3", "every": None, "sft__max_steps": 0, "sft__demonstrations": 8,
-    "rl__groups": 3, "rl__save_every": 1, "rl__lr": 1e-3, "eval__tasks": 5, "eval__every": 2,
+    "steps": 3, "horizon": "3", "every": None, "sft__max_steps": 10, "sft__demonstrations": 32,
+    "sft__gate_tasks": 4, "rl__groups": 3, "rl__save_every": 1, "rl__lr": 1e-3, "eval__tasks": 5, "eval__every": 2,
     "eval__valid_tasks": 3,
 }  # fmt: skip
 """Six episodes for each of two processes, so that the second group belongs to both."""
