@@ -15,8 +15,8 @@ from trainers.cli import main
 
 SETTINGS = {
     "steps": 3, "horizon": "3", "every": None, "sft__max_steps": 10, "sft__demonstrations": 32,
-    "sft__gate_tasks": 4, "rl__groups": 3, "rl__save_every": 1, "rl__lr": 1e-3, "eval__tasks": 5, "eval__every": 2,
-    "eval__valid_tasks": 3,
+    "sft__gate_tasks": 4, "rl__groups": 3, "rl__save_every": 1, "rl__lr": 1e-3, "eval__tasks": 5,
+    "eval__every": 2, "eval__valid_tasks": 3,
 }  # fmt: skip
 """Six episodes for each of two processes, so that the second group belongs to both."""
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
@@ -39,9 +39,9 @@ def assert_same_run(folder: Path, whole: Path) -> None:
         for record, other in zip(found[phase], records, strict=True):
             assert record.keys() == other.keys()
             for name, value in other.items():
-                close = isinstance(value, float)
-                wanted = pytest.approx(value, rel=1e-3, abs=1e-5) if close else value
-                assert record[name] == wanted, (phase, name)
+                # TRL's entropy is a mean of means, each of a micro-batch of one process.
+                near = pytest.approx(value, rel=2e-2 if name == "entropy" else 1e-3, abs=1e-5)
+                assert record[name] == (near if isinstance(value, float) else value), (phase, name)
     for name in [p.relative_to(whole) for p in whole.rglob("*.jsonl") if p.stem != "metrics"]:
         assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
     weights = [load_file(p / "checkpoints/trained/model.safetensors") for p in (folder, whole)]
