@@ -55,6 +55,8 @@ def policy_weights(
     for name, tensor in pairs:
         with _gathered([tensor]):
             detached = tensor.detach()
+            if hasattr(tensor, "ds_id"):
+                detached = detached.clone()  # It may be kept; ZeRO-3 takes the whole away again.
             full = getattr(detached, "full_tensor", None)  # FSDP2 shards
             yield name, full() if full is not None else detached
 
@@ -147,7 +149,9 @@ def _walk(module: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, torch
     if hasattr(module, "unshard"):  # FSDP2: a unit of its own, whose weights come and go together
         module.unshard()
         try:
-            yield from _walk_unit(module, prefix, seen)
+            for name, tensor in _walk_unit(module, prefix, seen):
+                # It may be kept; the memory of the unit is freed below.
+                yield name, tensor.detach().clone()
         finally:
             module.reshard()
     else:

@@ -72,9 +72,9 @@ def test_weights_that_the_copy_does_not_have_are_named():
         engine.sync([("critic.weight", torch.ones(1))], 1)
 
 
-@pytest.fixture
-def process_group(tmp_path: Any) -> Iterator[None]:
-    store = f"file://{tmp_path / 'store'}"
+@pytest.fixture(scope="module")  # A second group in a process would meet meshes of the first.
+def process_group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    store = f"file://{tmp_path_factory.mktemp('group') / 'store'}"
     torch.distributed.init_process_group("gloo", init_method=store, rank=0, world_size=1)
     yield
     torch.distributed.destroy_process_group()
