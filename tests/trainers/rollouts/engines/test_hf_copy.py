@@ -16,6 +16,7 @@ from tests.trainers import tiny_policy
 from trainers.rollouts.engines.base import Completion, Sampling, generate
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
+from trainers.rollouts.engines.parity import FP32_TOLERANCE
 from trainers.rollouts.engines.policy_weights import policy_weights
 
 PROMPTS = [[4, 5, 6], [7, 8]]
@@ -38,7 +39,7 @@ def sampled(engine: Any) -> list[Completion]:
 
 def same(found: list[Completion], expected: list[Completion]) -> bool:
     return all(
-        one.ids == other.ids and one.logprobs == pytest.approx(other.logprobs, abs=1e-5)
+        one.ids == other.ids and one.logprobs == pytest.approx(other.logprobs, abs=FP32_TOLERANCE)
         for one, other in zip(found, expected, strict=True)
     )
 
