@@ -47,7 +47,8 @@ def assert_same_run(folder: Path, whole: Path) -> None:
     for name in [p.relative_to(whole) for p in whole.rglob("*.jsonl") if p.stem != "metrics"]:
         assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
     weights = [load_file(p / "checkpoints/trained/model.safetensors") for p in (folder, whole)]
-    assert weights[0].keys() == weights[1].keys()
+    # FSDP writes the head that is tied to the embedding as well.
+    assert weights[0].keys() - weights[1].keys() <= {"lm_head.weight"}
     for key, value in weights[1].items():
         torch.testing.assert_close(weights[0][key], value, **CLOSE)
 
