@@ -13,6 +13,7 @@ from agentgym.hooks import TurnReward
 from agentgym.tasks import Panel
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
+from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.models.policy import LoadedPolicy
 from trainers.rollouts.engines import engine_maker
@@ -88,4 +89,7 @@ def _engine_maker(
         seed=run.config.seed,
         bf16=run.config.memory.precision == "bf16",
     )
-    return engine_maker(run.config.engine, settings)
+    name = run.config.engine
+    if name == "hf" and processes.sharded():
+        name = "hf-copy"  # No process can generate with a part of the weights.
+    return engine_maker(name, settings)

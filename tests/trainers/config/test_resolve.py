@@ -55,7 +55,7 @@ NONE_IS_A_CHOICE = {
     "rollout.step_timeout",
     "rollout.window",
 }
-"""Settings whose None is not filled in: no gate, no hub, no limit, all turns, what suits a family."""
+"""Settings whose None is not filled in: no gate, no hub, no limit, all turns, what suits it."""
 
 
 def open_settings(part: Any, prefix: str = "") -> set[str]:

@@ -2,12 +2,15 @@
 
 An engine with its own copy of the model (vLLM, a server) knows nothing of adapters, wrappers or
 tied tensors. ``policy_weights`` hides them: LoRA (or any PEFT tuner) is merged layer by layer into
-fresh tensors, wrapper prefixes are dropped, and the training weights are never written to.
+fresh tensors, wrapper prefixes are dropped, and the training weights are never written to. Weights
+that FSDP2 or ZeRO-3 shard over processes are gathered, a layer at a time.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, NotSupported
@@ -31,6 +34,8 @@ def policy_weights(
     its adapter's delta, W' = W + s B A for LoRA, computed in a new tensor. Only one merged layer
     is alive at a time, and the training weights stay bit-identical because they are only read.
 
+    Of sharded weights all processes have to take the stream, whole, at the same time.
+
     Args:
         model: A transformers or PEFT model, possibly inside DDP or ``torch.compile`` wrappers.
 
@@ -48,9 +53,12 @@ def policy_weights(
     else:
         pairs = base.named_parameters()
     for name, tensor in pairs:
-        detached = tensor.detach()
-        full = getattr(detached, "full_tensor", None)  # FSDP2 shards
-        yield name, full() if full is not None else detached
+        with _gathered([tensor]):
+            detached = tensor.detach()
+            if hasattr(tensor, "ds_id"):
+                detached = detached.clone()  # It may be kept; ZeRO-3 takes the whole away again.
+            full = getattr(detached, "full_tensor", None)  # FSDP2 shards
+            yield name, full() if full is not None else detached
 
 
 def base_model(model: torch.nn.Module) -> Any:
@@ -138,11 +146,26 @@ def _walk(module: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, torch
 
     ``seen`` holds the ids of parameters already listed; all of them stay alive in the model.
     """
+    if hasattr(module, "unshard"):  # FSDP2: a unit of its own, whose weights come and go together
+        module.unshard()
+        try:
+            for name, tensor in _walk_unit(module, prefix, seen):
+                # It may be kept; the memory of the unit is freed below.
+                yield name, tensor.detach().clone()
+        finally:
+            module.reshard()
+    else:
+        yield from _walk_unit(module, prefix, seen)
+
+
+def _walk_unit(module: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, torch.Tensor]]:
+    """Parameters below a module whose own are whole, or gathered one by one by who reads them."""
     from peft.tuners.tuners_utils import BaseTunerLayer
     from peft.utils.other import AuxiliaryTrainingWrapper, ModulesToSaveWrapper
 
     if isinstance(module, BaseTunerLayer):
-        yield from _merged(module, prefix)
+        with _gathered(module.parameters()):
+            yield from _merged(module, prefix)
         return
     if isinstance(module, ModulesToSaveWrapper):
         module = _saved_module(module)
@@ -158,6 +181,18 @@ def _walk(module: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, torch
             yield prefix + name, parameter
     for name, child in module.named_children():
         yield from _walk(child, f"{prefix}{name}.", seen)
+
+
+@contextmanager
+def _gathered(parameters: Iterable[torch.Tensor]) -> Iterator[None]:
+    """Make parameters whole for the block, of which ZeRO-3 leaves each process a part."""
+    parts = [parameter for parameter in parameters if hasattr(parameter, "ds_id")]
+    with ExitStack() as stack:
+        if parts:
+            # DeepSpeed is there, for it has made these parts.
+            zero = importlib.import_module("deepspeed").zero
+            stack.enter_context(zero.GatheredParameters(parts))
+        yield
 
 
 def _saved_module(wrapper: Any) -> Any:
