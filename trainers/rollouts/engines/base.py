@@ -103,6 +103,8 @@ class EngineSettings:
     """Most sequences at a time."""
     seed: int = 0
     """Seed of the engine's start, where it draws anything then; completions have their own."""
+    bf16: bool = False
+    """Whether the training forward multiplies matrices in bfloat16."""
 
 
 @runtime_checkable
