@@ -18,7 +18,7 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.presets import get_preset
 from trainers.models.tiny import build_tokenizer
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.engines.base import Completion, Sampling
+from trainers.rollouts.engines.base import Completion, Request, Sampling
 from trainers.rollouts.runner import RolloutRunner, TokenBudget
 
 EPISODES = 128
@@ -37,16 +37,26 @@ class FreeEngine:
 
     def __init__(self, actions: list[list[int]]) -> None:
         self._actions = iter(actions)
+        self._submitted: list[Request] = []
 
-    def generate(
-        self,
-        prompts: Sequence[Sequence[int]],
-        sampling: Sampling,
-        max_tokens: Sequence[int] | None = None,
-    ) -> list[Completion]:
+    @property
+    def running(self) -> int:
+        """Number of requests in flight."""
+        return len(self._submitted)
+
+    def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
+        """Take requests in."""
+        self._submitted += requests
+
+    def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
         """Return the next actions."""
-        chosen = [next(self._actions) for _ in prompts]
-        return [Completion(list(ids), [-0.1] * len(ids)) for ids in chosen]
+        requests, self._submitted = self._submitted, []
+        chosen = [(request.key, next(self._actions)) for request in requests]
+        return [(key, Completion(list(ids), [-0.1] * len(ids))) for key, ids in chosen]
+
+    def abort(self) -> None:
+        """Forget everything in flight."""
+        self._submitted.clear()
 
     def sync(self, named_params: object, version: int) -> None:
         """Do nothing: there are no weights."""

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import threading
+
 import gymnasium
 import pytest
 
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, DataError, NotSupported
 from agentgym.outcome import StopReason
 from agentgym.vector import TextVectorEnv
 from tests.toy import COLOURS, ToyEnv
@@ -11,6 +13,8 @@ from tests.trainers import tiny_policy
 from tests.trainers.row_checks import check_rows
 from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.engines.base import Request, Sampling
+from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.runner import RolloutRunner, TokenBudget, make_initial_messages
 from trainers.rollouts.trajectory import to_batch, to_rows
 
@@ -185,3 +189,66 @@ def test_system_message_and_mismatched_arguments():
     assert play.chat.tokenizer.decode(episode.turns[0].context).startswith("<|system|> press red")
     with pytest.raises(ConfigurationError, match="one group and one seed"):
         play.run(tiny_policy.tasks(2), groups=[0])
+
+
+@pytest.mark.parametrize("backend", ["sync", "thread", "process"])
+def test_episodes_do_not_depend_on_slots_or_back_end(backend):
+    """Sampling is seeded by episode and turn, not by what happened to be generated together."""
+    model, chat = tiny_policy.model(), tiny_policy.chat()
+    played = []
+    for kind, slots, calls in (("sync", 12, (12,)), (backend, 5, (12,)), (backend, 12, (4, 8))):
+        envs = TextVectorEnv([ToyEnv] * slots, backend=kind, workers=2)
+        play = RolloutRunner(envs, chat, HFEngine(model, chat.pad_id), BUDGET)
+        tasks, ids, first = tiny_policy.tasks(12), range(12), 0
+        found = []
+        for count in calls:
+            part = slice(first, first + count)
+            found += play.run(tasks[part], groups=ids[part], horizon=4, seed=3, first_episode=first)
+            first += count
+        played.append([[turn.ids for turn in episode.turns] for episode in found])
+        envs.close()
+    assert played[0] == played[1] == played[2]
+    assert len({tuple(map(tuple, episode)) for episode in played[0]}) > 6
+
+
+class Gated(ToyEnv):
+    """Task 0 waits in its first turn until the last task has begun."""
+
+    gate = threading.Event()
+
+    def _start(self, task, rng):
+        if task.index == 3:
+            self.gate.set()
+        return super()._start(task, rng)
+
+    def _act(self, action):
+        if self.task.index == 0:
+            assert self.gate.wait(60)
+        return super()._act(action)
+
+
+def test_no_episode_waits_for_another():
+    """With two slots, three episodes are played while the first one's environment is busy."""
+    envs = TextVectorEnv([Gated] * 2, backend="thread", workers=2)
+    play = runner(envs=envs)
+    episodes = play.run(tiny_policy.tasks(4), horizon=3)
+    assert all(len(episode.turns) >= 1 and not episode.error for episode in episodes)
+    stats = play.stats
+    assert stats.turns == sum(len(episode.turns) for episode in episodes)
+    assert 0 < stats.engine_seconds + stats.env_seconds <= stats.seconds
+    assert 0 < stats.env_busy_seconds <= stats.seconds
+    envs.close()
+
+
+def test_what_is_interrupted_leaves_engine_and_environments_at_rest():
+    envs = TextVectorEnv([ToyEnv] * 4, backend="thread", workers=2)
+    play = runner(iter(["press red"] * 6), envs=envs)
+    with pytest.raises(DataError, match="used up"):
+        play.run(tiny_policy.tasks(8), horizon=4)
+    assert play.engine.running == 0
+    again = RolloutRunner(envs, play.chat, ScriptedEngine(play.chat, varied), BUDGET)
+    assert len(again.run(tiny_policy.tasks(8), horizon=4)) == 8
+    again.engine.submit([Request(0, [1], 1, 0)], Sampling())
+    with pytest.raises(NotSupported, match="in flight"):
+        again.run(tiny_policy.tasks(1), horizon=4)
+    envs.close()
