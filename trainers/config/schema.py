@@ -25,11 +25,13 @@ from trainers.config.sections import (
     FilledRl,
     FilledRollout,
     FilledSft,
+    FilledVllm,
     LoraConfig,
     RlConfig,
     RolloutConfig,
     SftConfig,
     TinyConfig,
+    VllmConfig,
 )
 
 TINY = "tiny"
@@ -47,8 +49,8 @@ class TrainConfig:
     """Keyword arguments of the environment as ``name=value`` (values are read as JSON)."""
     model: str = TINY
     """``tiny``, or a path or hub id of a pretrained chat model."""
-    engine: Literal["hf", "vllm"] = "hf"
-    """What generates: transformers in this process, or vLLM in this process."""
+    engine: Literal["hf", "vllm", "vllm-server"] = "hf"
+    """What generates: transformers in this process, vLLM in this process, or servers of vLLM."""
     preset: str = "turn-loo"
     """Credit assignment and loss, by name (see ``trainers.algorithms.presets``).
 
@@ -101,6 +103,8 @@ class TrainConfig:
     """Evaluation."""
     tiny: TinyConfig = field(default_factory=TinyConfig)
     """The tiny model."""
+    vllm: VllmConfig = field(default_factory=VllmConfig)
+    """vLLM."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +121,7 @@ class FilledConfig(TrainConfig):
     rl: FilledRl
     rollout: FilledRollout
     eval: FilledEval
+    vllm: FilledVllm
 
 
 # -- checks ----------------------------------------------------------------------------------------

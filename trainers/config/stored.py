@@ -20,7 +20,10 @@ RESOLVED = "resolved"
 """Key for what the settings leave open."""
 NOT_KEPT = ("resume", "out")
 """Settings that say nothing about the run itself."""
-FREE = ("report_to", "rollout.backend", "rollout.workers", "rollout.step_timeout")
+FREE = (
+    "report_to", "rollout.backend", "rollout.workers", "rollout.step_timeout", "vllm.memory",
+    "vllm.max_sequences", "vllm.sleep", "vllm.eager", "vllm.url", "vllm.folder", "vllm.patience",
+)  # fmt: skip
 """Settings that may differ between a run and its continuation: they change no number."""
 GROWING = ("steps", "minutes")
 """Settings of which a continuation may have more: it extends the run."""

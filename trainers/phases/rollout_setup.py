@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from agentgym.tasks import Panel
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
 from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TINY
 from trainers.models.policy import LoadedPolicy
 from trainers.rollouts.engines import engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
@@ -81,7 +83,12 @@ def _engine_maker(
     run: ResolvedRun, policy: LoadedPolicy, slots: int
 ) -> Callable[[Any], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
+    config = run.config
+    options = dataclasses.asdict(config.vllm) | {
+        "model": "" if config.model == TINY else config.model,
+        "run_folder": config.out / "vllm",
+    }
     settings = EngineSettings(
-        policy.chat.pad_id, policy.budget.context, slots, seed=run.config.seed
+        policy.chat.pad_id, policy.budget.context, slots, seed=config.seed, options=options
     )
     return engine_maker(run.config.engine, settings)

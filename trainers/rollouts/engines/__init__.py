@@ -30,6 +30,7 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
     {
         "hf": Engine("hf:HFEngine"),
         "vllm": Engine("vllm_colocate:VLLMColocateEngine", "vllm_process:check_vllm"),
+        "vllm-server": Engine("vllm_server:VLLMServerEngine"),
     }
 )
 """Every engine that a run can choose, by name."""

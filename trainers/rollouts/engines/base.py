@@ -7,9 +7,9 @@ loss, the importance weights and the parity probe need.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from agentgym.errors import ConfigurationError
 
@@ -77,6 +77,8 @@ class EngineSettings:
     """Most sequences at a time."""
     seed: int = 0
     """Seed of the engine's own generator."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the kind of engine, by name: those of ``--vllm.*`` for vLLM."""
 
 
 @runtime_checkable
