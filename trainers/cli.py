@@ -60,7 +60,12 @@ def _main(argv: Sequence[str] | None) -> int:
         from trainers.config.describe import describe
         from trainers.config.resolve import resolve
 
-        Console().print(describe(config, resolve(config)))
+        run, console = resolve(config), Console()
+        console.print(describe(config, run))
+        if run.config.engine == "vllm-server":
+            from trainers.phases.rollout_setup import server_command
+
+            console.print("server:", server_command(run), soft_wrap=True, highlight=False)
         return 0
     from trainers.run import train
 

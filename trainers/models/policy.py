@@ -80,12 +80,24 @@ def check_model(
     """
     if name == TINY:
         return
-    from transformers import AutoConfig, AutoTokenizer
+    from transformers import AutoTokenizer
 
+    model_config(name)
     with _loading(name):
-        AutoConfig.from_pretrained(name)
         tokenizer = AutoTokenizer.from_pretrained(name)
     TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
+
+
+def model_config(name: str) -> Any:
+    """Return the configuration of a pretrained model.
+
+    Raises:
+        ConfigurationError: There is no such model.
+    """
+    from transformers import AutoConfig
+
+    with _loading(name):
+        return AutoConfig.from_pretrained(name)
 
 
 def adapters(run: ResolvedRun) -> PeftConfig | None:
@@ -138,12 +150,22 @@ def _assemble(
     return LoadedPolicy(model.to(device()), chat, make_initial_messages(system), budget)
 
 
+def context_tokens(run: ResolvedRun, most: int) -> int:
+    """Return the most tokens that a policy with ``most`` positions is ever given in a run."""
+    settings = run.config.rl
+    return min(most, OPENING_TOKENS + settings.episode_tokens + settings.turn_tokens)
+
+
+def positions(config: Any) -> int:
+    """Return the most positions of a model of transformers, by its configuration."""
+    return int(getattr(config, "max_position_embeddings", 32768))
+
+
 def _token_budget(run: ResolvedRun, model: PreTrainedModel) -> TokenBudget:
     """Return the token budgets of a run, within what the model can read."""
     settings = run.config.rl
     turn, episode = settings.turn_tokens, settings.episode_tokens
-    most = int(getattr(model.config, "max_position_embeddings", 32768))
-    context = min(most, OPENING_TOKENS + episode + turn)
+    context = context_tokens(run, positions(model.config))
     return TokenBudget(
         turn_tokens=turn,
         episode_tokens=min(episode, context),

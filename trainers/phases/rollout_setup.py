@@ -16,12 +16,13 @@ from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.models.policy import LoadedPolicy
+from trainers.models.policy import LoadedPolicy, adapters, context_tokens, model_config, positions
+from trainers.models.torch_setup import weights_dtype
 from trainers.rollouts.engines import engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 from trainers.rollouts.runner import RolloutRunner
 
-__all__ = ["make_envs", "make_runner", "panel_tasks", "rollout_setup"]
+__all__ = ["make_envs", "make_runner", "panel_tasks", "rollout_setup", "server_command"]
 
 
 @dataclass(frozen=True)
@@ -79,16 +80,42 @@ def make_envs(run: ResolvedRun, slots: int, hooks: Sequence[TurnReward] = ()) ->
     )
 
 
+def server_command(run: ResolvedRun) -> str:
+    """Return the command that starts a vLLM server for a run; no weights are loaded for it."""
+    import torch
+
+    from trainers.rollouts.engines.vllm_command import ServerNeeds
+
+    config = run.config
+    tiny = config.model == TINY
+    most = config.tiny.context if tiny else positions(model_config(config.model))
+    settings = _engine_settings(run, 0, context_tokens(run, most), config.rl.episodes)
+    # A policy from scratch is written here when the run first looks for the server.
+    options = {**settings.options}
+    options["model"] = options["model"] or str((config.out / "vllm" / "model").resolve())
+    frozen = adapters(run) is not None
+    needs = ServerNeeds.of_run(
+        dataclasses.replace(settings, options=options),
+        dtype=str(weights_dtype(frozen=frozen)).removeprefix("torch."),
+        rank=config.lora.r if frozen else 0,
+        cuda=torch.cuda.is_available(),
+    )
+    return needs.command()
+
+
 def _engine_maker(
     run: ResolvedRun, policy: LoadedPolicy, slots: int
 ) -> Callable[[Any], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
+    settings = _engine_settings(run, policy.chat.pad_id, policy.budget.context, slots)
+    return engine_maker(run.config.engine, settings)
+
+
+def _engine_settings(run: ResolvedRun, pad_id: int, context: int, slots: int) -> EngineSettings:
+    """Return what the engine of a run is told."""
     config = run.config
     options = dataclasses.asdict(config.vllm) | {
         "model": "" if config.model == TINY else config.model,
         "run_folder": config.out / "vllm",
     }
-    settings = EngineSettings(
-        policy.chat.pad_id, policy.budget.context, slots, seed=config.seed, options=options
-    )
-    return engine_maker(run.config.engine, settings)
+    return EngineSettings(pad_id, context, slots, seed=config.seed, options=options)

@@ -16,7 +16,7 @@ from agentgym.errors import ConfigurationError
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["AdapterFolder", "Lora", "serves_adapter", "vllm_rank", "why_merged"]
+__all__ = ["AdapterFolder", "Lora", "adapter_rank", "serves_adapter", "vllm_rank", "why_merged"]
 
 Lora = Literal["auto", "merge", "adapter"]
 """How the policy's adapters reach vLLM."""
@@ -74,10 +74,15 @@ def why_merged(model: torch.nn.Module) -> str | None:
     return f"{loose[0]!r} of its base is trained, too" if loose else None
 
 
-def vllm_rank(model: Any) -> int:
-    """Return the smallest rank for which vLLM can be built that holds a policy's adapter."""
-    rank = next(iter(model.peft_config.values())).r
-    return next(each for each in RANKS if each >= rank)
+def vllm_rank(rank: int) -> int:
+    """Return the smallest rank for which vLLM can be built that holds adapters of a rank."""
+    return next((each for each in RANKS if each >= rank), RANKS[-1])
+
+
+def adapter_rank(model: Any) -> int:
+    """Return the rank of a policy's adapter; 0: it has none."""
+    config = next(iter(getattr(model, "peft_config", {}).values()), None)
+    return int(getattr(config, "r", 0))
 
 
 class AdapterFolder:

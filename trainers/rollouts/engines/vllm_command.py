@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from trainers.rollouts.engines.vllm_adapter import vllm_rank
 from trainers.rollouts.engines.vllm_client import DEV_MODE
+
+if TYPE_CHECKING:
+    from trainers.rollouts.engines.base import EngineSettings
 
 __all__ = ["ServerNeeds"]
 
@@ -35,6 +39,29 @@ class ServerNeeds:
     """GPUs that share the model."""
     lora_rank: int = 0
     """Rank of the adapter that it serves; 0: none."""
+
+    @classmethod
+    def of_run(cls, settings: EngineSettings, *, dtype: str, rank: int, cuda: bool) -> ServerNeeds:
+        """Translate the settings of a run.
+
+        Args:
+            settings: Those of its engine.
+            dtype: Precision of the policy's weights.
+            rank: Rank of its adapter; 0: it has none.
+            cuda: Whether it trains on GPUs; then the server is taken to have some, too.
+        """
+        options = settings.options
+        served = rank and (options["lora"] == "adapter" or (options["lora"] == "auto" and cuda))
+        return cls(
+            model=options["model"],
+            context=options["max_length"] or settings.context,
+            sequences=options["max_sequences"] or settings.slots,
+            dtype=options["dtype"] or dtype,
+            on_cpu=not cuda,
+            nccl=cuda and options["folder"] is None,
+            tensor_parallel=options["tensor_parallel"],
+            lora_rank=vllm_rank(rank) if served else 0,
+        )
 
     def command(self) -> str:
         """Return the command, for a shell on the server's machine."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
-from trainers.rollouts.engines.vllm_adapter import Lora, vllm_rank
+from trainers.rollouts.engines.vllm_adapter import Lora, adapter_rank, vllm_rank
 
 if TYPE_CHECKING:
     import torch
@@ -96,7 +96,7 @@ class VLLMOptions:
             # CPU cannot: a prompt that does not fit beside others waits for the next forward.
             out["enable_chunked_prefill"] = False
         if adapter:
-            out |= {"enable_lora": True, "max_lora_rank": vllm_rank(model)}
+            out |= {"enable_lora": True, "max_lora_rank": vllm_rank(adapter_rank(model))}
             out |= {"max_loras": 1, "max_cpu_loras": 1}
         return out | self.vllm
 

@@ -13,16 +13,21 @@ from __future__ import annotations
 import queue
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, NotSupported
 from trainers import processes
-from trainers.rollouts.engines.base import Completion, EngineSettings, Sampling
+from trainers.rollouts.engines.base import (
+    Completion,
+    EngineSettings,
+    Request,
+    Sampling,
+    require_idle,
+)
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure
 from trainers.rollouts.engines.policy_weights import base_model, policy_weights, with_tied_head
-from trainers.rollouts.engines.vllm_adapter import AdapterFolder, Lora, serves_adapter, vllm_rank
+from trainers.rollouts.engines.vllm_adapter import AdapterFolder, Lora, adapter_rank, serves_adapter
 from trainers.rollouts.engines.vllm_client import VLLMServer
 from trainers.rollouts.engines.vllm_command import ServerNeeds
 from trainers.rollouts.engines.vllm_weights import (
@@ -35,8 +40,6 @@ from trainers.rollouts.engines.vllm_weights import (
 
 if TYPE_CHECKING:
     import torch
-
-    from trainers.rollouts.engines.base import Request
 
 __all__ = ["VLLMServerEngine"]
 
@@ -102,7 +105,9 @@ class VLLMServerEngine:
         self._adapters = AdapterFolder(folder / "adapters")
         self._transfer: FolderTransfer | NcclTransfer | None = None
         self._loaded: str = ""
-        self._pool = ThreadPoolExecutor(needs.sequences, thread_name_prefix="vllm-server")
+        self._pool: ThreadPoolExecutor | None = ThreadPoolExecutor(
+            needs.sequences, thread_name_prefix="vllm-server"
+        )
         self._done: queue.SimpleQueue[tuple[int, int, Completion | BaseException]]
         self._done = queue.SimpleQueue()
         self._round, self.running = 0, 0
@@ -113,23 +118,12 @@ class VLLMServerEngine:
         import torch
 
         options = settings.options
-        cuda = torch.cuda.is_available()
-        dtype = options["dtype"] or str(base_model(model).dtype).removeprefix("torch.")
-        rank = vllm_rank(model) if cuda and hasattr(model, "peft_config") else 0
-        needs = ServerNeeds(
-            model=options["model"],
-            context=options["max_length"] or settings.context,
-            sequences=options["max_sequences"] or settings.slots,
-            dtype=dtype,
-            on_cpu=not cuda,
-            nccl=cuda and options["folder"] is None,
-            tensor_parallel=options["tensor_parallel"],
-            lora_rank=rank if options["lora"] != "merge" else 0,
-        )
+        dtype = str(base_model(model).dtype).removeprefix("torch.")
+        rank, cuda = adapter_rank(model), torch.cuda.is_available()
         return cls(
             model,
             [url.strip() for url in options["url"].split(",") if url.strip()],
-            needs,
+            ServerNeeds.of_run(settings, dtype=dtype, rank=rank, cuda=cuda),
             folder=Path(options["folder"] or options["run_folder"]),
             patience=options["patience"],
             lora=options["lora"],
@@ -148,7 +142,8 @@ class VLLMServerEngine:
         self._require_ready()
         if requests and not self.running:
             for server in self._servers:
-                self._check_weights(server)
+                self._check_weights(server, server.get("/weight_info")["weight_version"])
+        assert self._pool is not None
         payloads = [self._payload(request, sampling) for request in requests]
         for request, payload in zip(requests, payloads, strict=True):
             # Turns of an episode, and episodes of a task, share a prefix that one server has.
@@ -195,7 +190,7 @@ class VLLMServerEngine:
             answer = server.post(
                 "/v1/completions",
                 {**payload, "model": self._loaded or self._names[at]},
-                before_retry=partial(self._check_weights, server),
+                before_retry=lambda: self._check_weights(server, server.weight_version()),
             )
             result = _completion(answer, server)
         except BaseException as error:
@@ -240,11 +235,7 @@ class VLLMServerEngine:
             NotSupported: The engine is closed or has requests in flight.
         """
         self._require_open()
-        if self.running:
-            raise NotSupported(
-                f"expected no request in flight at a weight sync, got {self.running}: call abort, "
-                "or advance until all have ended."
-            )
+        require_idle(self)
         first = self.version < 0
         self.version = -1  # until the end: half a sync must not be sampled from
         if not self.adapter:
@@ -311,9 +302,8 @@ class VLLMServerEngine:
                 )
             server.post("/update_weight_version", {"new_version": str(version)})
 
-    def _check_weights(self, server: VLLMServer) -> None:
+    def _check_weights(self, server: VLLMServer, found: str) -> None:
         """Notice a server that was restarted, and has its first weights again."""
-        found = server.weight_version()
         if found != str(self.version):
             raise EngineFailure(
                 f"expected the vLLM server at {server.url} to have the policy's weights of version "
@@ -347,7 +337,7 @@ class VLLMServerEngine:
         """Decide whether adapters are served as such."""
         needs = self._needs
         wanted = serves_adapter(lora, self._model, dtype=needs.dtype, on_cpu=needs.on_cpu)
-        able = rank >= vllm_rank(self._model) if wanted else False
+        able = rank >= adapter_rank(self._model) if wanted else False
         if lora == "adapter" and not able:
             raise ConfigurationError(
                 "expected vLLM servers that serve adapters of the policy's rank for --vllm.lora "
