@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,6 +29,9 @@ from agentgym.vector.requests import (
     TimeLimits,
 )
 
+Received = tuple[int, Any]
+"""A slot and the result of its request."""
+
 BACKENDS = ("sync", "thread", "process")
 THREADS = 32
 THREAD_NAME = "agentgym-slots"
@@ -43,14 +47,49 @@ class Backend(Protocol):
     """Slots whose random stream is gone, because their environment had to be given up."""
     restarts: int
     """How many workers have been replaced."""
+    concurrent: bool
+    """Whether environments work while the caller does something else."""
 
-    def run(self, request: Request[ArgT, ResultT]) -> list[ResultT]:
-        """Do what is asked; return for each slot of the request what became of it."""
+    def send(self, request: Request[Any, Any]) -> None:
+        """Ask something of slots that have no unanswered request.
+
+        Returns at once, except where environments run in the calling thread. Nothing that goes
+        wrong with an environment or its worker is raised: it is a result.
+        """
+        ...
+
+    def receive(self, timeout: float | None = None, every: bool = False) -> list[Received]:
+        """Return the results that have come, of any requests, and keep the time limits.
+
+        Args:
+            timeout: Seconds to wait for the first result; None waits until there is one.
+            every: Wait until nothing is unanswered.
+
+        Returns:
+            For each slot that has answered its number and its result, a :class:`Failure` or a
+            :class:`Mistake` included; nothing if time is up or nothing is unanswered.
+        """
+        ...
+
+    def abandon(self) -> None:
+        """Give up all that is unanswered; the next request finds slots that can be used."""
         ...
 
     def close(self) -> None:
         """Release everything; may be called twice."""
         ...
+
+
+def run(backend: Backend, request: Request[ArgT, ResultT]) -> list[ResultT]:
+    """Do what is asked, while nothing else is; return for each slot what became of it."""
+    try:
+        backend.send(request)
+        results = dict(backend.receive(every=True))
+    except BaseException:
+        # Interrupted: what still runs must not meet the next request for its slot.
+        backend.abandon()
+        raise
+    return [results[slot] for slot in request.slots]
 
 
 def make_backend(
@@ -96,12 +135,27 @@ def cpus() -> int:
 class Sync:
     """One environment after the other, in the calling thread: for engines that cost CPU only."""
 
+    concurrent = False
+
     def __init__(self, factories: Sequence[EnvFactory]) -> None:
         self._slots = Slots(dict(enumerate(factories)))
-        self.run = self._slots.run
+        self._results: list[Received] = []
         self.description = self._slots.description
         self.lost: set[int] = set()
         self.restarts = 0
+
+    def send(self, request: Request[Any, Any]) -> None:
+        """Do what is asked."""
+        self._results += zip(request.slots, self._slots.run(request), strict=True)
+
+    def receive(self, timeout: float | None = None, every: bool = False) -> list[Received]:
+        """Return the results of what was asked since."""
+        results, self._results = self._results, []
+        return results
+
+    def abandon(self) -> None:
+        """Forget the results; every environment is at rest."""
+        self._results = []
 
     def close(self) -> None:
         """Close the environments."""
@@ -128,10 +182,14 @@ class Threads:
     thread is left to itself and replaced, and the next reset of the slot makes a new environment.
     """
 
+    concurrent = True
+
     def __init__(self, factories: Sequence[EnvFactory], workers: int, limits: TimeLimits) -> None:
         self._slots = Slots(dict(enumerate(factories)))
         self._limits = limits
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._waiting: dict[int, _Job] = {}
         self._threads: list[threading.Thread] = []
         self.description = self._slots.description
         self.lost: set[int] = set()
@@ -141,21 +199,37 @@ class Threads:
         for _ in range(workers):
             self._start()
 
-    def run(self, request: Request[ArgT, ResultT]) -> list[ResultT]:
-        """Hand each slot to a thread and wait for all of them, each within its time limit."""
-        done: queue.SimpleQueue[_Job] = queue.SimpleQueue()
-        jobs = [_Job(single, done) for single in request.singles()]
-        for job in jobs:
+    def send(self, request: Request[Any, Any]) -> None:
+        """Hand each slot to a thread."""
+        for single in request.singles():
+            job = self._waiting[single.slots[0]] = _Job(single, self._done)
             self._jobs.put(job)
-        waiting = set(jobs)
-        try:
-            self._collect(waiting, done, self._limits.of(request.operation))
-        except BaseException:
-            # Interrupted: what still runs must not meet the next request for its slot.
-            for job in waiting:
-                self._abandon(job, "interrupted")
-            raise
-        return [job.result for job in jobs]
+
+    def receive(self, timeout: float | None = None, every: bool = False) -> list[Received]:
+        """Return the results of threads that are done and of environments that are overdue."""
+        until = float("inf") if timeout is None else time.monotonic() + timeout
+        results: list[Received] = []
+        while self._waiting and (every or not results):
+            left = until - time.monotonic()
+            try:
+                patience = min(self._patience(), left)
+                job = self._done.get(timeout=None if patience == float("inf") else max(0, patience))
+            except queue.Empty:
+                results += self._overdue()
+                if left <= 0:
+                    break
+            else:
+                results += self._take(job)
+        with suppress(queue.Empty):
+            while self._waiting:
+                results += self._take(self._done.get_nowait())
+        return results
+
+    def abandon(self) -> None:
+        """Give up every job."""
+        for job in self._waiting.values():
+            self._abandon(job)
+        self._waiting.clear()
 
     def close(self) -> None:
         """Stop the threads and close the environments."""
@@ -175,34 +249,47 @@ class Threads:
         thread.start()
         self._threads.append(thread)
 
-    def _collect(self, waiting: set[_Job], done: queue.SimpleQueue[_Job], limit: float) -> None:
-        """Take jobs out of ``waiting`` as they are done or overdue."""
-        while waiting:
-            try:
-                waiting.discard(done.get(timeout=_patience(waiting, limit)))
-            except queue.Empty:
-                for job in [j for j in waiting if time.monotonic() - j.started > limit]:
-                    waiting.discard(job)
-                    self._abandon(job, self._limits.overdue(job.request.operation))
+    def _take(self, job: _Job) -> list[Received]:
+        """Return a job's result, unless it was given up a moment before it was done."""
+        slot = job.request.slots[0]
+        if self._waiting.get(slot) is not job:
+            return []
+        del self._waiting[slot]
+        return [(slot, job.result)]
 
-    def _abandon(self, job: _Job, reason: str) -> None:
+    def _overdue(self) -> list[Received]:
+        """Give up the jobs that have passed their limit; return what is said of them."""
+        now = time.monotonic()
+        results: list[Received] = []
+        for slot, job in list(self._waiting.items()):
+            operation = job.request.operation
+            if now - job.started > self._limits.of(operation):
+                del self._waiting[slot]
+                self._abandon(job)
+                results.append((slot, Failure(self._limits.overdue(operation))))
+        return results
+
+    def _abandon(self, job: _Job) -> None:
         """Give up a job; its thread, if it has one, is replaced."""
         slot = job.request.slots[0]
         job.abandoned = self._slots.discard(slot)
-        job.result = Failure(reason)
         self.lost.add(slot)
         if job.thread is not None:
             self.restarts += 1
             self._threads.remove(job.thread)
             self._start()
 
+    def _patience(self) -> float:
+        """Return how long to wait before a job can be overdue; infinite without a limit."""
+        if not self._limits.any:
+            return float("inf")
+        now = time.monotonic()
+        return max(0.0, min(map(self._deadline, self._waiting.values())) - now) + 0.001
 
-def _patience(waiting: set[_Job], limit: float) -> float | None:
-    """Return how long to wait before a job can be overdue; None without a limit."""
-    if limit == float("inf"):
-        return None
-    now = time.monotonic()
-    return max(0.001, min(min(job.started, now) + limit for job in waiting) - now + 0.001)
+    def _deadline(self, job: _Job) -> float:
+        """Return when a job is overdue, at the earliest if it has not begun."""
+        limit = self._limits.of(job.request.operation)
+        return min(job.started, time.monotonic()) + limit
 
 
 def _work(slots: Slots, jobs: queue.SimpleQueue[_Job | None]) -> None:

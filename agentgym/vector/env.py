@@ -13,25 +13,20 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.errors import ConfigurationError
 from agentgym.options import check_seed, integer
 from agentgym.outcome import Snapshot
 from agentgym.registration import family
 from agentgym.vector.backends import make_backend, preferred_backend
 from agentgym.vector.env_slots import EnvFactory, Spec
-from agentgym.vector.episode import SlotEpisode, SlotSnapshot, derive_seed
+from agentgym.vector.episode import SlotSnapshot, derive_seed
+from agentgym.vector.exchange import Exchange, called_values
 from agentgym.vector.formats import batch, masked_slots, read_autoreset_mode
 from agentgym.vector.members import Reset, Step
 from agentgym.vector.requests import (
     Call,
     Called,
-    Calls,
-    Failure,
-    Mistake,
-    ResetArgs,
-    Resets,
     SetAttribute,
-    Steps,
     TimeLimits,
 )
 
@@ -104,8 +99,8 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         self.num_envs = len(env_fns)
         limits = TimeLimits(step_timeout, reset_timeout)
         self._backend = make_backend(env_fns, self.backend, workers, limits)
-        self._open = True
-        self._episodes = [SlotEpisode() for _ in env_fns]
+        self._exchange = Exchange(self._backend, self.num_envs)
+        self._episodes = self._exchange.episodes
         description = self._backend.description
         self.single_observation_space = description.observation_space
         self.single_action_space = description.action_space
@@ -157,6 +152,11 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         return self._backend.restarts
 
     @property
+    def concurrent(self) -> bool:
+        """Whether environments work between :meth:`send_slots` and :meth:`receive`."""
+        return self._backend.concurrent
+
+    @property
     def active(self) -> tuple[bool, ...]:
         """For each slot whether its episode is running."""
         return tuple([episode.active for episode in self._episodes])
@@ -181,30 +181,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             ConfigurationError: An argument does not fit, or a reset option is not known.
             TaskNotFound: A task that was asked for does not exist.
         """
-        seeds = [None] * len(slots) if seeds is None else seeds
-        options = [None] * len(slots) if options is None else options
-        self._check(slots, seeds=seeds, options=options)
-        seeds = [check_seed(seed) for seed in seeds]
-        for option in options:
-            if option is not None and not isinstance(option, Mapping):
-                raise ConfigurationError(f"expected reset options as a dict, got {option!r:.80}")
-        lost, episodes = self._backend.lost, [self._episodes[slot] for slot in slots]
-        args = [
-            ResetArgs(episode.next_seed(seed, slot in lost), option)
-            for slot, episode, seed, option in zip(slots, episodes, seeds, options, strict=True)
-        ]
-        lost.difference_update(slots)
-        for episode in episodes:
-            episode.active = False
-        results = self._backend.run(Resets(slots, args))
-        for result in results:  # All of them, before any episode is taken for begun.
-            if isinstance(result, Mistake):
-                raise result.error
-        return [
-            episode.begin(result, option)
-            for episode, result, option in zip(episodes, results, options, strict=True)
-            if not isinstance(result, Mistake)
-        ]
+        return self._exchange.reset(self._exchange.resets(slots, seeds, options))
 
     def step_slots(self, slots: Sequence[int], actions: Sequence[str]) -> list[Step]:
         """Take one turn in some slots whose episodes run.
@@ -220,28 +197,63 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             ConfigurationError: An episode is not running, an action is not text, or the lengths
                 differ.
         """
-        self._check(slots, actions=actions)
-        episodes = self._episodes
-        for slot, action in zip(slots, actions, strict=True):
-            if not episodes[slot].active:
-                raise ConfigurationError(
-                    f"expected slots with a running episode, but that of slot {slot} has ended or "
-                    "never began; step the others only, or reset it first"
-                )
-            if not isinstance(action, str):
-                raise ConfigurationError(
-                    f"expected actions of type str, got {type(action).__name__} for slot {slot}"
-                )
-        results = self._backend.run(Steps(slots, actions))
-        steps: list[Step] = []
-        for slot, result in zip(slots, results, strict=True):
-            episode = episodes[slot]
-            step = episode.fail(result) if isinstance(result, Failure) else result
-            steps.append(step)
-            episode.observation, episode.info = step[0], step[4]
-            if step[2] or step[3]:
-                episode.active = False
-        return steps
+        return self._exchange.step(self._exchange.steps(slots, actions))
+
+    def send_resets(
+        self,
+        slots: Sequence[int],
+        seeds: Sequence[int | None] | None = None,
+        options: Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> None:
+        """Start an episode in some slots without waiting for it; :meth:`receive` says how it began.
+
+        The arguments are those of :meth:`reset_slots`. While a slot has not answered nothing else
+        can be asked of it, and the methods that wait can be used on no slot.
+
+        Raises:
+            ConfigurationError: An argument does not fit, or a slot has not answered yet.
+        """
+        self._exchange.send(self._exchange.resets(slots, seeds, options))
+
+    def send_slots(self, slots: Sequence[int], actions: Sequence[str]) -> None:
+        """Take one turn in some slots without waiting for it; :meth:`receive` gives the result.
+
+        Slots that are sent together are prepared together (see ``TextEnv.prepare``) where they
+        run in one thread or worker.
+
+        Args:
+            slots: Slot numbers, each at most once.
+            actions: For each slot the policy's text.
+
+        Raises:
+            ConfigurationError: An episode is not running, an action is not text, the lengths
+                differ, or a slot has not answered yet.
+        """
+        self._exchange.send(self._exchange.steps(slots, actions))
+
+    def receive(self, timeout: float | None = None) -> list[tuple[int, Reset | Step]]:
+        """Return the answers that have come to :meth:`send_resets` and :meth:`send_slots`.
+
+        Time limits are kept here: an environment that hangs is given up when this is called.
+
+        Args:
+            timeout: Seconds to wait for the first answer; None waits until there is one.
+
+        Returns:
+            For each slot that has answered its number, and what :meth:`reset_slots` or
+            :meth:`step_slots` would have returned for it; nothing if time is up or no answer is
+            to come.
+
+        Raises:
+            ConfigurationError: A reset option is not known. The slot counts as answered, and the
+                answers of others come with the next call.
+            TaskNotFound: A task that was asked for does not exist; the same holds.
+        """
+        return self._exchange.receive(timeout)
+
+    def abandon_slots(self) -> None:
+        """Give up all unanswered slots: their episodes are over, and a reset makes them usable."""
+        self._exchange.abandon()
 
     def reset_groups(
         self,
@@ -304,7 +316,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             EnvFailure: An environment failed. Its slot is as it was; those that did not fail have
                 been restored.
         """
-        self._check(slots, snapshots=snapshots)
+        self._exchange.check(slots, snapshots=snapshots)
         self._check_snapshots(slots, snapshots)
         tasks = {
             slot: {"task_id": snapshot.info["task_id"]}
@@ -314,11 +326,11 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         if tasks:  # A failed environment is made anew by a reset, which needs a task that exists.
             self.reset_slots(list(tasks), options=list(tasks.values()))
         calls = [Call("restore", (snapshot.state,)) for snapshot in snapshots]
-        results = self._backend.run(Calls(slots, calls))
+        results = self._exchange.call(slots, calls)
         for slot, snapshot, result in zip(slots, snapshots, results, strict=True):
             if isinstance(result, Called):
                 self._episodes[slot].restore(snapshot)
-        _values(slots, results)
+        called_values(slots, results)
         return [(snapshot.observation, dict(snapshot.info)) for snapshot in snapshots]
 
     def call_slots(self, slots: Sequence[int], name: str, *args: Any, **kwargs: Any) -> list[Any]:
@@ -337,8 +349,8 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             EnvFailure: An environment hung or died in the call.
             Exception: What the method raised.
         """
-        self._check(slots)
-        return self._call(slots, [Call(name, args, kwargs)] * len(slots))
+        self._exchange.check(slots)
+        return self._exchange.values(slots, [Call(name, args, kwargs)] * len(slots))
 
     # -- Gymnasium's methods ----------------------------------------------------------------------
 
@@ -446,13 +458,12 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         """Set an attribute of every environment: a list or tuple has one value for each slot."""
         listed = values if isinstance(values, list | tuple) else [values] * self.num_envs
         slots = range(self.num_envs)
-        self._check(slots, values=listed)
-        self._call(slots, [SetAttribute(name, value) for value in listed])
+        self._exchange.check(slots, values=listed)
+        self._exchange.values(slots, [SetAttribute(name, value) for value in listed])
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environments and stop the workers."""
-        self._open = False
-        self._backend.close()
+        self._exchange.close()
 
     @property
     def _observations(self) -> tuple[str, ...]:
@@ -461,27 +472,6 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
     @property
     def _ended(self) -> list[int]:
         return [slot for slot, episode in enumerate(self._episodes) if not episode.active]
-
-    def _check(self, slots: Sequence[int], **columns: Sequence[Any]) -> None:
-        """Check that slots exist, are given once, and that every argument has one entry each."""
-        if not self._open:
-            raise ConfigurationError("expected an open vector environment, but it has been closed")
-        if len(set(slots)) != len(slots) or (
-            slots and not 0 <= min(slots) <= max(slots) < self.num_envs
-        ):
-            raise ConfigurationError(
-                f"expected different slots from 0 to {self.num_envs - 1}, got {list(slots)}"
-            )
-        for name, column in columns.items():
-            if len(column) != len(slots):
-                raise ConfigurationError(
-                    f"expected {name} to have one entry for each of {len(slots)} slots, "
-                    f"got {len(column)}"
-                )
-
-    def _call(self, slots: Sequence[int], calls: Sequence[Call | SetAttribute]) -> list[Any]:
-        """Call methods, read or set attributes; return the values."""
-        return _values(slots, self._backend.run(Calls(slots, calls)))
 
     def _check_snapshots(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
         """Check that snapshots fit their slots, before any slot is touched."""
@@ -497,7 +487,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             if isinstance(snapshot.state, Snapshot)
         }
         unknown = [slot for slot in states if self._episodes[slot].configuration is None]
-        found = self._call(unknown, [Call("configuration")] * len(unknown))
+        found = self._exchange.values(unknown, [Call("configuration")] * len(unknown))
         for slot, configuration in zip(unknown, found, strict=True):
             self._episodes[slot].configuration = configuration
         for slot, state in states.items():
@@ -506,15 +496,3 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
                     f"expected a snapshot of an environment made like that of slot {slot}, got one "
                     "of another class or other arguments, reward hooks included"
                 )
-
-
-def _values(slots: Sequence[int], results: Sequence[Called | Failure | Mistake]) -> list[Any]:
-    """Return the values of calls; a call has no episode that could end, so a failure is raised."""
-    values = []
-    for slot, result in zip(slots, results, strict=True):
-        if isinstance(result, Mistake):
-            raise result.error
-        if isinstance(result, Failure):
-            raise EnvFailure(f"slot {slot} failed in a call: {result.text}")
-        values.append(result.value)
-    return values

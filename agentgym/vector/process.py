@@ -32,14 +32,12 @@ from agentgym.vector.env_slots import Description, EnvFactory
 from agentgym.vector.history import Checkpoint, History, Replays
 from agentgym.vector.requests import (
     CLOSE_SECONDS,
-    ArgT,
     Began,
     Called,
     Failure,
     Mistake,
     Operation,
     Request,
-    ResultT,
     TimeLimits,
 )
 from agentgym.vector.worker import Answer, Control, Setup, SharedStatus, unreadable
@@ -243,7 +241,7 @@ def _command(pipe: int, status: int, lifeline: int) -> list[str]:
 
 @dataclass(slots=True)
 class _Results:
-    """What the workers have answered to one request so far."""
+    """What a worker, or those that replaced it, answered to its share."""
 
     by_slot: dict[int, Any] = field(default_factory=dict)
     """Result of each slot."""
@@ -251,7 +249,7 @@ class _Results:
     """Checkpoints of the states after the results."""
 
     def take(self, request: Request[Any, Any], answer: Answer) -> None:
-        """Take what a worker answered to its share of the request."""
+        """Take what a worker answered to a part of its share."""
         self.by_slot.update(zip(request.slots, answer.results, strict=True))
         self.checkpoints.update(answer.checkpoints)
 
@@ -272,6 +270,8 @@ class Processes:
         EnvFailure: A worker did not come up.
     """
 
+    concurrent = True
+
     def __init__(self, factories: Sequence[EnvFactory], workers: int, limits: TimeLimits) -> None:
         self._limits = limits
         self._factories = [
@@ -281,6 +281,11 @@ class Processes:
         self._workers: list[WorkerHandle] = []
         self._histories: list[History | None] = [None] * len(factories)
         self._dead: dict[int, Failure] = {}
+        self._queues: list[list[Request[Any, Any]]] = [[] for _ in range(workers)]
+        self._shares: dict[int, Request[Any, Any]] = {}
+        self._answered: dict[int, _Results] = {}
+        self._unreachable: set[int] = set()
+        self._results: list[tuple[int, Any]] = []
         self.lost: set[int] = set()
         self.restarts = 0
         # Not a bound method: it must not keep this object alive.
@@ -300,68 +305,104 @@ class Processes:
         """Process ids of the workers."""
         return [worker.pid for worker in self._workers]
 
-    def run(self, request: Request[ArgT, ResultT]) -> list[ResultT]:
-        """Send each worker its share in one message, then collect the answers as they come."""
-        results = _Results()
-        alive = request
-        if self._dead and request.operation is Operation.STEP:
-            results.by_slot.update(self._dead)
-            alive = request.only(set(request.slots).difference(self._dead))
-        shares = alive.split(len(self._workers))
-        try:
-            self._exchange(shares, results)
-        except BaseException:
-            # Interrupted between question and answer: the workers may be anywhere. The next request
-            # finds them dead and brings their environments back to where they were before this one.
-            for number in shares:
-                self._workers[number].abort()
-            raise
-        for slot, arg in zip(request.slots, request.args, strict=True):
-            self._record(request, slot, arg, results.by_slot[slot])
-        for slot, checkpoint in results.checkpoints.items():
-            if (history := self._histories[slot]) is not None:
-                history.checkpoint(checkpoint)
-        return [results.by_slot[slot] for slot in request.slots]
+    def send(self, request: Request[Any, Any]) -> None:
+        """Send each worker its share in one message; a busy one gets it when it has answered."""
+        for number, share in request.split(len(self._workers)).items():
+            self._queues[number].append(share)
+            self._post(number)
+
+    def receive(self, timeout: float | None = None, every: bool = False) -> list[tuple[int, Any]]:
+        """Return what workers have answered; those that fail are replaced."""
+        until = float("inf") if timeout is None else time.monotonic() + timeout
+        while self._shares:
+            self._collect(until, every)
+            self._settle()
+            if not every or time.monotonic() >= until:
+                break
+        results, self._results = self._results, []
+        return results
+
+    def abandon(self) -> None:
+        """Kill the workers that have an unanswered request, as they may be anywhere.
+
+        The next request finds them dead and brings their environments back to where they were
+        before this one.
+        """
+        for number in self._shares:
+            self._workers[number].abort()
+        self._shares.clear()
+        self._answered.clear()
+        self._unreachable.clear()
+        self._results.clear()
+        for queue in self._queues:
+            queue.clear()
 
     def close(self) -> None:
         """Stop the workers; kills those that do not stop in time."""
         self._finalizer()
 
-    def _exchange(self, shares: dict[int, Request[Any, Any]], results: _Results) -> None:
-        """Send every worker its share and collect the answers."""
-        unreachable = []
-        for number, share in shares.items():
-            try:
-                self._workers[number].send(share)
-            except OSError:
-                unreachable.append(number)
-        # Only now: while a worker is brought back, the others shall be at work.
-        for number in unreachable:
-            self._recover(number, shares[number], self._workers[number].lost(), results)
-        self._collect(set(shares).difference(unreachable), shares, results)
+    def _post(self, number: int) -> None:
+        """Send an idle worker the next share of its queue, and what can go along with it."""
+        queue = self._queues[number]
+        while queue and number not in self._shares:
+            share = queue.pop(0)
+            while queue and type(queue[0]) is type(share):
+                share = share.joined(queue.pop(0))
+            if self._dead and share.operation is Operation.STEP:
+                self._results += [(s, self._dead[s]) for s in share.slots if s in self._dead]
+                share = share.only(set(share.slots).difference(self._dead))
+            if share.slots:
+                self._shares[number] = share
+                try:
+                    self._workers[number].send(share)
+                except OSError:
+                    self._unreachable.add(number)
 
-    def _collect(
-        self, numbers: set[int], shares: dict[int, Request[Any, Any]], results: _Results
-    ) -> None:
-        """Read the answers of workers that were sent a share, replacing those that fail."""
-        waiting = {self._workers[number].connection: number for number in numbers}
+    def _collect(self, until: float, every: bool) -> None:
+        """Read answers, replacing workers that fail: of the first worker or of every one.
+
+        Nothing is recorded yet: what is interrupted here has not happened.
+        """
+        # Only now: while a worker is brought back, the others shall be at work.
+        while self._unreachable:
+            number = self._unreachable.pop()
+            self._recover(number, self._workers[number].lost())
+        waiting = {self._workers[n].connection: n for n in self._shares if n not in self._answered}
         while waiting:
-            workers = [self._workers[number] for number in waiting.values()]
-            patience = [p for p in (worker.patience() for worker in workers) if p is not None]
-            ready = set(wait(list(waiting), min(patience, default=None)))
+            enough = not every and (self._answered or self._results)
+            left = 0.0 if enough else max(0.0, until - time.monotonic())
+            patience = [self._workers[number].patience() for number in waiting.values()]
+            limits = [p for p in (*patience, left) if p is not None and p != float("inf")]
+            ready = set(wait(list(waiting), min(limits, default=None)))
             for connection, number in list(waiting.items()):
-                worker, share = self._workers[number], shares[number]
+                worker, share = self._workers[number], self._shares[number]
                 try:
                     if connection in ready:
-                        answer = worker.receive(share.operation)
+                        results = _Results()
+                        results.take(share, worker.receive(share.operation))
+                        self._answered[number] = results
                     else:
                         worker.check(share.operation)
                         continue
                 except WorkerLost as lost:
-                    self._recover(number, share, lost, results)
-                else:
-                    results.take(share, answer)
+                    self._recover(number, lost)
                 del waiting[connection]
+            if not left or (self._answered and not every):
+                return
+
+    def _settle(self) -> None:
+        """Record what has been answered, and give the workers their next shares."""
+        for number, results in list(self._answered.items()):
+            share = self._shares[number]
+            for slot, arg in zip(share.slots, share.args, strict=True):
+                result = results.by_slot[slot]
+                self._record(share, slot, arg, result)
+                self._results.append((slot, result))
+            for slot, checkpoint in results.checkpoints.items():
+                if (history := self._histories[slot]) is not None:
+                    history.checkpoint(checkpoint)
+            del self._answered[number], self._shares[number]
+            self._post(number)
 
     def _record(self, request: Request[Any, Any], slot: int, arg: Any, result: Any) -> None:
         """Keep the history that brings an environment back."""
@@ -383,13 +424,13 @@ class Processes:
         elif isinstance(result, Called) and history is not None:
             history.call(arg, result)
 
-    def _recover(
-        self, number: int, share: Request[Any, Any], lost: WorkerLost, results: _Results
-    ) -> None:
+    def _recover(self, number: int, lost: WorkerLost) -> None:
         """Replace a worker, bring its environments back, and do its share without the culprits.
 
         Every pass but an idle death takes one slot out, so it ends.
         """
+        share, results = self._shares[number], _Results()
+        self._answered[number] = results
         idle_deaths = 0
         while True:
             logger.warning("worker %d is replaced: %s (slot %s)", number, lost, lost.slot)

@@ -41,6 +41,11 @@ class TimeLimits:
     reset: float | None = None
     """Limit of one reset or call of one environment."""
 
+    @property
+    def any(self) -> bool:
+        """Whether there is a limit at all."""
+        return self.step is not None or self.reset is not None
+
     def of(self, operation: Operation) -> float:
         """Return the limit of an operation, infinite if there is none."""
         limit = self.step if operation is Operation.STEP else self.reset
@@ -158,6 +163,10 @@ class Request(Generic[ArgT, ResultT]):
         """Return the part of the request that concerns some slots."""
         kept = [(s, a) for s, a in zip(self.slots, self.args, strict=True) if s in wanted]
         return type(self)([s for s, _ in kept], [a for _, a in kept])
+
+    def joined(self, other: Request[ArgT, ResultT]) -> Request[ArgT, ResultT]:
+        """Return one request for the slots of both, none of which they share."""
+        return type(self)([*self.slots, *other.slots], [*self.args, *other.args])
 
     def singles(self) -> list[Request[ArgT, ResultT]]:
         """Return one request for each slot."""

@@ -190,7 +190,7 @@ class MultiTurnTrainer(GRPOTrainer):
         copied = self._needs_reference and kwargs.get("peft_config") is None
         self._reference = copy.deepcopy(policy).eval().requires_grad_(False) if copied else None
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
-        own_engine = partial(HFEngine, pad_id=chat.pad_id, seed=args.seed, autocast=precision)
+        own_engine = partial(HFEngine, pad_id=chat.pad_id, autocast=precision)
         engine = (make_engine or own_engine)(policy)
         self.runner = RolloutRunner(
             envs, chat, engine, budget, initial_messages=initial_messages, family=family
@@ -252,11 +252,12 @@ class MultiTurnTrainer(GRPOTrainer):
             [tasks[group] for group in groups],
             horizon=self.horizon,
             groups=groups,
-            seed=seed + rank,
+            seed=seed,
             # Members of a group start alike, on whatever process they are.
             seeds=[(seed + group) % 2**31 for group in groups],
             sampling=self._sampling(),
             training_step=step,
+            first_episode=rank * count,
         )
 
     def _rows(self) -> dict[str, Any]:
@@ -481,7 +482,7 @@ class MultiTurnTrainer(GRPOTrainer):
     def _probe(self) -> float:
         """Compare the engine's log-probabilities with those of training."""
         fp32 = self.runner.engine.exact and not (self.args.bf16 or self.args.fp16)
-        sampling = self._sampling(max_tokens=PROBE_TOKENS, seed=self.args.seed)
+        sampling = self._sampling(max_tokens=PROBE_TOKENS)
         return probe_gap(
             self.runner, self._policy, self.trajectories, sampling, self._row_logps, fp32=fp32
         )

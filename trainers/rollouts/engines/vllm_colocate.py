@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, NotSupported
 from trainers.rollouts.engines.base import Completion, EngineSettings, Request, Sampling
+from trainers.rollouts.engines.failure import GO_ON, EngineFailure
 from trainers.rollouts.engines.policy_weights import base_model, policy_weights, with_tied_head
 from trainers.rollouts.engines.vllm_adapter import serves_adapter
 from trainers.rollouts.engines.vllm_options import VLLMOptions
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = ["VLLMColocateEngine"]
+
+_ABANDONED: list[Any] = []
+"""Engines that died. To shut one down, or to collect it as garbage, would wait for ever for a dead
+worker to read its messages; the end of the process, which is near, does not wait."""
 
 
 class VLLMColocateEngine:
@@ -88,7 +93,7 @@ class VLLMColocateEngine:
         self.exact = chosen.dtype == "float32" and all(
             parameter.dtype == torch.float32 for parameter in model.parameters()
         )
-        self.version = -1
+        self.version, self._dead = -1, False
         self._temporary = tempfile.TemporaryDirectory(prefix="agentgym-vllm-")
         folder = Path(self._temporary.name)
         tied = write_config(base, folder)
@@ -145,16 +150,18 @@ class VLLMColocateEngine:
         """
         if not self._keys:
             return []
+        self._dead = True  # unless it lives through the step
         with explained("generate"), generating(without_compiling=self._without_compiling):
             outputs = self._llm.llm_engine.step()
+        self._dead = False
         ended = [output for output in outputs if output.finished]
         return [(self._keys.pop(out.request_id), _completion(out.outputs[0])) for out in ended]
 
     def abort(self) -> None:
         """Forget everything in flight."""
-        if self._keys:
+        if self._keys and not self._dead:
             self._llm.llm_engine.abort_request(list(self._keys))
-            self._keys.clear()
+        self._keys.clear()
 
     def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Copy the policy's weights into the engine and drop its prefix cache.
@@ -184,6 +191,10 @@ class VLLMColocateEngine:
         """Free the engine's memory; calling it twice is allowed."""
         llm, self._llm = getattr(self, "_llm", None), None
         if llm is None:
+            return
+        self._keys.clear()
+        if self._dead:
+            _ABANDONED.append(llm)
             return
         with stopping(keep_process_group=not self._owns_process_group):
             llm.llm_engine.engine_core.shutdown()
@@ -227,6 +238,8 @@ class VLLMColocateEngine:
     def _require_open(self) -> None:
         if self._llm is None:
             raise NotSupported("expected an open vLLM engine, but close() was called on it.")
+        if self._dead:
+            raise EngineFailure(f"expected vLLM to be alive, but it died before; {GO_ON}")
         if self._weights.broken:
             raise NotSupported(
                 "expected an engine with whole weights, but its last sync failed half way: close "

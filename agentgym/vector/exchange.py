@@ -1,0 +1,224 @@
+"""What was asked of the environments in the slots, and what their answers mean for the episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.options import check_seed
+from agentgym.vector.backends import Backend, Received, run
+from agentgym.vector.episode import SlotEpisode
+from agentgym.vector.members import Reset, Step
+from agentgym.vector.requests import (
+    Call,
+    Called,
+    Calls,
+    Failure,
+    Mistake,
+    Request,
+    ResetArgs,
+    Resets,
+    SetAttribute,
+    Steps,
+)
+
+
+class Exchange:
+    """Checked questions to a back end, and its answers as the caller sees them.
+
+    A question is asked in one of two ways: of some slots at once, waiting for all of them
+    (:meth:`run`), or without waiting (:meth:`send`), and then the answers come one by one
+    (:meth:`receive`). Both ways check the same things and end a failed episode in the same way.
+
+    Attributes:
+        backend: What runs the environments.
+        episodes: For each slot what the policy saw of its episode.
+    """
+
+    def __init__(self, backend: Backend, num_envs: int) -> None:
+        self.backend = backend
+        self.episodes = [SlotEpisode() for _ in range(num_envs)]
+        self._open = True
+        self._unanswered: dict[int, Any] = {}
+        self._arrived: list[Received] = []
+
+    # -- questions -------------------------------------------------------------------------------
+
+    def resets(
+        self,
+        slots: Sequence[int],
+        seeds: Sequence[int | None] | None,
+        options: Sequence[Mapping[str, Any] | None] | None,
+    ) -> Resets:
+        """Make the request that starts episodes; those that run in these slots are over.
+
+        Raises:
+            ConfigurationError: An argument does not fit.
+        """
+        seeds = [None] * len(slots) if seeds is None else seeds
+        options = [None] * len(slots) if options is None else options
+        self.check(slots, seeds=seeds, options=options)
+        seeds = [check_seed(seed) for seed in seeds]
+        for option in options:
+            if option is not None and not isinstance(option, Mapping):
+                raise ConfigurationError(f"expected reset options as a dict, got {option!r:.80}")
+        lost, episodes = self.backend.lost, [self.episodes[slot] for slot in slots]
+        args = [
+            ResetArgs(episode.next_seed(seed, slot in lost), option)
+            for slot, episode, seed, option in zip(slots, episodes, seeds, options, strict=True)
+        ]
+        lost.difference_update(slots)
+        for episode in episodes:
+            episode.active = False
+        return Resets(slots, args)
+
+    def steps(self, slots: Sequence[int], actions: Sequence[str]) -> Steps:
+        """Make the request that takes a turn in slots whose episodes run.
+
+        Raises:
+            ConfigurationError: An argument does not fit.
+        """
+        self.check(slots, actions=actions)
+        for slot, action in zip(slots, actions, strict=True):
+            if not self.episodes[slot].active:
+                raise ConfigurationError(
+                    f"expected slots with a running episode, but that of slot {slot} has ended or "
+                    "never began; step the others only, or reset it first"
+                )
+            if not isinstance(action, str):
+                raise ConfigurationError(
+                    f"expected actions of type str, got {type(action).__name__} for slot {slot}"
+                )
+        return Steps(slots, actions)
+
+    def check(self, slots: Sequence[int], **columns: Sequence[Any]) -> None:
+        """Check that slots exist, are free and given once, and that arguments have one entry each.
+
+        Raises:
+            ConfigurationError: They do not.
+        """
+        if not self._open:
+            raise ConfigurationError("expected an open vector environment, but it has been closed")
+        if len(set(slots)) != len(slots) or (
+            slots and not 0 <= min(slots) <= max(slots) < len(self.episodes)
+        ):
+            raise ConfigurationError(
+                f"expected different slots from 0 to {len(self.episodes) - 1}, got {list(slots)}"
+            )
+        if not self._unanswered.keys().isdisjoint(slots):
+            raise ConfigurationError(
+                f"expected slots that have answered, but of {list(slots)} an answer is still to "
+                "come: call receive() until it is there"
+            )
+        for name, column in columns.items():
+            if len(column) != len(slots):
+                raise ConfigurationError(
+                    f"expected {name} to have one entry for each of {len(slots)} slots, "
+                    f"got {len(column)}"
+                )
+
+    # -- all at once -----------------------------------------------------------------------------
+
+    def reset(self, request: Resets) -> list[Reset]:
+        """Start episodes and wait for all of them."""
+        results = self._run(request)
+        for result in results:  # All of them, before any episode is taken for begun.
+            if isinstance(result, Mistake):
+                raise result.error
+        return [
+            self.episodes[slot].begin(result, arg.options)
+            for slot, arg, result in zip(request.slots, request.args, results, strict=True)
+        ]
+
+    def step(self, request: Steps) -> list[Step]:
+        """Take turns and wait for all of them."""
+        results = self._run(request)
+        return [
+            self._stepped(self.episodes[slot], result)
+            for slot, result in zip(request.slots, results, strict=True)
+        ]
+
+    def call(
+        self, slots: Sequence[int], calls: Sequence[Call | SetAttribute]
+    ) -> list[Called | Failure | Mistake]:
+        """Call methods, read or set attributes, and wait for all of them."""
+        return self._run(Calls(slots, calls))
+
+    def values(self, slots: Sequence[int], calls: Sequence[Call | SetAttribute]) -> list[Any]:
+        """Call methods, read or set attributes; return the values."""
+        return called_values(slots, self.call(slots, calls))
+
+    def _run(self, request: Request[Any, Any]) -> list[Any]:
+        """Do what is asked, while nothing else is."""
+        if self._unanswered:
+            raise ConfigurationError(
+                f"expected no unanswered question, but slots {sorted(self._unanswered)} have not "
+                "answered theirs: call receive() until they have, or abandon_slots()"
+            )
+        return run(self.backend, request)
+
+    # -- one by one ------------------------------------------------------------------------------
+
+    def send(self, request: Resets | Steps) -> None:
+        """Ask without waiting."""
+        self.backend.send(request)
+        self._unanswered.update(zip(request.slots, request.args, strict=True))
+
+    def receive(self, timeout: float | None) -> list[tuple[int, Reset | Step]]:
+        """Return the answers that have come; see ``TextVectorEnv.receive``."""
+        if self._unanswered and not self._arrived:
+            self._arrived = self.backend.receive(timeout)
+        for index, (slot, result) in enumerate(self._arrived):
+            if isinstance(result, Mistake):
+                del self._arrived[index], self._unanswered[slot]
+                raise result.error
+        arrived, self._arrived = self._arrived, []
+        answers: list[tuple[int, Reset | Step]] = []
+        for slot, result in arrived:
+            asked, episode = self._unanswered.pop(slot), self.episodes[slot]
+            if isinstance(asked, ResetArgs):
+                answers.append((slot, episode.begin(result, asked.options)))
+            else:
+                answers.append((slot, self._stepped(episode, result)))
+        return answers
+
+    def abandon(self) -> None:
+        """Give up what is unanswered; the episodes of those slots are over."""
+        if self._unanswered:
+            self.backend.abandon()
+        for slot in self._unanswered:
+            self.episodes[slot].active = False
+        self._unanswered.clear()
+        self._arrived.clear()
+
+    def close(self) -> None:
+        """Close the environments and stop the workers."""
+        self._open = False
+        self.backend.close()
+
+    @staticmethod
+    def _stepped(episode: SlotEpisode, result: Step | Failure) -> Step:
+        """Note what a turn gave."""
+        step = episode.fail(result) if isinstance(result, Failure) else result
+        episode.observation, episode.info = step[0], step[4]
+        if step[2] or step[3]:
+            episode.active = False
+        return step
+
+
+def called_values(slots: Sequence[int], results: Sequence[Called | Failure | Mistake]) -> list[Any]:
+    """Return the values of calls; a call has no episode that could end, so a failure is raised.
+
+    Raises:
+        EnvFailure: An environment hung or died in the call.
+        Exception: What the method raised.
+    """
+    values = []
+    for slot, result in zip(slots, results, strict=True):
+        if isinstance(result, Mistake):
+            raise result.error
+        if isinstance(result, Failure):
+            raise EnvFailure(f"slot {slot} failed in a call: {result.text}")
+        values.append(result.value)
+    return values
