@@ -172,6 +172,14 @@ class GenerationEngine(Protocol):
         """
         ...
 
+    def rest(self) -> None:
+        """Free device memory, if the engine can, until it is needed again.
+
+        Called while nothing is in flight and the policy is about to be trained. An engine that
+        gives its weights up reports another ``version`` from then on and needs a ``sync``.
+        """
+        ...
+
     def close(self) -> None:
         """Release memory and processes; calling it twice is allowed."""
         ...

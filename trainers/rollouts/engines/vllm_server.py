@@ -248,6 +248,9 @@ class VLLMServerEngine:
         processes.barrier()
         self.version = version
 
+    def rest(self) -> None:
+        """Do nothing: servers have devices of their own."""
+
     def close(self) -> None:
         """Give up what is in flight and leave the servers alone; calling it twice is allowed."""
         if self._pool is None:
