@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from agentgym.web.connections import Connections, Unanswered, server_address
-from trainers.rollouts.engines.failure import GO_ON, EngineFailure
+from trainers.rollouts.engines.failure import GO_ON, EngineFailure, Unreachable
 
 __all__ = ["DEV_MODE", "VLLMServer"]
 
@@ -67,7 +67,7 @@ class VLLMServer:
 
     def get(self, path: str) -> Any:
         """Ask for something; see :meth:`post`."""
-        return self._ask(path, None, self._patience, lambda: None)
+        return self._ask(path, None, True, lambda: None)
 
     def post(
         self,
@@ -82,14 +82,13 @@ class VLLMServer:
         Args:
             path: Path and query.
             payload: What to send, as JSON.
-            patient: Whether to try again if the server fails or cannot be reached.
+            patient: Whether to try again also if the server answers with an error of its own.
             before_retry: Called once the server can be reached again; an error of it is final.
 
         Raises:
             EngineFailure: The server refused, failed, or was unreachable for too long.
         """
-        patience = self._patience if patient else 0.0
-        return self._ask(path, json.dumps(payload).encode(), patience, before_retry)
+        return self._ask(path, json.dumps(payload).encode(), patient, before_retry)
 
     def tell(self, path: str, payload: Any) -> None:
         """Send something that need not arrive."""
@@ -102,9 +101,10 @@ class VLLMServer:
         self._connections.close()
 
     def _ask(
-        self, path: str, body: bytes | None, patience: float, before_retry: Callable[[], None]
+        self, path: str, body: bytes | None, patient: bool, before_retry: Callable[[], None]
     ) -> Any:
         """Ask until there is an answer or patience is used up."""
+        kind: type[EngineFailure]
         end, wait = None, FIRST_WAIT
         while True:
             try:
@@ -112,15 +112,15 @@ class VLLMServer:
                     before_retry()
                 status, answer = self._send(path, body)
             except Unanswered as error:
-                problem = str(error)
+                kind, problem = Unreachable, str(error)
             else:
-                if status < SERVER_ERROR:
+                if status < SERVER_ERROR or not patient:
                     return self._checked(path, status, answer)
-                problem = f"it answered {status} to {path}: {_reason(answer)}"
+                kind, problem = EngineFailure, f"it answered {status} to {path}: {_reason(answer)}"
             now = time.monotonic()
-            end = now + patience if end is None else end
+            end = now + self._patience if end is None else end
             if now >= end or self._closed.wait(min(wait, end - now)):
-                raise EngineFailure(
+                raise kind(
                     f"expected an answer of the vLLM server at {self.url}, but {problem}; start it "
                     f"({self._advice}); {GO_ON}"
                 )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, require
-from trainers.rollouts.engines.failure import EngineFailure
+from trainers.rollouts.engines.failure import EngineFailure, Unreachable
 from trainers.rollouts.engines.vllm_client import VLLMServer
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ def reload_from(server: VLLMServer, folder: Path) -> None:
     payload = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
     try:
         server.post("/collective_rpc", payload, patient=False)
+    except Unreachable:
+        raise
     except EngineFailure as error:
         raise EngineFailure(
             f"expected the vLLM server at {server.url} to take over the policy's weights from "
