@@ -51,6 +51,12 @@ NONE_IS_A_CHOICE = {
     "rollout.workers",
     "rollout.step_timeout",
     "rollout.window",
+    "vllm.max_length",  # these are decided by policy and device
+    "vllm.max_sequences",
+    "vllm.dtype",
+    "vllm.eager",
+    "vllm.folder",
+    "vllm.url",
 }
 """Settings whose None is not filled in: no gate, no limit, all turns, what suits the family."""
 
