@@ -123,7 +123,7 @@ def test_rollouts_keep_the_sampled_tokens() -> None:
 
 
 def test_an_engine_that_dies_ends_the_run_in_a_sentence_and_it_can_be_resumed(
-    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from vllm.v1.engine.exceptions import EngineDeadError
     from vllm.v1.engine.llm_engine import LLMEngine
@@ -145,7 +145,7 @@ def test_an_engine_that_dies_ends_the_run_in_a_sentence_and_it_can_be_resumed(
     changes = {"sft__max_steps": 5, "steps": 3, "eval__every": 0, "eval__tasks": 8}
     changes |= {"rl__save_every": 1, "engine": "vllm"}
     assert main(toy_runs.arguments(tmp_path / "run", **changes)) == 2
-    sentence = toy_runs.last_line(capsys.readouterr().err)
+    sentence = toy_runs.last_line(capfd.readouterr().err)
     assert sentence.startswith("agentgym-train: expected vLLM to generate, but it failed with Eng")
     assert "repeat the command with --resume" in sentence
     assert toy_runs.run_command(["--resume", "--out", str(tmp_path / "run")]).returncode == 0
