@@ -28,8 +28,9 @@ from agentgym.statistics import (
     scaled,
     wilson_ci95,
 )
-from agentgym.vector.backends import BACKENDS, cpus
+from agentgym.vector.backends import BACKENDS, backend_session, cpus
 from agentgym.vector.episode import derive_seed
+from agentgym.vector.ray_actors import cluster_cpus
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -223,12 +224,13 @@ def evaluate(
         env_kwargs: Keyword arguments for an environment given by id.
         record: JSONL file to which every episode is appended, see `agentgym.episodes`.
         on_episode: Called after each episode, for progress display.
-        backend: ``"sync"``, or ``"thread"`` or ``"process"``: then every environment has a thread
-            or process of its own, and whatever fails in it costs one episode.
-        workers: Episodes played at the same time by those; default: 8 threads, or one process per
-            CPU. ``"oracle"`` and a function that makes policies can do so. ``"random"``, whose
-            draws follow each other through the panel, and a policy that is already made play one
-            episode at a time.
+        backend: ``"sync"``, or ``"thread"``, ``"process"`` or ``"ray"``: then every environment
+            has a thread, process or Ray actor of its own, and whatever fails in it costs one
+            episode.
+        workers: Episodes played at the same time by those; default: 8 threads, or one process or
+            actor per CPU. ``"oracle"`` and a function that makes policies can do so. ``"random"``,
+            whose draws follow each other through the panel, and a policy that is already made play
+            one episode at a time.
         step_timeout: Seconds that one step of an environment may take on those.
 
     Returns:
@@ -242,6 +244,7 @@ def evaluate(
     check_seed(seed)
     _check_backend(backend, workers, step_timeout)
     with ExitStack() as stack:
+        stack.enter_context(backend_session(backend))
         made: Any = env
         if isinstance(env, str):
             made = gymnasium.make(env, **dict(env_kwargs or {}))
@@ -278,8 +281,9 @@ def _check_backend(backend: str, workers: int | None, step_timeout: float | None
     choice(backend, "backend", BACKENDS)
     if backend == "sync" and (workers not in (None, 1) or step_timeout is not None):
         raise ConfigurationError(
-            "expected the back end thread or process with workers or step_timeout, got sync, which "
-            "plays one episode after the other in this thread; add --backend thread (backend=)"
+            "expected the back end thread, process or ray with workers or step_timeout, got sync, "
+            "which plays one episode after the other in this thread; add --backend thread "
+            "(backend=)"
         )
     for name, value in (("workers", workers), ("step_timeout", step_timeout)):
         if value is not None and not value > 0:
@@ -289,6 +293,8 @@ def _check_backend(backend: str, workers: int | None, step_timeout: float | None
 def _default_workers(backend: str) -> int:
     if backend == "process":
         return cpus()
+    if backend == "ray":
+        return cluster_cpus()
     return THREADS if backend == "thread" else 1
 
 

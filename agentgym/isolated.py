@@ -1,4 +1,4 @@
-"""One environment in a thread or process of its own, behind the face of an ordinary one."""
+"""One environment in a thread, process or actor of its own, behind the face of an ordinary one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class IsolatedEnv(gymnasium.Env[str, str]):
 
     Args:
         spec: How the environment is made; ``env.spec`` of one that ``gymnasium.make`` returned.
-        backend: ``"thread"`` or ``"process"``.
+        backend: ``"thread"``, ``"process"`` or ``"ray"``.
         step_timeout: Seconds that one step may take; None is no limit.
 
     Raises:
@@ -85,7 +85,7 @@ class IsolatedEnv(gymnasium.Env[str, str]):
         return self._call("oracle_action")
 
     def close(self) -> None:
-        """Stop the thread or process."""
+        """Stop the thread, process or actor."""
         self._slot.close()
 
     def _call(self, name: str) -> Any:

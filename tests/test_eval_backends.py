@@ -134,9 +134,9 @@ def test_an_error_of_the_policy_stops_all_episodes() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"backend": "ray"}, "sync, thread, process"),
-        ({"workers": 2}, "back end thread or process"),
-        ({"step_timeout": 1.0}, "back end thread or process"),
+        ({"backend": "dask"}, "sync, thread, process, ray"),
+        ({"workers": 2}, "back end thread, process or ray"),
+        ({"step_timeout": 1.0}, "back end thread, process or ray"),
         ({"backend": "thread", "workers": 0}, "workers to be greater than 0"),
         ({"backend": "process", "step_timeout": 0.0}, "step_timeout to be greater than 0"),
         ({"backend": "process", "step_timeout": float("nan")}, "step_timeout"),

@@ -369,7 +369,7 @@ def test_wrong_construction(backend: str) -> None:
 
 
 def test_wrong_arguments() -> None:
-    for kwargs in ({"backend": "ray"}, {"workers": 0, "backend": "thread"}, {"num_envs": 0}):
+    for kwargs in ({"backend": "dask"}, {"workers": 0, "backend": "thread"}, {"num_envs": 0}):
         with pytest.raises(ConfigurationError):
             TextVectorEnv.make(TOY_ID, **{"num_envs": 1, **kwargs})
     with pytest.raises(ConfigurationError, match="partial"):

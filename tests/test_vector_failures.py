@@ -25,6 +25,8 @@ from tests.toy import ToyEnv
 
 ROOT = Path(__file__).resolve().parents[1]
 BACKENDS = ("inprocess", "thread", "process")
+SEPARATE = ("process", "ray")
+"""Back ends whose results are sent between processes."""
 UNSENDABLE = ("lock info", "unreadable info")
 
 
@@ -48,7 +50,7 @@ def test_garbage_of_a_step_costs_one_episode(backend: str) -> None:
     """No transition of the others is lost, and the slot plays on after its next reset."""
     envs = TextVectorEnv.make(GarbageEnv, 3, backend=backend, workers=1)
     reference = GarbageEnv()
-    wrong = [*STEP_GARBAGE, *RAISED, *(UNSENDABLE if backend == "process" else ())]
+    wrong = [*STEP_GARBAGE, *RAISED, *(UNSENDABLE if backend in SEPARATE else ())]
     for kind in wrong:
         envs.reset_slots(range(3), range(3))
         first = envs.step_slots(range(3), ["press red", "press red", "press red"])
@@ -69,7 +71,7 @@ def test_garbage_of_a_step_costs_one_episode(backend: str) -> None:
 
 
 def test_garbage_of_a_reset_costs_one_episode(backend: str) -> None:
-    wrong = [*RESET_GARBAGE, *RAISED, *(UNSENDABLE if backend == "process" else ())]
+    wrong = [*RESET_GARBAGE, *RAISED, *(UNSENDABLE if backend in SEPARATE else ())]
     options = [{"split": "train", "index": index} for index in (0, 1, 2)]
     envs = TextVectorEnv.make(GarbageEnv, 3, backend=backend, workers=1)
     for kind in wrong:
@@ -114,7 +116,7 @@ def test_calls_that_raise_anything_are_raised_alone(backend: str) -> None:
     for kind, error in RAISED.items():
         with pytest.raises(type(error)):
             envs.call_slots([1], "answer", kind)
-    if backend == "process":
+    if backend in SEPARATE:
         for kind in ("lock", "unreadable"):
             with pytest.raises(EnvFailure, match="cannot be sent between processes"):
                 envs.call_slots([1], "answer", kind)

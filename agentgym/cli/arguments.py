@@ -80,14 +80,15 @@ class Eval:
     """Chat: sampling temperature."""
     top_p: float | None = None
     """Chat: share of the probability that is sampled from."""
-    backend: Literal["sync", "thread", "process"] = "sync"
+    backend: Literal["sync", "thread", "process", "ray"] = "sync"
     """Where environments run: one after the other here, or each in a thread (for a chat model, or
-    environments that wait) or a process of its own (for those that are heavy or may crash)."""
+    environments that wait), a process (for those that are heavy or may crash) or a Ray actor of
+    its own."""
     workers: int | None = None
-    """Episodes played at the same time by threads (default 8) or processes (one per CPU); the
-    random policy, whose draws follow each other, plays one. The results are the same."""
+    """Episodes played at the same time by threads (default 8), processes or actors (one per
+    CPU); the random policy, whose draws follow each other, plays one. The results are the same."""
     step_timeout: float | None = None
-    """Seconds that one step of an environment may take on threads and processes; then its episode
+    """Seconds that one step of an environment may take on all but sync; then its episode
     counts as failed."""
     set: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""

@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from agentgym.registration import FAMILIES
 from agentgym.vector.env_slots import Description, EnvFactory, Slots, SlotState
 from agentgym.vector.members import words
 from agentgym.vector.process import Processes
+from agentgym.vector.ray_actors import Actors, connected
 from agentgym.vector.requests import (
     CLOSE_SECONDS,
     ArgT,
@@ -32,7 +33,7 @@ from agentgym.vector.requests import (
 Received = tuple[int, Any]
 """A slot and the result of its request."""
 
-BACKENDS = ("sync", "thread", "process")
+BACKENDS = ("sync", "thread", "process", "ray")
 THREADS = 32
 THREAD_NAME = "agentgym-slots"
 """Name of the threads of the thread back end."""
@@ -105,6 +106,8 @@ def make_backend(
         raise ConfigurationError(f"expected workers of at least 1, got {workers}")
     if backend == "sync":
         return Sync(env_fns)
+    if backend == "ray":
+        return Actors(env_fns, workers, limits)
     default = THREADS if backend == "thread" else cpus()
     count = min(workers or default, len(env_fns))
     if backend == "thread":
@@ -123,6 +126,18 @@ def preferred_backend(env_id: str, kwargs: Mapping[str, Any]) -> str:
     defaults = gymnasium.spec(env_id).kwargs
     backend = entry.backend_for({**defaults, **kwargs})
     return backend if backend != "process" or os.name == "posix" else "thread"
+
+
+def backend_session(backend: str) -> AbstractContextManager[None]:
+    """Keep up what vector environments made one after the other on a back end share.
+
+    Ray takes seconds to start or connect; the other back ends share nothing.
+
+    Raises:
+        DependencyNotInstalled: The back end needs a package that is absent.
+        EnvFailure: It cannot be reached.
+    """
+    return connected() if backend == "ray" else nullcontext()
 
 
 def cpus() -> int:

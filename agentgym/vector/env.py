@@ -43,7 +43,7 @@ Arrays = tuple[
 
 
 class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]]):
-    """Text environments in numbered slots, on one of three back ends.
+    """Text environments in numbered slots, on one of four back ends.
 
     The same environments are reached in two ways. The slot methods work on chosen slots and return
     a list with one info dict for each (:meth:`reset_slots`, :meth:`step_slots`,
@@ -63,13 +63,15 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
     Args:
         env_fns: One factory for each slot.
         backend: ``"sync"``, one environment after the other in the calling thread (so does None;
-            ``"inprocess"`` is its former name), ``"thread"`` for environments that wait, or
-            ``"process"`` for those that are heavy on the CPU or may crash.
-        workers: Number of threads or processes; default: 32 threads or one process per CPU, and
-            never more than there are slots.
+            ``"inprocess"`` is its former name), ``"thread"`` for environments that wait,
+            ``"process"`` for those that are heavy on the CPU or may crash, or ``"ray"`` for more
+            of those than one machine can run (extra ``ray``): on the cluster that this process is
+            connected to or ``RAY_ADDRESS`` names, else on a local Ray of its own.
+        workers: Number of threads, processes or actors; default: 32 threads, one process per CPU
+            or one actor per CPU of the cluster, and never more than there are slots.
         step_timeout: Seconds that one step of one environment may take. With ``sync`` it has no
-            effect; a thread is abandoned; a process is killed and replaced, and the other
-            environments of that process are brought back to where they were: by a snapshot and
+            effect; a thread is abandoned; a process or actor is killed and replaced, and the other
+            environments in it are brought back to where they were: by a snapshot and
             their last actions, or, where the family or a wrapper allows no snapshots, by their
             reset and all actions since.
         reset_timeout: Seconds for a reset or a call; default: ten times ``step_timeout``.

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import Pipe
@@ -28,37 +28,27 @@ from typing import Any
 import cloudpickle
 
 from agentgym.errors import EnvFailure, NotSupported
-from agentgym.vector.env_slots import Description, EnvFactory
+from agentgym.vector.env_slots import EnvFactory
+from agentgym.vector.handle import WorkerHandle, WorkerLost
 from agentgym.vector.history import Checkpoint, History, Replays
 from agentgym.vector.requests import (
     CLOSE_SECONDS,
     Began,
     Called,
     Failure,
-    Mistake,
     Operation,
     Request,
     TimeLimits,
 )
-from agentgym.vector.worker import Answer, Control, Setup, SharedStatus, unreadable
+from agentgym.vector.worker import Answer, Control, Setup, SharedStatus
 
 logger = logging.getLogger(__name__)
 
-START_SECONDS = 120.0
 IDLE_DEATHS = 3
 """How often in a row a worker may die without an environment to blame."""
 
 
-class WorkerLost(Exception):
-    """A worker died or was killed; holds the slot it was busy with (None: idle) and the reason."""
-
-    def __init__(self, slot: int | None, reason: str) -> None:
-        super().__init__(reason)
-        self.slot = slot
-        self.reason = reason
-
-
-class WorkerHandle:
+class ProcessHandle(WorkerHandle):
     """The parent's handle of a worker process: a fresh interpreter at the other end of a pipe.
 
     Args:
@@ -100,80 +90,24 @@ class WorkerHandle:
         """Process id."""
         return self._process.pid
 
-    def wait_ready(self) -> Description:
-        """Wait until the environments are made, and return their description.
-
-        Raises:
-            EnvFailure: The worker died or was not ready in time.
-            Exception: What a constructor raised.
-        """
-        try:
-            ready = self.connection.poll(START_SECONDS)
-            greeting = self.receive(Operation.CALL).results[0] if ready else None
-        except WorkerLost as lost:
-            raise EnvFailure(f"expected a worker process to start, but: {lost}") from lost
-        if isinstance(greeting, Description):
-            return greeting
-        self.kill()
-        if isinstance(greeting, Mistake):
-            raise greeting.error
-        raise EnvFailure(f"expected a worker to make its environments within {START_SECONDS:g} s")
-
     def send(self, message: Setup | Request[Any, Any] | Control) -> None:
-        """Send one message.
+        """Send one message; see :meth:`WorkerHandle.send`."""
+        self.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+    def send_bytes(self, message: bytes) -> None:
+        """Send one message that is pickled already.
 
         Raises:
             OSError: The worker is dead.
         """
-        self.connection.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+        self.connection.send_bytes(message)
 
-    def receive(self, operation: Operation) -> Answer:
-        """Return the answer to the last request, for that operation; it must be there.
-
-        Raises:
-            WorkerLost: There is none, because the worker is dead.
-        """
-        data = self._read()
-        try:
-            answer: Answer = pickle.loads(data)
-        except Exception:  # Whatever a member's own class raises when it is read.
-            return self._piecewise(operation)
-        return answer
-
-    def _read(self) -> bytes:
-        """Read one message."""
+    def read(self) -> bytes:
+        """Return the next answer; see :meth:`WorkerHandle.read`."""
         try:
             return self.connection.recv_bytes()
         except (EOFError, OSError):
             raise self.lost() from None
-
-    def _piecewise(self, operation: Operation) -> Answer:
-        """Ask for the last answer again, and read what can be read of it."""
-        try:
-            self.send(Control.RESEND)
-        except OSError:
-            raise self.lost() from None
-        results = []
-        for pickled in pickle.loads(self._read()):
-            try:
-                results.append(pickle.loads(pickled))
-            except Exception as problem:
-                results.append(unreadable(operation, problem))
-        return Answer(results, {})
-
-    def exchange(self, request: Request[Any, Any]) -> Answer:
-        """Send one request and wait for the answer, within the time limits.
-
-        Raises:
-            WorkerLost: The worker died or passed a limit.
-        """
-        try:
-            self.send(request)
-        except OSError:
-            raise self.lost() from None
-        while not self.connection.poll(self.patience()):
-            self.check(request.operation)
-        return self.receive(request.operation)
 
     def patience(self) -> float | None:
         """Return how long to wait before it is worth while to :meth:`check`; None: for ever."""
@@ -264,6 +198,7 @@ class Processes:
         factories: One for each slot; sent with cloudpickle, so lambdas are fine.
         workers: Number of processes.
         limits: Time limits.
+        start: Starts a worker, of whatever kind, from its pickled factories.
 
     Raises:
         NotSupported: The operating system is not a POSIX system.
@@ -272,8 +207,14 @@ class Processes:
 
     concurrent = True
 
-    def __init__(self, factories: Sequence[EnvFactory], workers: int, limits: TimeLimits) -> None:
-        self._limits = limits
+    def __init__(
+        self,
+        factories: Sequence[EnvFactory],
+        workers: int,
+        limits: TimeLimits,
+        start: Callable[[bytes, TimeLimits], WorkerHandle] = ProcessHandle,
+    ) -> None:
+        self._limits, self._start = limits, start
         self._factories = [
             cloudpickle.dumps({s: factories[s] for s in range(w, len(factories), workers)})
             for w in range(workers)
@@ -292,7 +233,7 @@ class Processes:
         self._finalizer = weakref.finalize(self, _close, self._workers)
         try:
             for pickled in self._factories:
-                self._workers.append(WorkerHandle(pickled, limits))
+                self._workers.append(start(pickled, limits))
             self.description = self._workers[0].wait_ready()
             for worker in self._workers[1:]:
                 self.description.agree(worker.wait_ready())
@@ -452,10 +393,10 @@ class Processes:
                 return self._give_up(str(error), share, results)
 
     def _replace(self, number: int) -> None:
-        """Start a new process in the place of a dead one."""
+        """Start a new worker in the place of a dead one."""
         self.restarts += 1
         self._workers[number].kill()
-        self._workers[number] = WorkerHandle(self._factories[number], self._limits)
+        self._workers[number] = self._start(self._factories[number], self._limits)
         try:
             self._workers[number].wait_ready()
         except Exception as error:  # Whatever a constructor raises: it worked the first time.

@@ -30,6 +30,8 @@ from trainers.algorithms.schedule import Gated, Stages, parse_rounds
 from trainers.config.families import FamilyDefaults, defaults_for
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.grpo.arguments import largest_divisor, loss_arguments
+from trainers.grpo.precision import check_memory_options, chosen_precision
+from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
 
 logger = logging.getLogger(__name__)
@@ -55,6 +57,10 @@ PRETRAINED_TURN, PRETRAINED_EPISODE = 256, 4096
 """Tokens per turn and per episode of a pretrained model."""
 VLLM_MEMORY, VLLM_SLEEPER = 0.3, 0.5
 """Share of a GPU for vLLM beside the training, and if it sleeps meanwhile."""
+THINKING_TURN = 1024
+"""Tokens per turn of a model that may think first."""
+TINY_MICRO, PRETRAINED_MICRO = 8192, 16_384
+"""Tokens per forward and backward pass."""
 EVAL_TASKS = 500
 """Evaluation tasks where the test split has as many."""
 
@@ -169,6 +175,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
         )
     settings["horizon"] = ",".join(map(str, rounds))
     full = settings["eval"]["horizon"] = asked.eval.horizon or max(rounds)
+    _fill_tokens(asked, settings["rl"], defaults, max(*rounds, full))
     kwargs = {**defaults.env, **arguments}
     kwargs.setdefault("max_turns", full)
     _choose_backend(settings["rollout"], env_id, kwargs)
@@ -241,13 +248,12 @@ def _filled(asked: TrainConfig, preset: Preset, defaults: FamilyDefaults) -> dic
                 "max_steps": TINY_STEPS if tiny else 0,
                 "gate_success": defaults.gate_success,
             },
+            "eval": {"keep": "best" if asked.eval.every else "last"},
             "rl": {
                 "groups": preset.groups or GROUPS,
                 "group_size": preset.group_size or GROUP_SIZE,
                 "iterations": preset.iterations,
                 "lr": rl_rate,
-                "turn_tokens": TINY_TURN if tiny else PRETRAINED_TURN,
-                "episode_tokens": defaults.episode_tokens if tiny else PRETRAINED_EPISODE,
                 "success_bonus": 0.0 if "success_bonus" in named else SUCCESS_BONUS,
                 "invalid_penalty": 0.0
                 if "invalid_action" in named
@@ -256,10 +262,32 @@ def _filled(asked: TrainConfig, preset: Preset, defaults: FamilyDefaults) -> dic
                 else own_price,
             },
             "vllm": {"memory": VLLM_SLEEPER if asked.vllm.sleep else VLLM_MEMORY},
+            "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},
         },
     )
     _divide(settings["rl"], preset)
+    if asked.eval.keep == "best" and not asked.eval.every:
+        raise ConfigurationError(
+            "expected --eval.every of at least 1 with --eval.keep best, because the best policy is "
+            "found by validation; got 0"
+        )
+    _decide_memory(asked, settings)
     return settings
+
+
+def _decide_memory(asked: TrainConfig, settings: dict[str, Any]) -> None:
+    """Fill in precision and memory; refuse what cannot be had."""
+    tiny, memory = asked.model == TINY, settings["memory"]
+    memory["precision"] = chosen_precision(asked.memory.precision, tiny)
+    if asked.memory.checkpointing == "auto":
+        memory["checkpointing"] = "off" if tiny else "on"
+    check_memory_options(
+        quantize=asked.memory.quantize,
+        optimizer=asked.memory.optimizer,
+        adapters=not tiny and asked.lora.r > 0,
+        engine=asked.engine,
+        warm_start=settings["sft"]["max_steps"] > 0,
+    )
 
 
 def _merged(asked: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -305,9 +333,9 @@ def _choose_backend(settings: dict[str, Any], env_id: str, kwargs: Mapping[str, 
     for name in ("workers", "step_timeout"):
         if settings["backend"] == "sync" and settings[name] is not None:
             raise ConfigurationError(
-                f"expected --rollout.{name.replace('_', '-')} only with --rollout.backend thread "
-                f"or process, because nothing can stop or share out an environment that runs in "
-                f"this process; got {settings[name]} with sync"
+                f"expected --rollout.{name.replace('_', '-')} only with --rollout.backend thread, "
+                f"process or ray, because nothing can stop or share out an environment that runs "
+                f"in this process; got {settings[name]} with sync"
             )
 
 
@@ -331,7 +359,7 @@ def _check_engine(asked: TrainConfig) -> None:
 
 
 def _divide(rl: dict[str, Any], preset: Preset) -> None:
-    """Fill in how the episodes of a step are divided into updates and passes of the model."""
+    """Fill in how the episodes of a step are divided into updates."""
     groups, size, parts = rl["groups"], rl["group_size"], rl["minibatches"]
     if size < 2 and preset.compares_groups:
         raise ConfigurationError(
@@ -350,7 +378,33 @@ def _divide(rl: dict[str, Any], preset: Preset) -> None:
             f"expected --rl.minibatches to divide groups x group_size = {episodes}, got {parts}"
         )
     rl["minibatches"] = parts
-    rl["micro_batch"] = largest_divisor(episodes // parts, rl["micro_batch"])
+
+
+def _fill_tokens(
+    asked: TrainConfig, rl: dict[str, Any], defaults: FamilyDefaults, turns: int
+) -> None:
+    """Fill in the token budgets; with thinking, the turns and not the tokens end an episode."""
+    tiny = asked.model == TINY
+    is_open = rl["turn_tokens"] is None or rl["episode_tokens"] is None
+    thinks = not tiny and is_open and _thinks(asked)
+    if rl["turn_tokens"] is None:
+        rl["turn_tokens"] = TINY_TURN if tiny else THINKING_TURN if thinks else PRETRAINED_TURN
+    if rl["episode_tokens"] is None:
+        most = defaults.episode_tokens if tiny else PRETRAINED_EPISODE
+        rl["episode_tokens"] = most + (turns * rl["turn_tokens"] if thinks else 0)
+
+
+def _thinks(asked: TrainConfig) -> bool:
+    """Return whether the model may think before it answers, as its chat template tells."""
+    arguments = making.parse_pairs(asked.template_args, "--template-args")
+    try:
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(asked.model)
+        return TurnTokenizer(tokenizer, template_kwargs=arguments).thinks
+    except Exception:  # whatever is wrong with the model is reported where it is loaded
+        logger.debug("no tokenizer of %s to ask", asked.model, exc_info=True)
+        return False
 
 
 # -- horizon ---------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.models.torch_setup import device, weights_dtype
+from trainers.grpo.precision import keep_differentiable, quantization_config, weights_dtype
+from trainers.models.torch_setup import device
 from trainers.rollouts.chat import History, TurnTokenizer
 from trainers.rollouts.runner import InitialMessages, TokenBudget, make_initial_messages
 
@@ -62,16 +63,25 @@ def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -
 
     # Adapters store where their base lies, and are loaded from other folders than this run's.
     path = Path(path).resolve() if Path(path).exists() else path
-    with _loading(path):
+    with loading(path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
-        model = AutoModelForCausalLM.from_pretrained(
-            str(path), dtype=weights_dtype(frozen=adapters(run) is not None)
-        )
+        model = AutoModelForCausalLM.from_pretrained(str(path), **_weights(run))
+    keep_differentiable(model)
     return _assemble(run, model, tokenizer, system)
 
 
+def _weights(run: ResolvedRun) -> dict[str, Any]:
+    """Return in which types the weights are loaded."""
+    memory = run.config.memory
+    dtype = weights_dtype(memory.precision, frozen=adapters(run) is not None)
+    if memory.quantize == "none":
+        return {"dtype": dtype}
+    quantized = quantization_config(memory.quantize, memory.precision)
+    return {"dtype": dtype, "quantization_config": quantized, "device_map": {"": device()}}
+
+
 def check_model(
-    name: str, template_args: Mapping[str, Any] | None = None, history: History = "keep"
+    name: str, template_args: Mapping[str, Any] | None = None, history: History = "auto"
 ) -> None:
     """Check ``--model`` before a run's folder is made, without loading weights.
 
@@ -82,21 +92,21 @@ def check_model(
         return
     from transformers import AutoTokenizer
 
-    model_config(name)
-    with _loading(name):
+    read_model_config(name)
+    with loading(name):
         tokenizer = AutoTokenizer.from_pretrained(name)
     TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
 
 
-def model_config(name: str) -> Any:
-    """Return the configuration of a pretrained model.
+def read_model_config(name: str) -> Any:
+    """Read the configuration of a model in a folder or on the hub, without its weights.
 
     Raises:
         ConfigurationError: There is no such model.
     """
     from transformers import AutoConfig
 
-    with _loading(name):
+    with loading(name):
         return AutoConfig.from_pretrained(name)
 
 
@@ -117,7 +127,7 @@ def adapters(run: ResolvedRun) -> PeftConfig | None:
 
 
 @contextmanager
-def _loading(path: str | Path) -> Iterator[None]:
+def loading(path: str | Path) -> Iterator[None]:
     """Say clearly that a model cannot be loaded, and why."""
     try:
         yield
@@ -144,28 +154,29 @@ def _assemble(
 ) -> LoadedPolicy:
     """Put model, tokenizer and budgets together."""
     chat = TurnTokenizer(
-        tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
+        tokenizer,
+        history=run.config.rollout.history,
+        template_kwargs=run.template_args,
+        stop_ids=_stop_ids(model),
     )
-    budget = _token_budget(run, model)
-    return LoadedPolicy(model.to(device()), chat, make_initial_messages(system), budget)
+    budget = token_budget(run, model.config)
+    # A quantised base was put there when it was loaded, and cannot be moved.
+    placed = model if getattr(model, "is_quantized", False) else model.to(device())
+    return LoadedPolicy(placed, chat, make_initial_messages(system), budget)
 
 
-def context_tokens(run: ResolvedRun, most: int) -> int:
-    """Return the most tokens that a policy with ``most`` positions is ever given in a run."""
-    settings = run.config.rl
-    return min(most, OPENING_TOKENS + settings.episode_tokens + settings.turn_tokens)
+def _stop_ids(model: PreTrainedModel) -> list[int]:
+    """Return what the model's generation config ends an answer with, as a server does."""
+    ends = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    return [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
 
 
-def positions(config: Any) -> int:
-    """Return the most positions of a model of transformers, by its configuration."""
-    return int(getattr(config, "max_position_embeddings", 32768))
-
-
-def _token_budget(run: ResolvedRun, model: PreTrainedModel) -> TokenBudget:
-    """Return the token budgets of a run, within what the model can read."""
+def token_budget(run: ResolvedRun, config: Any) -> TokenBudget:
+    """Return the token budgets of a run, within what a model of this configuration can read."""
     settings = run.config.rl
     turn, episode = settings.turn_tokens, settings.episode_tokens
-    context = context_tokens(run, positions(model.config))
+    most = int(getattr(config, "max_position_embeddings", 32768))
+    context = min(most, OPENING_TOKENS + episode + turn)
     return TokenBudget(
         turn_tokens=turn,
         episode_tokens=min(episode, context),

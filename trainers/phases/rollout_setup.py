@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -16,8 +17,8 @@ from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.models.policy import LoadedPolicy, adapters, context_tokens, model_config, positions
-from trainers.models.torch_setup import weights_dtype
+from trainers.grpo.precision import weights_dtype
+from trainers.models.policy import LoadedPolicy, adapters, read_model_config, token_budget
 from trainers.rollouts.engines import engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 from trainers.rollouts.runner import RolloutRunner
@@ -87,16 +88,17 @@ def server_command(run: ResolvedRun) -> str:
     from trainers.rollouts.engines.vllm_command import ServerNeeds
 
     config = run.config
-    tiny = config.model == TINY
-    most = config.tiny.context if tiny else positions(model_config(config.model))
-    settings = _engine_settings(run, 0, context_tokens(run, most), config.rl.episodes)
+    tiny = SimpleNamespace(max_position_embeddings=config.tiny.context)
+    model = tiny if config.model == TINY else read_model_config(config.model)
+    context = token_budget(run, model).context
+    settings = _engine_settings(run, 0, context, config.rl.episodes)
     # A policy from scratch is written here when the run first looks for the server.
     options = {**settings.options}
     options["model"] = options["model"] or str((config.out / "vllm" / "model").resolve())
     frozen = adapters(run) is not None
     needs = ServerNeeds.of_run(
         dataclasses.replace(settings, options=options),
-        dtype=str(weights_dtype(frozen=frozen)).removeprefix("torch."),
+        dtype=str(weights_dtype(config.memory.precision, frozen=frozen)).removeprefix("torch."),
         rank=config.lora.r if frozen else 0,
         cuda=torch.cuda.is_available(),
     )
@@ -118,4 +120,5 @@ def _engine_settings(run: ResolvedRun, pad_id: int, context: int, slots: int) ->
         "model": "" if config.model == TINY else config.model,
         "run_folder": config.out / "vllm",
     }
-    return EngineSettings(pad_id, context, slots, seed=config.seed, options=options)
+    bf16 = config.memory.precision == "bf16"
+    return EngineSettings(pad_id, context, slots, config.seed, options, bf16)

@@ -105,6 +105,8 @@ class EngineSettings:
     """Seed of the engine's start, where it draws anything then; completions have their own."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the kind of engine, by name: those of ``--vllm.*`` for vLLM."""
+    bf16: bool = False
+    """Whether the training forward multiplies matrices in bfloat16."""
 
 
 @runtime_checkable

@@ -56,7 +56,7 @@ class ServerNeeds:
             model=options["model"],
             context=options["max_length"] or settings.context,
             sequences=options["max_sequences"] or settings.slots,
-            dtype=options["dtype"] or dtype,
+            dtype=options["dtype"] or ("bfloat16" if settings.bf16 else dtype),
             on_cpu=not cuda,
             nccl=cuda and options["folder"] is None,
             tensor_parallel=options["tensor_parallel"],

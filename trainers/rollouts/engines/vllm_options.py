@@ -58,10 +58,15 @@ class VLLMOptions:
 
     @classmethod
     def of_run(cls, model: Any, settings: EngineSettings) -> VLLMOptions:
-        """Translate the settings of a run; the precision is that of the policy unless told."""
+        """Translate the settings of a run; the precision is that of the training unless told."""
         options = settings.options
+        own = (
+            "bfloat16"
+            if settings.bf16
+            else str(getattr(model, "dtype", "float32")).removeprefix("torch.")
+        )
         return cls(
-            dtype=options["dtype"] or str(model.dtype).removeprefix("torch."),
+            dtype=options["dtype"] or own,
             max_model_len=options["max_length"] or settings.context,
             max_num_seqs=options["max_sequences"] or settings.slots,
             seed=settings.seed,

@@ -1,0 +1,164 @@
+"""The parent's handle of a worker, wherever the worker runs: what is said to it, and its answers.
+
+Both ends of a conversation are the same for every kind of worker: requests and answers are pickled
+(see :mod:`agentgym.vector.worker`), one answer to each request, in their order. A kind of worker
+says how bytes reach it and how it is killed.
+"""
+
+from __future__ import annotations
+
+import pickle
+from abc import ABC, abstractmethod
+from multiprocessing.connection import Connection
+from typing import Any
+
+from agentgym.errors import EnvFailure
+from agentgym.vector.env_slots import Description
+from agentgym.vector.requests import Mistake, Operation, Request
+from agentgym.vector.worker import Answer, Control, Setup, unreadable
+
+START_SECONDS = 120.0
+
+
+class WorkerLost(Exception):
+    """A worker died or was killed; holds the slot it was busy with (None: idle) and the reason."""
+
+    def __init__(self, slot: int | None, reason: str) -> None:
+        super().__init__(reason)
+        self.slot = slot
+        self.reason = reason
+
+
+class WorkerHandle(ABC):
+    """A worker that holds the environments of some slots.
+
+    Attributes:
+        connection: Becomes readable when an answer is there, or the worker is dead.
+    """
+
+    connection: Connection
+
+    # -- what a kind of worker provides ------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def pid(self) -> int:
+        """Id of the process in which the environments are, on its own machine."""
+
+    @abstractmethod
+    def send(self, message: Setup | Request[Any, Any] | Control) -> None:
+        """Send one message.
+
+        Raises:
+            OSError: The worker is dead.
+        """
+
+    @abstractmethod
+    def read(self) -> bytes:
+        """Return the next answer as it came; waits for it.
+
+        Raises:
+            WorkerLost: There is none, because the worker is dead.
+        """
+
+    @abstractmethod
+    def patience(self) -> float | None:
+        """Return how long to wait before it is worth while to :meth:`check`; None: for ever."""
+
+    @abstractmethod
+    def check(self, operation: Operation) -> None:
+        """Kill the worker if its environment is overdue.
+
+        Raises:
+            WorkerLost: It was.
+        """
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Ask the worker to close its environments and end."""
+
+    @abstractmethod
+    def close(self, deadline: float) -> None:
+        """Wait for a stopped worker; kill it at the monotonic time ``deadline``."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Kill the worker and what it started; may be called twice."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Kill the worker without holding an environment to account for it."""
+
+    @abstractmethod
+    def lost(self, reason: str | None = None) -> WorkerLost:
+        """Kill what is left and say which environment was running."""
+
+    # -- what all kinds share ----------------------------------------------------------------------
+
+    def wait_ready(self) -> Description:
+        """Wait until the environments are made, and return their description.
+
+        Raises:
+            EnvFailure: The worker died or was not ready in time.
+            Exception: What a constructor raised.
+        """
+        try:
+            ready = self.connection.poll(START_SECONDS)
+            greeting = self.receive(Operation.CALL).results[0] if ready else None
+        except WorkerLost as lost:
+            raise EnvFailure(f"expected a worker to start, but: {lost}") from lost
+        if isinstance(greeting, Description):
+            return greeting
+        self.kill()
+        if isinstance(greeting, Mistake):
+            raise greeting.error
+        raise EnvFailure(f"expected a worker to make its environments within {START_SECONDS:g} s")
+
+    def receive(self, operation: Operation) -> Answer:
+        """Return the answer to the last request, for that operation; it must be there.
+
+        Raises:
+            WorkerLost: There is none, because the worker is dead.
+        """
+        data = self.read()
+        try:
+            answer: Answer = pickle.loads(data)
+        except Exception:  # Whatever a member's own class raises when it is read.
+            return self._piecewise(operation)
+        return answer
+
+    def wait(self, operation: Operation) -> None:
+        """Wait until the answer to a request is there, within the time limits.
+
+        Raises:
+            WorkerLost: The worker died or passed a limit.
+        """
+        while not self.connection.poll(self.patience()):
+            self.check(operation)
+
+    def exchange(self, request: Request[Any, Any]) -> Answer:
+        """Send one request and wait for the answer, within the time limits.
+
+        Raises:
+            WorkerLost: The worker died or passed a limit.
+        """
+        try:
+            self.send(request)
+        except OSError:
+            raise self.lost() from None
+        self.wait(request.operation)
+        return self.receive(request.operation)
+
+    def _piecewise(self, operation: Operation) -> Answer:
+        """Ask for the last answer again, and read what can be read of it."""
+        try:
+            self.send(Control.RESEND)
+        except OSError:
+            raise self.lost() from None
+        results = []
+        for pickled in pickle.loads(self.read()):
+            try:
+                results.append(pickle.loads(pickled))
+            except Exception as problem:
+                results.append(unreadable(operation, problem))
+        return Answer(results, {})

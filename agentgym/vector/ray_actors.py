@@ -1,0 +1,301 @@
+"""The back end ``ray``: workers on the machines of a Ray cluster, one in each actor.
+
+An actor does not run environments itself: it keeps a worker process beside it, the very one of the
+process back end, and passes messages on. So an environment that crashes, hangs or never lets go of
+the interpreter takes neither the actor nor word of what it did along, and time limits run by the
+clock of the machine it is on. The driver treats an actor like any worker: one that dies (killed, or
+its machine lost) is replaced, and its episodes are brought back as
+:mod:`agentgym.vector.process` says.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import signal
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing import Pipe
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from agentgym.errors import EnvFailure, require
+from agentgym.vector.env_slots import EnvFactory
+from agentgym.vector.handle import START_SECONDS, WorkerHandle, WorkerLost
+from agentgym.vector.process import Processes, ProcessHandle
+from agentgym.vector.requests import CLOSE_SECONDS, Operation, Request, TimeLimits
+from agentgym.vector.worker import Control, Setup
+
+REASON_LENGTH = 300
+
+
+class Lost(NamedTuple):
+    """What an actor answers whose worker process died or was killed."""
+
+    slot: int | None
+    """Slot whose environment was running, or None."""
+    reason: str
+    """What happened, in words."""
+
+
+class EnvActor:
+    """The actor: a worker process on its machine, and the way to it.
+
+    Args:
+        factories: Pickled mapping from slot to factory.
+        limits: Time limits of the environments.
+    """
+
+    def __init__(self, factories: bytes, limits: TimeLimits) -> None:
+        self._worker = ProcessHandle(factories, limits)
+
+    def pid(self) -> int:
+        """Return the id of the worker process."""
+        return self._worker.pid
+
+    def greeting(self) -> bytes | Lost:
+        """Return the worker's first message, which comes without a request."""
+        try:
+            self._worker.connection.poll(START_SECONDS)
+            return self._worker.read()
+        except WorkerLost as lost:
+            return Lost(lost.slot, lost.reason)
+
+    def answer(self, message: bytes, operation: Operation) -> bytes | Lost:
+        """Pass a message on and return the worker's answer, both of them pickled."""
+        try:
+            try:
+                self._worker.send_bytes(message)
+            except OSError:
+                raise self._worker.lost() from None
+            self._worker.wait(operation)
+            return self._worker.read()
+        except WorkerLost as lost:
+            return Lost(lost.slot, lost.reason)
+
+    def stop(self) -> None:
+        """Close the environments."""
+        self._worker.stop()
+        self._worker.close(time.monotonic() + CLOSE_SECONDS)
+
+
+class ActorHandle(WorkerHandle):
+    """The driver's handle of an actor.
+
+    Args:
+        factories: Pickled mapping from slot to factory.
+        limits: Time limits, which are kept on the actor's machine.
+    """
+
+    def __init__(self, factories: bytes, limits: TimeLimits) -> None:
+        self._ray = require("ray", "ray")
+        self._owner = os.getpid()
+        self._killed = False
+        # Without resources of its own an actor needs a CPU to be placed and none to run: there may
+        # be more of them than CPUs, as for any pool of workers.
+        options = {"scheduling_strategy": "SPREAD", "max_restarts": 0}
+        self._actor = self._ray.remote(**options)(EnvActor).remote(factories, limits)
+        self._answers: deque[Any] = deque()
+        # Ray calls back on a thread of its own; a pipe is what the driver can wait for, among the
+        # pipes of other workers.
+        self.connection, self._arrivals = Pipe(duplex=False)
+        self._expect(self._actor.greeting.remote())
+
+    @property
+    def pid(self) -> int:
+        """Id of the worker process beside the actor, on the actor's machine."""
+        return int(self._ray.get(self._actor.pid.remote()))
+
+    def send(self, message: Setup | Request[Any, Any] | Control) -> None:
+        """Send one message; see :meth:`WorkerHandle.send`.
+
+        That an actor died by itself is seen when its answer is read.
+        """
+        if self._killed:
+            raise BrokenPipeError("the actor was killed")
+        operation = message.operation if isinstance(message, Request) else Operation.CALL
+        pickled = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        self._expect(self._actor.answer.remote(pickled, operation))
+
+    def read(self) -> bytes:
+        """Return the next answer; see :meth:`WorkerHandle.read`."""
+        try:
+            self.connection.recv_bytes()
+            answer = self._ray.get(self._answers.popleft())
+        except (self._ray.exceptions.RayError, EOFError, OSError) as error:
+            raise self.lost(_died(error)) from None
+        if isinstance(answer, Lost):
+            self.kill()
+            raise WorkerLost(answer.slot, answer.reason)
+        data: bytes = answer
+        return data
+
+    def patience(self) -> float | None:
+        """Return None: time limits are kept beside the actor, whose answer says so."""
+        return None
+
+    def check(self, operation: Operation) -> None:
+        """Do nothing, see :meth:`patience`."""
+
+    def stop(self) -> None:
+        """Ask the actor to close its environments."""
+        if self._usable:
+            self._answers.append(self._actor.stop.remote())
+
+    def close(self, deadline: float) -> None:
+        """Wait for a stopped actor; kill it at the monotonic time ``deadline``."""
+        if self._usable and self._answers:
+            with suppress(self._ray.exceptions.RayError):
+                patience = max(0.01, deadline - time.monotonic())
+                self._ray.wait([self._answers[-1]], timeout=patience)
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill the actor, and with it its worker process; may be called twice."""
+        if self._usable:
+            # Its worker process ends by itself when the actor is gone.
+            self._ray.kill(self._actor)
+            self._killed = True
+            self._answers.clear()
+            self.connection.close()
+
+    def abort(self) -> None:
+        """Kill the actor without holding an environment to account for it."""
+        self.kill()
+
+    def lost(self, reason: str | None = None) -> WorkerLost:
+        """Kill what is left; no environment is to blame for the end of an actor."""
+        self.kill()
+        return WorkerLost(None, reason or "the worker died (its actor was killed)")
+
+    @property
+    def _usable(self) -> bool:
+        """Whether there is anything to ask: not in a fork, nor after the end of the session."""
+        # Ray starts anew when it is asked anything after its end.
+        ours = os.getpid() == self._owner and not self._killed
+        return ours and bool(self._ray.is_initialized())
+
+    def _expect(self, answer: Any) -> None:
+        """Note that an answer will come, and say so through the pipe when it is there."""
+        self._answers.append(answer)
+        arrivals = self._arrivals
+
+        def arrived(_: Any) -> None:
+            with suppress(OSError):  # Killed in the meantime.
+                arrivals.send_bytes(b"")
+
+        answer.future().add_done_callback(arrived)
+
+
+def _died(error: BaseException) -> str:
+    """Say in one line that an actor is gone."""
+    said = next(iter(str(error).splitlines()), "") or type(error).__name__
+    return f"the worker died ({said[:REASON_LENGTH]})"
+
+
+class Actors(Processes):
+    """Environments in Ray actors: for more of them than one machine can run.
+
+    Args:
+        factories: One for each slot.
+        workers: Number of actors, spread over the machines; None: one per CPU of the cluster, and
+            never more than there are slots.
+        limits: Time limits.
+
+    Raises:
+        DependencyNotInstalled: Ray is not installed.
+        EnvFailure: The cluster cannot be reached, or an actor did not come up.
+    """
+
+    def __init__(
+        self, factories: Sequence[EnvFactory], workers: int | None, limits: TimeLimits
+    ) -> None:
+        _session.enter()
+        # Made before the finalizer that closes the actors, and so called after it.
+        self._leave = weakref.finalize(self, _session.leave)
+        try:
+            count = min(workers or cluster_cpus(), len(factories))
+            super().__init__(factories, count, limits, ActorHandle)
+        except BaseException:
+            self._leave()
+            raise
+
+    def close(self) -> None:
+        """Close the environments and end the actors, and Ray where it was started for them."""
+        super().close()
+        self._leave()
+
+
+@contextmanager
+def connected() -> Iterator[None]:
+    """Stay connected to Ray, so that vector environments made one after the other share it.
+
+    Raises:
+        DependencyNotInstalled: Ray is not installed.
+        EnvFailure: The cluster cannot be reached.
+    """
+    _session.enter()
+    try:
+        yield
+    finally:
+        _session.leave()
+
+
+def cluster_cpus() -> int:
+    """Return the number of CPUs of the cluster this process is connected to."""
+    return max(1, int(require("ray", "ray").cluster_resources().get("CPU", 1)))
+
+
+class _Session:
+    """The connection of this process to Ray, which is one for all who use it.
+
+    What is connected already stays so. Otherwise the first user connects, by Ray's own rules: to
+    the cluster of ``RAY_ADDRESS``, to one that was started on this machine, or to a local Ray that
+    is started now. The last user disconnects, and that ends a local Ray.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._owner: int | None = None
+
+    def enter(self) -> None:
+        """Connect, if need be."""
+        ray = require("ray", "ray")
+        with self._lock:
+            if not ray.is_initialized():
+                _connect(ray)
+                self._owner = os.getpid()
+            self._users += 1
+
+    def leave(self) -> None:
+        """Disconnect, if this was the last user of a connection that was made here."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0 and self._owner == os.getpid():
+                self._owner = None
+                ray = require("ray", "ray")
+                if ray.is_initialized():
+                    ray.shutdown()
+
+
+_session = _Session()
+
+
+def _connect(ray: ModuleType) -> None:
+    """Connect to Ray, and leave the handler of SIGTERM as it is."""
+    in_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(include_dashboard=False, logging_level=logging.WARNING)
+    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+        where = os.environ.get("RAY_ADDRESS", "this machine")
+        raise EnvFailure(f"expected Ray to be reached at {where}, but: {error}") from error
+    finally:
+        if in_main and handler is not None:
+            signal.signal(signal.SIGTERM, handler)
