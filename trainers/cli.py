@@ -82,8 +82,12 @@ def _main(argv: Sequence[str] | None) -> int:
             from trainers.config.resolve import resolve
             from trainers.models.memory import memory_plan
 
-            run = resolve(config)
-            Console().print(describe(config, run), memory_plan(run), sep="\n")
+            run, console = resolve(config), Console()
+            console.print(describe(config, run), memory_plan(run), sep="\n")
+            if run.config.engine == "vllm-server":
+                from trainers.phases.rollout_setup import server_command
+
+                console.print("server:", server_command(run), soft_wrap=True, highlight=False)
             return 0
     from trainers.run import train
 

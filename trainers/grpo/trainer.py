@@ -214,6 +214,7 @@ class MultiTurnTrainer(BatchTrainer):
         mine = slice(before, before + sum(t.action_tokens for t in self.trajectories))
         self._add_credit(batch, credit, mask, mine)
         self._report(step, everyone, credit)
+        self._rest()
         return batch
 
     def play_groups(self, step: int, count: int, rank: int = 0, world: int = 1) -> list[Trajectory]:
@@ -452,6 +453,12 @@ class MultiTurnTrainer(BatchTrainer):
             with contextlib.closing(policy_weights(self._policy)) as weights:
                 self.runner.engine.sync(weights, version)
             self._synced = version
+
+    def _rest(self) -> None:
+        """Let the engine free memory for the training; weights that it gives up are sent anew."""
+        self.runner.engine.rest()
+        if self.runner.engine.version != self._synced:
+            self._synced = None
 
     # -- log-probabilities -------------------------------------------------------------------------
 
