@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # One thread per process: small models on few cores lose more at barriers than they gain.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    # It tells of an optional kernel whenever PEFT is imported.
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
     from agentgym.cli.exits import run_command
 
     return run_command(
