@@ -22,7 +22,7 @@ SMALL = {
     "sft.gate-tasks": 4,
     "rl.groups": 2,
     "rl.group-size": 2,
-    "rl.micro-batch": 4,
+    "memory.micro-tokens": 2000,
     "eval.tasks": 6,
     "eval.every": 0,
 }

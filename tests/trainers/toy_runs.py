@@ -43,7 +43,7 @@ SETTINGS: Mapping[str, Any] = {
     "sft.lr": 1e-2,
     "rl.groups": 4,
     "rl.group-size": 4,
-    "rl.micro-batch": 8,
+    "memory.micro-tokens": 400,
     "rl.turn-tokens": 4,
     "rl.episode-tokens": 150,
     "rl.save-every": 2,

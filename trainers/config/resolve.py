@@ -30,6 +30,7 @@ from trainers.algorithms.schedule import Gated, Stages, parse_rounds
 from trainers.config.families import FamilyDefaults, defaults_for
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.grpo.arguments import largest_divisor, loss_arguments
+from trainers.grpo.precision import check_memory_options, chosen_precision
 from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
 
 logger = logging.getLogger(__name__)
@@ -53,6 +54,8 @@ TINY_TURN = 18
 """Tokens per turn of the tiny policy; a family decides on those of its episodes."""
 PRETRAINED_TURN, PRETRAINED_EPISODE = 256, 4096
 """Tokens per turn and per episode of a pretrained model."""
+TINY_MICRO, PRETRAINED_MICRO = 8192, 16_384
+"""Tokens per forward and backward pass."""
 EVAL_TASKS = 500
 """Evaluation tasks where the test split has as many."""
 
@@ -252,10 +255,27 @@ def _filled(asked: TrainConfig, preset: Preset, defaults: FamilyDefaults) -> dic
                 if own_price is None
                 else own_price,
             },
+            "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},
         },
     )
     _divide(settings["rl"], preset)
+    _decide_memory(asked, settings)
     return settings
+
+
+def _decide_memory(asked: TrainConfig, settings: dict[str, Any]) -> None:
+    """Fill in precision and memory; refuse what cannot be had."""
+    tiny, memory = asked.model == TINY, settings["memory"]
+    memory["precision"] = chosen_precision(asked.memory.precision, tiny)
+    if asked.memory.checkpointing == "auto":
+        memory["checkpointing"] = "off" if tiny else "on"
+    check_memory_options(
+        quantize=asked.memory.quantize,
+        optimizer=asked.memory.optimizer,
+        adapters=not tiny and asked.lora.r > 0,
+        engine=asked.engine,
+        warm_start=settings["sft"]["max_steps"] > 0,
+    )
 
 
 def _merged(asked: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -308,7 +328,7 @@ def _choose_backend(settings: dict[str, Any], env_id: str, kwargs: Mapping[str, 
 
 
 def _divide(rl: dict[str, Any], preset: Preset) -> None:
-    """Fill in how the episodes of a step are divided into updates and passes of the model."""
+    """Fill in how the episodes of a step are divided into updates."""
     groups, size, parts = rl["groups"], rl["group_size"], rl["minibatches"]
     if size < 2 and preset.compares_groups:
         raise ConfigurationError(
@@ -327,7 +347,6 @@ def _divide(rl: dict[str, Any], preset: Preset) -> None:
             f"expected --rl.minibatches to divide groups x group_size = {episodes}, got {parts}"
         )
     rl["minibatches"] = parts
-    rl["micro_batch"] = largest_divisor(episodes // parts, rl["micro_batch"])
 
 
 # -- horizon ---------------------------------------------------------------------------------------

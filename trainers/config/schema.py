@@ -22,10 +22,12 @@ from trainers.config.kinds import Count, NotNegative, Pairs, Whole, as_horizon, 
 from trainers.config.sections import (
     EvalConfig,
     FilledEval,
+    FilledMemory,
     FilledRl,
     FilledRollout,
     FilledSft,
     LoraConfig,
+    MemoryConfig,
     RlConfig,
     RolloutConfig,
     SftConfig,
@@ -101,6 +103,8 @@ class TrainConfig:
     """Evaluation."""
     tiny: TinyConfig = field(default_factory=TinyConfig)
     """The tiny model."""
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
+    """Precision and memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +121,7 @@ class FilledConfig(TrainConfig):
     rl: FilledRl
     rollout: FilledRollout
     eval: FilledEval
+    memory: FilledMemory
 
 
 # -- checks ----------------------------------------------------------------------------------------

@@ -90,8 +90,6 @@ class RlConfig:
     """Most tokens of an episode after its opening.
 
     None: the family's default for ``--model tiny``, such as 512 for the shop, else 4096."""
-    micro_batch: Count = 32
-    """Most episodes per forward and backward pass; a divisor of those of an update is taken."""
     max_grad_norm: Positive = 1.0
     """Gradient norm at which gradients are clipped."""
     adam_beta2: Share = 0.98
@@ -199,6 +197,33 @@ class TinyConfig:
     steps that 0.02 takes."""
 
 
+@strict
+@dataclass(frozen=True)
+class MemoryConfig:
+    """Precision and memory of training; --dry-run estimates the memory per device."""
+
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """Precision of matrix products. What is trained is float32 in any case; a frozen base under
+    adapters has this precision, too. auto: bf16 on a GPU that has it, fp32 on a CPU and for
+    ``--model tiny``."""
+    checkpointing: Literal["auto", "on", "off"] = "auto"
+    """Compute the activations of each layer again in the backward pass instead of keeping them:
+    a third more time for a fraction of the memory. auto: on for a pretrained model."""
+    micro_tokens: Count | None = None
+    """Most tokens, padding included, of a forward and backward pass in a process. Rows are sorted
+    by length; one that is longer is a pass of its own. The gradient does not depend on it.
+
+    None: 8,192 for ``--model tiny``, else 16,384."""
+    logits_mib: Count = 256
+    """Most MiB of logits at a time: those of trained tokens are computed in tiles of this size,
+    again in the backward pass, so that the vocabulary does not decide the batch."""
+    optimizer: Literal["adamw", "adamw-8bit", "paged-adamw-8bit"] = "adamw"
+    """Optimiser of reinforcement learning; 8-bit states (bitsandbytes) take a quarter of the
+    memory, and paged ones move to the host while the GPU is full."""
+    quantize: Literal["none", "8bit", "4bit"] = "none"
+    """Load the frozen base under adapters in 8 or 4 bits (QLoRA, by bitsandbytes)."""
+
+
 # -- the same, with nothing left open --------------------------------------------------------------
 
 
@@ -249,3 +274,12 @@ class FilledEval(EvalConfig):
 
     tasks: int
     horizon: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledMemory(MemoryConfig):
+    """Precision and memory, with every default decided."""
+
+    precision: Literal["fp32", "bf16"]
+    checkpointing: Literal["on", "off"]
+    micro_tokens: int

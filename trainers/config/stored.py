@@ -6,6 +6,7 @@ under ``resolved`` stands what they leave open, as it was decided when the run b
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,17 +16,25 @@ from typing import Any
 from agentgym.errors import ConfigurationError, require
 from trainers.config.schema import TrainConfig, from_mapping, to_dict
 
+logger = logging.getLogger(__name__)
+
 CONFIG_FILE = "config.yaml"
 RESOLVED = "resolved"
 """Key for what the settings leave open."""
 NOT_KEPT = ("resume", "out")
 """Settings that say nothing about the run itself."""
-FREE = ("report_to", "rollout.backend", "rollout.workers", "rollout.step_timeout")
+FREE = (
+    "report_to", "rollout.backend", "rollout.workers", "rollout.step_timeout",
+    "memory.checkpointing", "memory.micro_tokens", "memory.logits_mib",
+)  # fmt: skip
 """Settings that may differ between a run and its continuation: they change no number."""
 GROWING = ("steps", "minutes")
 """Settings of which a continuation may have more: it extends the run."""
 RENAMED = {"every": "horizon_every", "fit": "fit_horizon"}
 """Former names of settings."""
+DROPPED = (("rl", "micro_batch"),)
+"""Former settings that changed no number, and are passed over; ``--memory.micro-tokens`` does the
+work of this one."""
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -142,5 +151,11 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _renamed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings under their present names."""
-    return {RENAMED.get(key, key): value for key, value in values.items()}
+    """Return settings under their present names, without those that are gone."""
+    named = {RENAMED.get(key, key): value for key, value in values.items()}
+    for section, name in DROPPED:
+        part = named.get(section)
+        if isinstance(part, Mapping) and name in part:
+            named[section] = {key: value for key, value in part.items() if key != name}
+            logger.info("%s.%s is no setting any more and is passed over", section, name)
+    return named

@@ -35,6 +35,7 @@ OPTIMISER = MappingProxyType({"adam_beta2": 0.98, "lr_scheduler_type": "constant
 """What a run does not let one choose about its optimiser."""
 _OFF: Mapping[str, tuple[Any, str]] = MappingProxyType(
     {
+        "gradient_accumulation_steps": (1, "micro_tokens divides an update into micro-batches"),
         "use_vllm": (False, "pass make_engine=VLLMColocateEngine, whose weight sync is verified"),
         "log_completions": (False, "write down the episodes that on_rollout tells"),
         "use_transformers_continuous_batching": (False, "choose another engine instead"),
@@ -91,7 +92,6 @@ def grpo_arguments(
     steps: int,
     lr: float,
     budget: TokenBudget,
-    micro_batch: int | None = None,
     warmup: int = 0,
     temperature: float = 1.0,
     top_p: float = 1.0,
@@ -116,8 +116,6 @@ def grpo_arguments(
         steps: Steps.
         lr: Learning rate of every update, constant after the warm-up.
         budget: Limits on tokens; the episode's is TRL's ``max_completion_length``.
-        micro_batch: Most rows per forward and backward pass in a process; a divisor of those of an
-            update is taken. None: all at once.
         warmup: Steps of linear warm-up; the first has that share of the rate, the last all of it.
         temperature: Sampling temperature, which the loss uses, too.
         top_p: Nucleus mass of sampling; below 1 importance weights are folded in.
@@ -142,7 +140,7 @@ def grpo_arguments(
     updates = minibatches * iterations
     settings: dict[str, Any] = {
         "output_dir": str(output_dir),
-        **_batching(groups * group_size, group_size, minibatches, micro_batch, cpu),
+        **_batching(groups * group_size, group_size, minibatches, cpu),
         "num_iterations": iterations,
         "max_steps": steps * updates,
         "learning_rate": lr,
@@ -168,10 +166,11 @@ def grpo_arguments(
     return GRPOConfig(**{**settings, **overrides})
 
 
-def _batching(
-    episodes: int, group_size: int, minibatches: int, micro_batch: int | None, cpu: bool
-) -> dict[str, int]:
-    """Divide the episodes of a step among processes, updates and passes of the model."""
+def _batching(episodes: int, group_size: int, minibatches: int, cpu: bool) -> dict[str, int]:
+    """Divide the episodes of a step among processes and updates.
+
+    To TRL an update is one micro-batch: the trainer divides it further, by tokens.
+    """
     from accelerate import PartialState
 
     rows = episodes // PartialState(cpu=cpu).num_processes
@@ -179,11 +178,10 @@ def _batching(
         raise ConfigurationError(
             f"expected minibatches to divide the {rows} episodes of a process, got {minibatches}"
         )
-    size = largest_divisor(rows // minibatches, micro_batch or rows)
     return {
-        "per_device_train_batch_size": size,
-        "gradient_accumulation_steps": rows // minibatches // size,
-        "steps_per_generation": rows // size,
+        "per_device_train_batch_size": rows // minibatches,
+        "gradient_accumulation_steps": 1,
+        "steps_per_generation": minibatches,
         "num_generations": group_size if group_size > 1 else _least_divisor(rows),
     }
 
@@ -209,21 +207,13 @@ def check_arguments(args: GRPOConfig) -> None:
 
     Raises:
         ConfigurationError: It uses an option that would be ignored or contradict the preset,
-            batches that do not make whole updates, or a loss into whose advantages no weights can
-            be folded.
+            or a loss into whose advantages no weights can be folded.
     """
     for name, (wanted, instead) in _OFF.items():
         if getattr(args, name) != wanted:
             raise ConfigurationError(
                 f"expected {name}={wanted!r}, got {getattr(args, name)!r}: {instead}"
             )
-    if args.steps_per_generation % args.gradient_accumulation_steps:
-        raise ConfigurationError(
-            "expected at most one generation per optimiser step and whole updates of each batch, "
-            f"got steps_per_generation={args.steps_per_generation}, which is no multiple of "
-            f"gradient_accumulation_steps={args.gradient_accumulation_steps}: leave "
-            "steps_per_generation at its default, or multiply it by the updates per batch"
-        )
     if args.loss_type not in ("dapo", "cispo"):
         raise ConfigurationError(
             f"expected loss_type 'dapo' or 'cispo', got {args.loss_type!r}: other aggregations "

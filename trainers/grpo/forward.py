@@ -1,31 +1,149 @@
-"""The training forward is that of the sampler: without dropout, at the same positions, and probed.
+"""The training forward: log-probabilities of tokens under the policy, or under its reference.
 
-A policy that is trained must be the policy that acted; otherwise ratios and gradients are those of
-another one, and nothing fails.
+It is that of the sampler, without dropout and at the same positions: a policy that is trained must
+be the policy that acted; otherwise ratios and gradients are those of another one, and nothing
+fails. It projects only the tokens that are asked for onto the vocabulary, and those in tiles.
 """
 
 from __future__ import annotations
 
+import copy
 import inspect
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import torch
+from accelerate import Accelerator
+from torch import Tensor
+from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
+from trl.models.utils import disable_gradient_checkpointing
+from trl.trainer import utils as trl_utils
 
-from trainers.rollouts.engines.base import Completion, Sampling
-from trainers.rollouts.engines.parity import FP32_TOLERANCE, probe_parity
+from trainers.grpo.tensors import sampled_mask, trimmed
 from trainers.rollouts.engines.policy_weights import base_model
-from trainers.rollouts.runner import RolloutRunner
-from trainers.rollouts.trajectory import Row, Trajectory, Turn
 
-__all__ = ["probe_gap", "takes_positions", "turn_off_dropout", "with_positions"]
+__all__ = ["Scores", "TokenForward", "takes_positions", "turn_off_dropout"]
 
 logger = logging.getLogger(__name__)
 
-PROBED = 4
-"""Prompts of a probe: the shortest and the longest of a step, so that padding has a say."""
+MIB = 2**20
+
+
+class Scores(NamedTuple):
+    """What a model says about the tokens of a batch, (B, T); 0 where nothing was asked."""
+
+    logps: Tensor
+    """Log-probabilities at the run's temperature."""
+    entropies: Tensor
+    """Entropies of the distributions that the tokens were drawn from."""
+    router_loss: Tensor | None = None
+    """Load-balancing loss of a mixture of experts."""
+
+
+class TokenForward:
+    """Score the tokens of a batch.
+
+    Attributes:
+        reference: The policy that training began with, where it has to be a copy; else None.
+    """
+
+    def __init__(
+        self, accelerator: Accelerator, policy: Any, *, logits_mib: int, copies_policy: bool = False
+    ) -> None:
+        """Prepare the forward of a model that TRL has given its fused head.
+
+        Args:
+            accelerator: Of the trainer; it knows the precision.
+            policy: The model that is trained, wrapped by PEFT or not.
+            logits_mib: Most memory for logits: those of a batch are computed in tiles of this size,
+                once forward and once backward.
+            copies_policy: Keep a copy of the policy as the reference.
+        """
+        self._accelerator = accelerator
+        self._takes_positions = takes_positions(policy)
+        self._logits_bytes = logits_mib * MIB
+        self._vocabulary = int(base_model(policy).config.get_text_config().vocab_size)
+        self.reference = (
+            copy.deepcopy(policy).eval().requires_grad_(False) if copies_policy else None
+        )
+
+    def __call__(
+        self, model: Any, batch: Mapping[str, Any], scored: Tensor, *, router_loss: bool = False
+    ) -> Scores:
+        """Score the tokens of the completions (B, T) where ``scored`` is true.
+
+        Args:
+            model: The policy, in the wrappers of distributed training or not, or its reference.
+            batch: Prompts, completions and their masks, under TRL's names.
+            scored: (B, T) mask.
+            router_loss: Also compute the load-balancing loss of a mixture of experts.
+        """
+        ids = torch.cat([batch["prompt_ids"], batch["completion_ids"]], dim=1)
+        mask = torch.cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)
+        labels = torch.full_like(ids, -100)
+        width = scored.shape[1]
+        labels[:, -width:] = torch.where(scored, batch["completion_ids"], -100)
+        extra: dict[str, Any] = {"output_router_logits": True} if router_loss else {}
+        if self._takes_positions:
+            # Those that a model makes up itself would count the padding, if they are learned.
+            extra["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
+        with self._accelerator.autocast(), self._tiles(labels.numel()):
+            out = model(
+                input_ids=ids, attention_mask=mask, labels=labels, fused_lm_head=True, **extra
+            )
+        aux = out.aux_loss if router_loss else None
+        return Scores(out.log_probs[:, -width:], out.entropy[:, -width:], aux)
+
+    @torch.no_grad()
+    def logps(
+        self, model: Any, batch: Mapping[str, Any], parts: Sequence[Tensor] | None = None
+    ) -> Tensor:
+        """Compute the log-probabilities (B, T) of sampled tokens without gradients.
+
+        Args:
+            model: The policy, or its reference.
+            batch: Rows under TRL's names.
+            parts: Indices of the rows of each pass; the other rows are left out. None: all rows in
+                one pass, with all of their padding.
+        """
+        shape, device = batch["completion_ids"].shape, batch["completion_ids"].device
+        out = torch.zeros(shape, device=device)
+        # Checkpointing would warn that there is no gradient.
+        with disable_gradient_checkpointing(model):
+            for rows in parts or [torch.arange(shape[0], device=device)]:
+                part = trimmed(batch, rows) if parts else batch
+                scores = self(model, part, sampled_mask(part))
+                out[rows, : scores.logps.shape[1]] = scores.logps.float()
+        return out
+
+    def reference_logps(
+        self, policy: Any, batch: Mapping[str, Any], parts: Sequence[Tensor] | None = None
+    ) -> Tensor:
+        """Compute those of the reference: the copy, or the policy without its adapters."""
+        if self.reference is not None:
+            return self.logps(self.reference, batch, parts)
+        with self._accelerator.unwrap_model(policy).disable_adapter():
+            return self.logps(policy, batch, parts)
+
+    @contextmanager
+    def _tiles(self, tokens: int) -> Iterator[None]:
+        """Let TRL's fused head take tiles of at most the stated size, of chosen tokens alone.
+
+        Its width is a constant, made for one size of GPU, and without Triton it scores every
+        position. Both are read at each call; test_trl_contract.py guards their names.
+        """
+        size = 2 if self._accelerator.mixed_precision in ("bf16", "fp16") else 4
+        columns = self._logits_bytes // (size * max(1, min(tokens, TOKEN_CHUNK_SIZE)))
+        width = max(1, min(columns, self._vocabulary))
+        ours = {"_CHUNKED_LOGPROB_CHUNK_SIZE": width, "_use_triton": lambda device: True}
+        theirs = {name: getattr(trl_utils, name) for name in ours}
+        vars(trl_utils).update(ours)
+        try:
+            yield
+        finally:
+            vars(trl_utils).update(theirs)
 
 
 def turn_off_dropout(model: torch.nn.Module) -> None:
@@ -54,60 +172,3 @@ def _is_dropout(module: torch.nn.Module, name: str) -> bool:
 def takes_positions(model: torch.nn.Module) -> bool:
     """Whether a model, wrapped or not, can be told the position of each token."""
     return "position_ids" in inspect.signature(base_model(model).forward).parameters
-
-
-def with_positions(model: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a model the positions that real tokens have; learned ones would count the padding."""
-
-    def forward(**inputs: Any) -> Any:
-        positions = (inputs["attention_mask"].cumsum(1) - 1).clamp(min=0)
-        return model(**inputs, position_ids=positions)
-
-    return forward
-
-
-def probe_gap(
-    runner: RolloutRunner,
-    policy: Any,
-    trajectories: Sequence[Trajectory],
-    sampling: Sampling,
-    row_logps: Callable[[Sequence[Row]], list[list[float]]],
-    *,
-    fp32: bool,
-) -> float:
-    """Compare the log-probabilities of an engine with those of the training forward.
-
-    Args:
-        runner: Its engine continues prompts.
-        policy: The model being trained.
-        trajectories: Their first prompts are continued.
-        sampling: How the engine draws tokens.
-        row_logps: Log-probabilities of the sampled tokens of rows, as training sees them.
-        fp32: Whether a gap above 1e-4 is an error; otherwise it is only reported.
-
-    Returns:
-        The largest gap in nats; 0 without prompts.
-
-    Raises:
-        ParityError: The gap is too large.
-    """
-
-    def score(
-        prompts: Sequence[Sequence[int]], completions: Sequence[Completion]
-    ) -> list[list[float]]:
-        rows = []
-        for prompt, out in zip(prompts, completions, strict=True):
-            row = Row(prompt_length=len(prompt))
-            row.append(Turn(list(prompt), out.ids, out.logprobs))
-            rows.append(row)
-        return row_logps(rows)
-
-    prompts = sorted((list(t.turns[0].context) for t in trajectories if t.turns), key=len)
-    if not prompts:
-        return 0.0
-    if len(prompts) > PROBED:
-        prompts = prompts[: PROBED // 2] + prompts[-(PROBED // 2) :]
-    stops = replace(sampling, stop_ids=runner.chat.stop_ids)
-    tolerance = FP32_TOLERANCE if fp32 else None
-    report = probe_parity(runner.engine, policy, prompts, stops, tolerance=tolerance, score=score)
-    return report.max_abs

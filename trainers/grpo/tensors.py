@@ -2,11 +2,6 @@
 
 Sampled tokens stand in the same order in both: ``values[k]`` belongs to the k-th true entry, row by
 row, of the boolean mask of sampled tokens.
-
-Micro-batches are made without waste. TRL pads a whole generation batch to one width and shuffles
-it. All micro-batches of an optimiser step add up to one gradient, so their composition is free, and
-columns behind the last trained token of a micro-batch change nothing. Rows that train nothing end
-up in the narrowest micro-batches.
 """
 
 from __future__ import annotations
@@ -23,8 +18,8 @@ from agentgym.errors import DataError
 from trainers.rollouts.trajectory import Row
 
 __all__ = [
-    "bucketed",
     "gather_tokens",
+    "needed_columns",
     "row_tensors",
     "sampled_mask",
     "scatter_tokens",
@@ -118,40 +113,24 @@ def scatter_tokens(values: npt.NDArray[Any], mask: Tensor) -> Tensor:
     )
 
 
-def bucketed(batches: Sequence[Inputs]) -> list[dict[str, Any]]:
-    """Redistribute the rows of equally sized micro-batches by the length they need.
-
-    The micro-batches of one optimiser step become as many, from the shortest rows to the longest.
-    """
-    count = len(batches[0]["prompt_ids"])
-    joined = {
-        key: torch.cat([batch[key] for batch in batches]) if _has_rows(value) else value
-        for key, value in batches[0].items()
-    }
-    needed = _needed(joined)
-    length = torch.where(needed > 0, needed + joined["prompt_mask"].sum(1), 0)
-    order = length.argsort(stable=True)
-    return [
-        {
-            key: value[order[at : at + count]] if _has_rows(value) else value
-            for key, value in joined.items()
-        }
-        for at in range(0, len(order), count)
-    ]
-
-
-def trimmed(batch: Inputs) -> dict[str, Any]:
-    """Cut the columns of a micro-batch that no trained token depends on.
+def trimmed(batch: Inputs, rows: Tensor | None = None) -> dict[str, Any]:
+    """Take some rows of a batch, without the columns that none of their trained tokens depends on.
 
     Prompts (B, P) are padded on the left; everything else is (B, T) or without columns. T stays at
     least 2 if it was: TRL's figures take a single column for one value per sequence and ignore the
     mask.
+
+    Args:
+        batch: Padded tensors under TRL's names.
+        rows: Their indices; None: all.
     """
     width = batch["completion_ids"].shape[1]
-    prompt = max(1, int(batch["prompt_mask"].sum(1).max()))
-    keep = max(2, int(_needed(batch).max()))
     out = dict(batch)
-    for key, value in batch.items():
+    if rows is not None:
+        out = {key: value[rows] if _has_rows(value) else value for key, value in batch.items()}
+    prompt = max(1, int(out["prompt_mask"].sum(1).max()))
+    keep = max(2, int(needed_columns(out).max()))
+    for key, value in out.items():
         if key in ("prompt_ids", "prompt_mask"):
             out[key] = value[:, -prompt:]
         elif isinstance(value, Tensor) and value.dim() == 2 and value.shape[1] == width:
@@ -159,7 +138,7 @@ def trimmed(batch: Inputs) -> dict[str, Any]:
     return out
 
 
-def _needed(batch: Inputs) -> Tensor:
+def needed_columns(batch: Inputs) -> Tensor:
     """(B,) columns of the completion up to the last trained token; 0 for rows without one."""
     mask = sampled_mask(batch).long()
     place = torch.arange(1, mask.shape[1] + 1, device=mask.device)

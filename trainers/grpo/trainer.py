@@ -22,43 +22,44 @@ The policy ``pi`` takes steps s = 1, 2, ... Each plays a batch of episodes and i
 
 A preset (``trainers.algorithms.presets``) names signal, baseline, filters, aggregation and clip.
 TRL provides the optimiser loop, the clipped loss, PEFT, checkpoints and distribution. It calls
-``_generate_and_score_completions`` once per batch (1 to 5), then ``_prepare_inputs`` and
-``_compute_loss`` for every micro-batch of every update (6). This subclass overrides these three and
-uses only what test_trl_contract.py guards.
+``_generate_and_score_completions`` once per batch (1 to 5) and ``compute_loss`` for every update
+(6), which calls ``_compute_loss`` for each of its micro-batches. This subclass overrides these
+three and uses only what test_trl_contract.py guards.
 """
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate.utils import gather_object
-from datasets import Dataset
 from peft import PeftModel
 from torch import Tensor
-from torch.optim.lr_scheduler import LambdaLR
-from transformers import PreTrainedModel, PrinterCallback
-from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
-from trl import GRPOConfig, GRPOTrainer
-from trl.models.utils import disable_gradient_checkpointing
+from transformers import PreTrainedModel
+from trl import GRPOConfig
 
-from agentgym.errors import ConfigurationError, NotSupported
+from agentgym.errors import ConfigurationError
 from trainers.algorithms.presets import Preset, get_preset
 from trainers.algorithms.schedule import Constant, Gated, Schedule
 from trainers.grpo.advantages import Credit, check_sampled, folded_advantages, loss_columns
-from trainers.grpo.arguments import check_arguments, check_preset
-from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_state
-from trainers.grpo.forward import probe_gap, takes_positions, turn_off_dropout, with_positions
+from trainers.grpo.arguments import check_preset
+from trainers.grpo.batch_trainer import BatchTrainer
+from trainers.grpo.forward import Scores, TokenForward, turn_off_dropout
+from trainers.grpo.micro_batches import (
+    MicroBatch,
+    accumulating,
+    averaged_figures,
+    micro_batches,
+)
 from trainers.grpo.objective import kl_divergence, regulariser, with_averaged_ratio
+from trainers.grpo.precision import adapters_in_fp32
+from trainers.grpo.probe import PROBE_TOKENS, probe_gap
 from trainers.grpo.tensors import (
-    bucketed,
     gather_tokens,
     row_tensors,
     sampled_mask,
@@ -77,9 +78,6 @@ __all__ = ["MultiTurnTrainer", "RolloutEvent"]
 
 logger = logging.getLogger(__name__)
 
-PROBE_TOKENS = 8
-"""Most tokens that are sampled for each prompt of a probe."""
-
 
 @dataclass(frozen=True)
 class RolloutEvent:
@@ -95,7 +93,7 @@ class RolloutEvent:
     """Figures over all processes."""
 
 
-class MultiTurnTrainer(GRPOTrainer):
+class MultiTurnTrainer(BatchTrainer):
     """Train a policy on multi-turn episodes, by GRPO or one of its relatives.
 
     Attributes:
@@ -127,6 +125,8 @@ class MultiTurnTrainer(GRPOTrainer):
         family: str = "",
         on_rollout: Callable[[RolloutEvent], None] | None = None,
         probe_every: int = 50,
+        micro_tokens: int | None = None,
+        logits_mib: int = 256,
         **kwargs: Any,
     ) -> None:
         """Put a run together.
@@ -154,6 +154,9 @@ class MultiTurnTrainer(GRPOTrainer):
             on_rollout: Told about every step's episodes.
             probe_every: Generations between two checks of the engine's log-probabilities against
                 the model's; 0 turns them off.
+            micro_tokens: Most tokens, padding included, of a forward and backward pass in a
+                process; a longer row is a pass of its own. None: all rows of an update at once.
+            logits_mib: Most memory for logits in a process, see ``TokenForward``.
             **kwargs: ``callbacks``, ``optimizers``, ``peft_config`` of ``trl.GRPOTrainer``.
 
         Raises:
@@ -162,7 +165,6 @@ class MultiTurnTrainer(GRPOTrainer):
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
         check_preset(self.preset)
-        check_arguments(args)
         self.schedule = Constant(horizon) if isinstance(horizon, int) else horizon
         self.horizon = 0
         self.full_horizon, self.group_size = full_horizon, group_size or args.num_generations
@@ -171,24 +173,17 @@ class MultiTurnTrainer(GRPOTrainer):
         self._tasks, self._on_rollout, self._probe_every = tasks, on_rollout, probe_every
         self._generations = 0
         self._synced: int | None = None
-        self._shared_forward: Any = None
-        # TRL's loader wants as many prompts as there are groups; the task source has the tasks.
-        prompts = max(1, args.generation_batch_size // args.num_generations)
-        super().__init__(
-            model=model,
-            args=args,
-            reward_funcs=[_episode_return],
-            train_dataset=Dataset.from_dict({"prompt": [""] * prompts}),
-            processing_class=chat.tokenizer,
-            **kwargs,
-        )
-        self.remove_callback(PrinterCallback)
+        self._micro_tokens = micro_tokens
+        self._scores: Scores | None = None
+        super().__init__(model, args, chat, **kwargs)
         policy = self._policy
         turn_off_dropout(policy)
-        self._takes_positions = takes_positions(policy)
+        adapters_in_fp32(policy)
         # With adapters of the trainer's own the reference is the model without them.
         copied = self._needs_reference and kwargs.get("peft_config") is None
-        self._reference = copy.deepcopy(policy).eval().requires_grad_(False) if copied else None
+        self._forward = TokenForward(
+            self.accelerator, policy, logits_mib=logits_mib, copies_policy=copied
+        )
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
         own_engine = partial(HFEngine, pad_id=chat.pad_id, seed=args.seed, autocast=precision)
         engine = (make_engine or own_engine)(policy)
@@ -268,13 +263,15 @@ class MultiTurnTrainer(GRPOTrainer):
 
     def _add_logps(self, batch: dict[str, Any]) -> None:
         """3: add log-probabilities of pi_old, where it is not simply mu, and of the reference."""
-        if self._inexact or self.updates > 1:
-            batch["old_per_token_logps"] = self._logps(batch, self.model)
-        if self._reference is not None:
-            batch["ref_per_token_logps"] = self._logps(batch, self._reference)
-        elif self._needs_reference:
-            with self._policy.disable_adapter():
-                batch["ref_per_token_logps"] = self._logps(batch, self.model)
+        recomputed = self._inexact or self.updates > 1
+        if not recomputed and not self._needs_reference:
+            return
+        parts = [part.rows for part in self._micro_batches(batch)]
+        if recomputed:
+            batch["old_per_token_logps"] = self._forward.logps(self.model, batch, parts)
+        if self._needs_reference:
+            logps = self._forward.reference_logps(self.model, batch, parts)
+            batch["ref_per_token_logps"] = logps
 
     def _credit(
         self, batch: Mapping[str, Any], everyone: Sequence[Trajectory], mask: Tensor
@@ -325,39 +322,49 @@ class MultiTurnTrainer(GRPOTrainer):
         if self._on_rollout is not None:
             self._on_rollout(RolloutEvent(step, self.horizon, self.trajectories, figures))
 
-    def _prepare_inputs(self, generation_batch: Any) -> Any:
-        """6: put rows of like length into the same micro-batch, among those of one update."""
-        before = self._buffered_inputs
-        inputs = super()._prepare_inputs(generation_batch)
-        batches = self._buffered_inputs
-        if batches is not None and batches is not before:  # A step begins.
-            window = self.args.gradient_accumulation_steps
-            parts = [bucketed(batches[at : at + window]) for at in range(0, len(batches), window)]
-            self._buffered_inputs: Any = [batch for part in parts for batch in part]
-            inputs = self._buffered_inputs[self._step % self.args.steps_per_generation]
-        return inputs
+    def compute_loss(self, model: Any, inputs: dict[str, Any], *_: Any, **__: Any) -> Tensor:
+        """6: the loss of one update, whose micro-batches add up to the gradient of all its rows.
+
+        TRL counts an update as one micro-batch: how many there are depends on the rows. Gradients
+        of all but the last are added here; TRL goes on with the last one's.
+        """
+        parts, log = self._micro_batches(inputs), self._metrics["train"]
+        losses: list[Tensor] = []
+        figures: list[dict[str, list[float]]] = []
+        for number, part in enumerate(parts, 1):
+            figures.append(defaultdict(list))
+            self._metrics["train"] = figures[-1]
+            chosen = {**trimmed(inputs, part.rows), "share": part.share}
+            if number == len(parts):
+                losses.append(self._compute_loss(model, chosen))
+            else:
+                with accumulating(self.accelerator, model):
+                    losses.append(self._backward(self._compute_loss(model, chosen)))
+        self._metrics["train"] = log
+        for name, value in averaged_figures(figures, [part.share for part in parts]).items():
+            log[name].append(value)
+        return torch.stack(losses).sum()
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
-        """6: the preset's loss, without the columns, and the micro-batches, that train nothing.
+        """6: the preset's loss of one micro-batch; it may be one that trains nothing.
 
         TRL's loss gathers figures over processes, so with several of them none may leave it out.
         """
-        inputs = trimmed(inputs)
         mask = sampled_mask(inputs)
         trained = bool(mask.any())
         # A forward in any case: distributed wrappers expect every weight to take part.
-        forward = self._forward(
-            model, inputs, compute_entropy=True, compute_aux_loss=self.aux_loss_enabled
-        )
-        logps, entropies, _ = forward
+        scores = self._forward(model, inputs, mask, router_loss=self.aux_loss_enabled)
+        logps, entropies, router_loss = scores
         if not trained and self.accelerator.num_processes == 1:
             return logps.sum() * 0.0
+        if router_loss is not None:  # A mean over tokens, of which the micro-batch has a part.
+            scores = scores._replace(router_loss=router_loss * inputs.get("share", 1.0))
         # The clipped policy term is TRL's; it asks for the forward pass, and gets this one.
-        self._shared_forward = forward
+        self._scores = scores
         try:
             loss: Tensor = super()._compute_loss(model, with_averaged_ratio(inputs, logps, mask))
         finally:
-            self._shared_forward = None
+            self._scores = None
         if "ref_per_token_logps" in inputs:
             kind = self.preset.loss.kl
             gap = kl_divergence(logps.detach(), inputs["ref_per_token_logps"], kind)
@@ -400,15 +407,9 @@ class MultiTurnTrainer(GRPOTrainer):
     # -- steps and policies ------------------------------------------------------------------------
 
     @property
-    def updates(self) -> int:
-        """Optimiser steps on each batch of episodes."""
-        passes = self.args.steps_per_generation * self.args.num_iterations
-        return max(1, passes // self.args.gradient_accumulation_steps)
-
-    @property
-    def batches(self) -> int:
-        """Batches of episodes whose last optimiser step is done."""
-        return self.state.global_step // self.updates
+    def _stateful(self) -> Mapping[str, Any]:
+        """The parts that may have a state of their own, by their names in a checkpoint."""
+        return {"horizon": self.schedule, "tasks": self._tasks}
 
     @property
     def _policy(self) -> Any:
@@ -418,7 +419,8 @@ class MultiTurnTrainer(GRPOTrainer):
     @property
     def _inexact(self) -> bool:
         """Whether sampled log-probabilities are not those of the trainer's policy."""
-        return not self.runner.engine.exact or self.top_p < 1.0
+        rounded = self.args.bf16 or self.args.fp16
+        return rounded or not self.runner.engine.exact or self.top_p < 1.0
 
     @property
     def _needs_reference(self) -> bool:
@@ -448,34 +450,21 @@ class MultiTurnTrainer(GRPOTrainer):
 
     # -- log-probabilities -------------------------------------------------------------------------
 
-    def _forward(self, model: Any, batch: Mapping[str, Any], **options: Any) -> Any:
-        """Log-probabilities and entropies (B, T) of the completions, and MoE's auxiliary loss."""
-        ids = torch.cat([batch["prompt_ids"], batch["completion_ids"]], dim=1)
-        mask = torch.cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)
-        width = batch["completion_ids"].size(1)
-        return self._get_per_token_logps_and_entropies(model, ids, mask, width, **options)
+    def _micro_batches(self, batch: Mapping[str, Any]) -> list[MicroBatch]:
+        """Divide rows by the budget of tokens, into as many parts in every process."""
+        several = self.accelerator.num_processes > 1
+        gather = self.accelerator.gather if several else None
+        return micro_batches(batch, self._micro_tokens, gather)
 
-    def _get_per_token_logps_and_entropies(self, model: Any, *args: Any, **kwargs: Any) -> Any:
-        """TRL's forward pass at explicit positions; within a loss, the one its terms share."""
-        if self._shared_forward is not None:
-            return self._shared_forward
-        # TRL leaves positions to the model. Those that are learned would count the padding.
-        forward = with_positions(model) if self._takes_positions else model
-        return super()._get_per_token_logps_and_entropies(forward, *args, **kwargs)
-
-    @torch.no_grad()
-    def _logps(self, batch: Mapping[str, Any], model: Any) -> Tensor:
-        """(B, T) log-probabilities of the completions under a model, without gradients."""
-        size = self.args.per_device_train_batch_size
-        # Checkpointing would warn that there is no gradient.
-        with disable_gradient_checkpointing(model, self.args.gradient_checkpointing_kwargs):
-            logps: Tensor = self._forward(model, batch, batch_size=size)[0]
-        return logps
+    def _get_per_token_logps_and_entropies(self, *_: Any, **__: Any) -> Any:
+        """Give TRL's loss the scores that its terms share with ours."""
+        assert self._scores is not None, "TRL's loss is asked for by ours alone"
+        return self._scores
 
     def _row_logps(self, rows: Sequence[Row]) -> list[list[float]]:
         """Log-probabilities of sampled tokens as training sees them: in one padded batch."""
         batch = row_tensors(rows, self.runner.chat.pad_id, self.accelerator.device)
-        logps, mask = self._logps(batch, self.model), sampled_mask(batch)
+        logps, mask = self._forward.logps(self.model, batch), sampled_mask(batch)
         return [row[held].tolist() for row, held in zip(logps, mask, strict=True)]
 
     def _probe(self) -> float:
@@ -485,66 +474,3 @@ class MultiTurnTrainer(GRPOTrainer):
         return probe_gap(
             self.runner, self._policy, self.trajectories, sampling, self._row_logps, fp32=fp32
         )
-
-    # -- processes, checkpoints and what TRL would do otherwise ------------------------------------
-
-    def _gather(self, items: list[Any]) -> list[Any]:
-        """The items of all processes, in rank order."""
-        return gather_object(items) if self.accelerator.num_processes > 1 else items
-
-    def _mean(self, values: Tensor, mask: Tensor) -> float:
-        """Mean of (B, T) values over the true entries of a mask in all processes."""
-        sums = torch.stack([values[mask].sum(), mask.sum().to(values.dtype)])
-        total, count = self.accelerator.reduce(sums, reduction="sum").tolist()
-        return float(total / max(1.0, count))
-
-    def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        """Add our own state, before the file that marks a checkpoint as whole.
-
-        A batch that makes several updates is added, too, while some of them are still to come.
-        """
-        name = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
-        folder = Path(self._get_output_dir(trial=trial)) / name
-        if self.args.should_save:
-            save_state(folder, self._parts)
-        if self._step % (self.args.steps_per_generation * self.num_iterations):
-            rank = self.accelerator.process_index
-            save_batch(folder, rank, self._step, self._buffered_inputs)
-        super()._save_checkpoint(model, trial)
-
-    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        """Restore that state with the optimiser's."""
-        super()._load_optimizer_and_scheduler(checkpoint)
-        if checkpoint is None:
-            return
-        folder, accelerator = Path(checkpoint), self.accelerator
-        load_state(folder, self._parts)
-        kept = load_batch(folder, accelerator.process_index, accelerator.device)
-        if kept is not None:
-            self._step, self._buffered_inputs = kept
-
-    @property
-    def _parts(self) -> dict[str, Any]:
-        """The parts that may have a state of their own, by their names in a checkpoint."""
-        return {"horizon": self.schedule, "tasks": self._tasks}
-
-    def create_scheduler(
-        self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
-    ) -> Any:
-        """Warm up from a share of the rate: at 0, as in transformers, a step trains nothing."""
-        made: Any = self.lr_scheduler
-        if made is None and self.args.lr_scheduler_type == "constant_with_warmup":
-            warmup = max(1, self.args.get_warmup_steps(num_training_steps))
-            self.lr_scheduler: Any = LambdaLR(
-                optimizer or self.optimizer, lambda step: min(1.0, (step + 1) / warmup)
-            )
-            self._created_lr_scheduler = True
-        return super().create_scheduler(num_training_steps, optimizer)
-
-    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
-        """Write none: TRL's knows neither the environment nor a model that has no name."""
-
-
-def _episode_return(**_: Any) -> list[float]:
-    """Stand for the reward function that TRL asks for: the environments pay."""
-    raise NotSupported("expected rewards from the environments, but TRL asked a reward function")

@@ -12,7 +12,8 @@ from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.models.torch_setup import device, weights_dtype
+from trainers.grpo.precision import quantization_config, weights_dtype
+from trainers.models.torch_setup import device
 from trainers.rollouts.chat import History, TurnTokenizer
 from trainers.rollouts.runner import InitialMessages, TokenBudget, make_initial_messages
 
@@ -64,10 +65,18 @@ def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -
     path = Path(path).resolve() if Path(path).exists() else path
     with _loading(path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
-        model = AutoModelForCausalLM.from_pretrained(
-            str(path), dtype=weights_dtype(frozen=adapters(run) is not None)
-        )
+        model = AutoModelForCausalLM.from_pretrained(str(path), **_weights(run))
     return _assemble(run, model, tokenizer, system)
+
+
+def _weights(run: ResolvedRun) -> dict[str, Any]:
+    """Return in which types the weights are loaded."""
+    memory = run.config.memory
+    dtype = weights_dtype(memory.precision, frozen=adapters(run) is not None)
+    if memory.quantize == "none":
+        return {"dtype": dtype}
+    quantized = quantization_config(memory.quantize, memory.precision)
+    return {"dtype": dtype, "quantization_config": quantized, "device_map": {"": device()}}
 
 
 def check_model(
@@ -135,7 +144,9 @@ def _assemble(
         tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
     )
     budget = _token_budget(run, model)
-    return LoadedPolicy(model.to(device()), chat, make_initial_messages(system), budget)
+    # A quantised base was put there when it was loaded, and cannot be moved.
+    placed = model if getattr(model, "is_quantized", False) else model.to(device())
+    return LoadedPolicy(placed, chat, make_initial_messages(system), budget)
 
 
 def _token_budget(run: ResolvedRun, model: PreTrainedModel) -> TokenBudget:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -72,6 +73,9 @@ class PretrainedSft:
         settings: How to train; the loss on observation tokens is left out.
         output: Folder of the run's checkpoints; only :meth:`save` writes there.
         adapters: PEFT's configuration of adapters that are trained in the place of all weights.
+        precision: From ``trainers.grpo.precision.precision_arguments``.
+        micro_tokens: Most tokens of a forward and backward pass, as if all rows were as long as
+            the longest; None: ``settings.micro_batch`` rows.
 
     Attributes:
         model: The model, with its adapters.
@@ -89,6 +93,8 @@ class PretrainedSft:
         settings: SftSettings,
         output: Path,
         adapters: PeftConfig | None = None,
+        precision: Mapping[str, Any] = MappingProxyType({"bf16": False}),
+        micro_tokens: int | None = None,
     ) -> None:
         from datasets import Dataset
 
@@ -100,7 +106,7 @@ class PretrainedSft:
         self._resume_from: str | None = None
         self._trainer = _Trainer(
             model,
-            _arguments(settings, output),
+            _arguments(settings, output, _rows_per_pass(rows, settings, micro_tokens), precision),
             train_dataset=Dataset.from_dict(
                 {
                     "input_ids": [row.ids for row in rows],
@@ -194,9 +200,18 @@ class _Watch(TrainerCallback):
             self._progress(step, figures)
 
 
-def _arguments(settings: SftSettings, output: Path) -> SFTConfig:
+def _rows_per_pass(rows: Sequence[Row], settings: SftSettings, micro_tokens: int | None) -> int:
+    """Return how many rows go through the model together."""
+    longest = max(len(row.ids) for row in rows)
+    fitting = micro_tokens // longest if micro_tokens else settings.micro_batch
+    return max(1, min(fitting, settings.micro_batch))
+
+
+def _arguments(
+    settings: SftSettings, output: Path, size: int, precision: Mapping[str, Any]
+) -> SFTConfig:
     """Return TRL's configuration: one micro-batch per step unless it would be too large."""
-    parts = -(-settings.batch_size // settings.micro_batch)
+    parts = -(-settings.batch_size // size)
     return SFTConfig(
         output_dir=str(output),
         per_device_train_batch_size=-(-settings.batch_size // parts),
@@ -211,9 +226,7 @@ def _arguments(settings: SftSettings, output: Path) -> SFTConfig:
         max_grad_norm=settings.max_grad_norm,
         max_length=None,
         seed=settings.seed,
-        # On by default in TRL: the policy that is trained must be the one that acts.
-        bf16=False,
-        gradient_checkpointing=False,
+        **{"bf16": False, "gradient_checkpointing": False, **precision},
         use_cpu=not torch.cuda.is_available(),
         save_strategy="no",
         logging_strategy="no",

@@ -1,14 +1,10 @@
-"""How a run uses torch: random generators, threads, device and precision."""
+"""How a run uses torch: random generators, threads and device."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import torch
-
-__all__ = ["device", "one_thread", "seed_everything", "weights_dtype"]
+__all__ = ["device", "one_thread", "seed_everything"]
 
 
 def seed_everything(seed: int) -> None:
@@ -31,10 +27,3 @@ def device() -> str:
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def weights_dtype(*, frozen: bool) -> torch.dtype:
-    """Return bfloat16 for frozen weights on a GPU, else float32, in which small steps count."""
-    import torch
-
-    return torch.bfloat16 if frozen and torch.cuda.is_available() else torch.float32

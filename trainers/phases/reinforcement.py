@@ -21,6 +21,7 @@ from agentgym.tasks import Panel
 from trainers.algorithms.schedule import Schedule
 from trainers.config.resolve import VALID, ResolvedRun
 from trainers.grpo.arguments import grpo_arguments
+from trainers.grpo.precision import precision_arguments
 from trainers.grpo.trainer import MultiTurnTrainer, RolloutEvent
 from trainers.models.policy import LoadedPolicy, adapters
 from trainers.output.curve import write_curve
@@ -75,6 +76,8 @@ class Reinforcement:
             group_size=run.config.rl.group_size,
             on_rollout=log.on_rollout,
             peft_config=adapters(run),
+            micro_tokens=run.config.memory.micro_tokens,
+            logits_mib=run.config.memory.logits_mib,
             callbacks=[log, *_tensorboard(run, folder)],
         )
         for callback in (PrinterCallback, ProgressCallback):
@@ -306,7 +309,6 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
         steps=config.steps,
         lr=settings.lr,
         budget=policy.budget,
-        micro_batch=settings.micro_batch,
         warmup=settings.warmup,
         temperature=settings.temperature,
         top_p=settings.top_p,
@@ -317,6 +319,9 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
         minibatches=settings.minibatches,
         iterations=settings.iterations,
         adam_beta2=settings.adam_beta2,
+        **precision_arguments(
+            config.memory.precision, config.memory.checkpointing == "on", config.memory.optimizer
+        ),
         report_to=[config.report_to] if config.report_to in ("wandb", "trackio") else [],
         run_name=str(config.out),
     )

@@ -82,6 +82,10 @@ def _engine_maker(
 ) -> Callable[[Any], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
     settings = EngineSettings(
-        policy.chat.pad_id, policy.budget.context, slots, seed=run.config.seed
+        policy.chat.pad_id,
+        policy.budget.context,
+        slots,
+        seed=run.config.seed,
+        bf16=run.config.memory.precision == "bf16",
     )
     return engine_maker(run.config.engine, settings)

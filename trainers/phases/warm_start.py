@@ -12,6 +12,7 @@ import numpy as np
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
 from trainers.config.resolve import TRAIN, VALID, ResolvedRun
 from trainers.config.schema import TINY
+from trainers.grpo.precision import precision_arguments
 from trainers.models.copy_pretraining import CopySettings, pretrain_copying
 from trainers.models.policy import LoadedPolicy, adapters, build_tiny, load_policy, task_prompt
 from trainers.models.sft import Sft, SftSettings
@@ -143,7 +144,17 @@ def _make_sft(
     from trainers.models.sft_pretrained import PretrainedSft
 
     tokenizer, output = policy.chat.tokenizer, folder.checkpoints
-    sft = PretrainedSft(policy.model, rows, tokenizer, settings, output, adapters(run))
+    memory = run.config.memory
+    sft = PretrainedSft(
+        policy.model,
+        rows,
+        tokenizer,
+        settings,
+        output,
+        adapters(run),
+        precision_arguments(memory.precision, memory.checkpointing == "on"),
+        memory.micro_tokens,
+    )
     policy.model = sft.model  # The gate plays with the adapters, too.
     return sft
 

@@ -26,7 +26,9 @@ def test_the_default_run_is_the_one_that_was_measured():
     config, rl = made.config, made.config.rl
     assert (config.horizon, config.steps, config.minutes) == ("9", 100, 12)
     assert (rl.groups, rl.group_size, rl.minibatches, rl.iterations) == (16, 8, 1, 1)
-    assert (rl.micro_batch, rl.lr, rl.invalid_penalty) == (32, 6e-4, 0.05)
+    assert (rl.lr, rl.invalid_penalty) == (6e-4, 0.05)
+    memory = config.memory
+    assert (memory.precision, memory.checkpointing, memory.micro_tokens) == ("fp32", "off", 8192)
     assert (rl.turn_tokens, rl.episode_tokens) == (18, 512)
     assert (config.sft.lr, config.sft.max_steps, config.sft.gate_success) == (6e-3, 1600, 0.45)
     assert (config.eval.tasks, config.eval.horizon, config.fit_horizon) == (500, 9, True)
@@ -269,16 +271,16 @@ def test_a_preset_goes_before_the_family_and_after_the_flags():
 @pytest.mark.parametrize("name", runnable())
 def test_a_preset_runs_with_the_paper_s_sizes(name):
     preset = PRESETS[name]
-    rl = resolved(preset=name, rl__groups=None, rl__group_size=None, rl__micro_batch=None).config.rl
+    rl = resolved(preset=name, rl__groups=None, rl__group_size=None).config.rl
     assert rl.group_size == (preset.group_size or 8)
     assert rl.groups == (preset.groups or 16)
     assert (rl.minibatches, rl.iterations) == (preset.minibatches, preset.iterations)
-    assert rl.groups * rl.group_size % (rl.minibatches * rl.micro_batch) == 0
+    assert rl.groups * rl.group_size % rl.minibatches == 0
 
 
 def test_flags_decide_on_the_updates():
     rl = resolved(preset="dapo", rl__minibatches=4, rl__iterations=3).config.rl
-    assert (rl.minibatches, rl.iterations, rl.micro_batch) == (4, 3, 4)
+    assert (rl.minibatches, rl.iterations) == (4, 3)
     assert resolved(preset="dapo", rl__minibatches=4, rl__iterations=3).config.rl.updates == 12
     small = resolved(preset="dapo", rl__groups=3, rl__group_size=4).config.rl
     assert small.minibatches == 12, "of 12 episodes a preset makes no 16 parts"

@@ -111,7 +111,7 @@ class Uneven(ToyEnv):
         return outcome
 
 
-def train_on_two_processes(folder: Path) -> list[dict[str, Any]]:
+def train_on_two_processes(folder: Path, **changes: Any) -> list[dict[str, Any]]:
     """Train two steps on two processes of this machine; what each of them ended with.
 
     They are forks, which saves minutes of imports on a busy machine, but wants one without a GPU.
@@ -119,8 +119,9 @@ def train_on_two_processes(folder: Path) -> list[dict[str, Any]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    folder.mkdir(exist_ok=True)
     context = torch.multiprocessing.start_processes(
-        _rank, (port, folder), nprocs=2, join=False, start_method="fork"
+        _rank, (port, folder, changes), nprocs=2, join=False, start_method="fork"
     )
     try:
         # A deadlock must fail the test; join returns whenever a process ends.
@@ -132,7 +133,7 @@ def train_on_two_processes(folder: Path) -> list[dict[str, Any]]:
     return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in (0, 1)]
 
 
-def _rank(rank: int, port: int, folder: Path) -> None:
+def _rank(rank: int, port: int, folder: Path, changes: dict[str, Any]) -> None:
     """One of the two processes."""
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
@@ -143,11 +144,15 @@ def _rank(rank: int, port: int, folder: Path) -> None:
     made = trainer(
         folder / "run",
         preset="dapo",
-        args={"steps": 2, "micro_batch": 4},
-        envs=TextVectorEnv([Uneven] * 8),
-        budget=TokenBudget(4, 120, 160, window=1),
+        args={"steps": 2},
+        **{
+            "micro_tokens": 100,
+            "envs": TextVectorEnv([Uneven] * 8),
+            "budget": TokenBudget(4, 120, 160, window=1),
+            **changes,
+        },
     )
-    out: dict[str, Any] = {"start": weights(made.model)}
+    out: dict[str, Any] = {"start": weights(made.model), "passes": 0}
     score = made._generate_and_score_completions
 
     def scored(inputs: Any) -> dict[str, Any]:
@@ -157,6 +162,8 @@ def _rank(rank: int, port: int, folder: Path) -> None:
         return output
 
     made._generate_and_score_completions = scored
+    loss = made._compute_loss
+    made._compute_loss = lambda *given: out.update(passes=out["passes"] + 1) or loss(*given)
     made.train()
     out |= {"steps": made.state.global_step, "weights": weights(made.model)}
     out["entropy"] = made._metrics["train"]["entropy"] or log(made, "entropy")

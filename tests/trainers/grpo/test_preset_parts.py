@@ -97,9 +97,9 @@ def played() -> tuple[list[Trajectory], dict[str, Any]]:
     episodes = made.play_groups(1, 8 * GROUPS)
     rows = row_tensors(to_rows(episodes), 0, torch.device("cpu"))
     start = disturbed(made, 0.0, 0)
-    rows["old_per_token_logps"] = made._logps(rows, made.model)
+    rows["old_per_token_logps"] = made._forward.logps(made.model, rows)
     made.model.load_state_dict(disturbed(made, 0.05, 1))
-    rows["ref_per_token_logps"] = made._logps(rows, made.model)
+    rows["ref_per_token_logps"] = made._forward.logps(made.model, rows)
     made.model.load_state_dict(start)
     return episodes, rows
 

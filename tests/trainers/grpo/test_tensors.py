@@ -5,9 +5,7 @@ import pytest
 import torch
 
 from agentgym.errors import DataError
-from tests.trainers.grpo.helpers import trainer
 from trainers.grpo.tensors import (
-    bucketed,
     gather_tokens,
     row_tensors,
     sampled_mask,
@@ -72,15 +70,6 @@ def batch(lengths, trained, width=6):
     }
 
 
-def test_rows_of_like_length_come_together_and_keep_their_columns():
-    parts = [batch([6, 2], [6, 2]), batch([1, 5], [0, 5])]
-    parts[1]["completion_ids"] = parts[1]["completion_ids"] + 2
-    out = bucketed(parts)
-    assert [part["completion_ids"][:, 0].tolist() for part in out] == [[2, 1], [0, 3]]
-    assert all(part["num_items_in_batch"] == 7 for part in out)
-    assert torch.equal(out[1]["advantages"][0], parts[0]["advantages"][0])
-
-
 def test_columns_behind_the_last_trained_token_go():
     out = trimmed(batch([6, 4], [2, 3]))
     assert out["completion_ids"].shape == out["advantages"].shape == (2, 3)
@@ -89,42 +78,3 @@ def test_columns_behind_the_last_trained_token_go():
     nothing = trimmed(batch([6, 4], [0, 0]))
     assert nothing["completion_ids"].shape == (2, 2)
     assert not sampled_mask(nothing).any()
-
-
-@pytest.mark.parametrize("micro", [4, 16])
-def test_gradient_is_that_of_the_whole_batch(tmp_path, micro):
-    made = trainer(tmp_path, args={"micro_batch": micro}, probe_every=0)
-    made.current_gradient_accumulation_steps = made.args.gradient_accumulation_steps
-    made.model.train()
-    inputs = [{"prompt": ""}] * 16
-    parts = [made._prepare_inputs(inputs)]
-    parts += made._buffered_inputs[1:]
-    generator = torch.Generator().manual_seed(0)
-    for part in parts:
-        part["advantages"] = torch.randn(part["advantages"].shape, generator=generator)
-        part["tool_mask"] = (
-            part["tool_mask"] * (torch.arange(len(part["tool_mask"])) % 3 > 0)[:, None]
-        )
-    trim = [p.grad for p in gradients(made, parts)]
-    plain = [p.grad for p in gradients(made, parts, super_loss=True)]
-    assert any(grad.abs().max() > 0 for grad in trim)
-    for a, b in zip(trim, plain, strict=True):
-        assert torch.allclose(a, b, atol=1e-6)
-
-
-def gradients(made, parts, super_loss=False):
-    """Parameters with the summed gradient of the micro-batches."""
-    from trl import GRPOTrainer
-
-    made.model.zero_grad()
-    for part in parts:
-        loss = (
-            GRPOTrainer._compute_loss(made, made.model, part)
-            if super_loss
-            else made._compute_loss(made.model, part)
-        )
-        loss.backward()
-    out = [torch.nn.Parameter(p.detach().clone()) for p in made.model.parameters()]
-    for copy, parameter in zip(out, made.model.parameters(), strict=True):
-        copy.grad = parameter.grad.clone()
-    return out

@@ -189,7 +189,7 @@ def test_forked_histories_train_on_several_rows(tmp_path):
     made_tokenizer = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE)
     made_tokenizer.chat_template = made_tokenizer.chat_template.replace("</think>", "red")
     chat = TurnTokenizer(made_tokenizer, history="fork")
-    args = {"micro_batch": 8}
+    args = {"minibatches": 2}
     made = trainer(tmp_path, chat=chat, args=args, envs=TextVectorEnv([Picky] * 16))
     scored = made._generate_and_score_completions([{"prompt": ""}] * 16)
     assert len(scored["prompt_ids"]) >= 16
@@ -203,7 +203,7 @@ def test_forked_histories_train_on_several_rows(tmp_path):
     assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in made.trajectories)
     start = weights(made.model)
     scored["advantages"] = torch.ones_like(scored["advantages"])
-    made.current_gradient_accumulation_steps = 2
+    made.current_gradient_accumulation_steps = 1
     made._compute_loss(made.model, scored).backward()
     assert all(p.grad is not None for p in made.model.parameters())
     assert not differs(start, made.model)

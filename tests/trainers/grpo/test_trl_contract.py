@@ -7,6 +7,7 @@ import inspect
 import pytest
 import torch
 from trl import GRPOConfig, GRPOTrainer
+from trl.trainer import utils
 
 from tests.trainers.grpo.helpers import trainer
 from trainers.grpo.arguments import _OFF
@@ -31,13 +32,11 @@ def parameters(name):
 def test_signatures_of_the_methods_we_override_or_call():
     assert parameters("_generate_and_score_completions") == ["self", "inputs"]
     assert parameters("_prepare_inputs") == ["self", "generation_batch"]
+    assert parameters("compute_loss")[:3] == ["self", "model", "inputs"]
     assert parameters("_compute_loss") == ["self", "model", "inputs"]
     assert parameters("_save_checkpoint") == ["self", "model", "trial"]
     assert parameters("_load_optimizer_and_scheduler") == ["self", "checkpoint"]
-    assert parameters("_get_per_token_logps_and_entropies")[:8] == [
-        "self", "model", "input_ids", "attention_mask", "logits_to_keep", "batch_size",
-        "compute_entropy", "compute_aux_loss",
-    ]  # fmt: skip
+    assert "_get_per_token_logps_and_entropies" in vars(GRPOTrainer)
     assert parameters("create_scheduler") == ["self", "num_training_steps", "optimizer"]
     assert {"rollout_func", "peft_config", "callbacks", "optimizers"} <= set(parameters("__init__"))
     for name in ("delta", "epsilon_high", "entropy_coef", "steps_per_generation", "use_vllm"):
@@ -96,6 +95,24 @@ def test_every_term_of_a_loss_shares_one_forward_pass(scored, monkeypatch):
     assert seen == [
         ((), ["attention_mask", "fused_lm_head", "input_ids", "labels", "position_ids"])
     ]
+
+
+def test_names_of_the_fused_head_that_we_set(scored, monkeypatch):
+    """Its tiles are ours: no wider than the vocabulary, and only of the tokens asked for."""
+    made, theirs, _ = scored
+    assert utils._CHUNKED_LOGPROB_CHUNK_SIZE == 32768
+    seen = []
+    apply = utils._ChunkedLogProbFunction.apply
+
+    def noted(hidden, weight, bias, targets, temperature, width, *rest):
+        seen.append((len(hidden), width))
+        return apply(hidden, weight, bias, targets, temperature, width, *rest)
+
+    monkeypatch.setattr(utils._ChunkedLogProbFunction, "apply", noted)
+    made._forward.logps(made.model, theirs)
+    sampled = int((theirs["completion_mask"] * theirs["tool_mask"]).sum())
+    assert seen == [(sampled, made.model.config.vocab_size)]
+    assert utils._CHUNKED_LOGPROB_CHUNK_SIZE == 32768
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +197,6 @@ def test_gradient_is_that_of_the_folded_policy_gradient(scored):
 def test_log_probs_are_those_of_the_sampler(scored):
     made, theirs, _ = scored
     mask = (theirs["completion_mask"] * theirs["tool_mask"]).bool()
-    scored_again = made._logps(theirs, made.model)
+    scored_again = made._forward.logps(made.model, theirs)
     gap = (scored_again - theirs["sampling_per_token_logps"])[mask].abs().max()
     assert gap <= 1e-5

@@ -18,6 +18,7 @@ from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.presets import Preset, get_preset
 from trainers.algorithms.schedule import Stages
 from trainers.grpo.arguments import grpo_arguments
+from trainers.grpo.tensors import sampled_mask
 from trainers.output.display import Display
 from trainers.rollouts.runner import TokenBudget
 from trainers.run import train
@@ -106,14 +107,16 @@ def test_the_episodes_are_those_of_the_policy_as_it_is_at_the_start_of_a_step(tm
 
 
 def test_every_row_trains_once_in_a_pass_and_rows_of_like_length_together(tmp_path):
-    args = {"minibatches": 2, "iterations": 2, "micro_batch": 4, "steps": 1}
-    made = trainer(tmp_path, args=args, envs=TextVectorEnv([Picky] * 16))
+    args = {"minibatches": 2, "iterations": 2, "steps": 1}
+    made = trainer(tmp_path, args=args, envs=TextVectorEnv([Picky] * 16), micro_tokens=80)
     seen: list[tuple[int, ...]] = []
     inner = made._compute_loss
 
     def noted(model: Any, inputs: Any) -> Any:
-        for row in inputs["completion_ids"]:
-            seen.append(tuple(row.tolist()))
+        rows, width = inputs["completion_ids"].shape
+        assert rows * (width + inputs["prompt_ids"].shape[1]) <= 80
+        for row, held in zip(inputs["completion_ids"], sampled_mask(inputs), strict=True):
+            seen.append(tuple(row[held].tolist()))
         return inner(model, inputs)
 
     made._compute_loss = noted
@@ -150,8 +153,8 @@ def test_rows_that_cannot_be_divided_are_refused(tmp_path):
     sizes = {"groups": 3, "group_size": 3, "steps": 1, "lr": 1.0, "budget": TokenBudget()}
     with pytest.raises(ConfigurationError, match="divide the 9 episodes of a process, got 2"):
         grpo_arguments(tmp_path, get_preset("rloo"), minibatches=2, **sizes)
-    args = grpo_arguments(tmp_path, get_preset("rloo"), minibatches=3, micro_batch=2, **sizes)
-    assert (args.per_device_train_batch_size, args.gradient_accumulation_steps) == (1, 3)
+    args = grpo_arguments(tmp_path, get_preset("rloo"), minibatches=3, **sizes)
+    assert (args.per_device_train_batch_size, args.steps_per_generation) == (3, 3)
 
 
 # -- from the command line ----------------------------------------------------------------------

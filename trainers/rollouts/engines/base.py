@@ -77,6 +77,8 @@ class EngineSettings:
     """Most sequences at a time."""
     seed: int = 0
     """Seed of the engine's own generator."""
+    bf16: bool = False
+    """Whether the training forward multiplies matrices in bfloat16."""
 
 
 @runtime_checkable

@@ -83,7 +83,8 @@ class HFEngine:
     @classmethod
     def for_run(cls, model: Any, settings: EngineSettings) -> HFEngine:
         """Make the engine of a run; it has no limits of its own on length or number."""
-        return cls(model, settings.pad_id, settings.seed)
+        autocast = torch.bfloat16 if settings.bf16 else None
+        return cls(model, settings.pad_id, settings.seed, autocast)
 
     @property
     def exact(self) -> bool:

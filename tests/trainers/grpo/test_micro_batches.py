@@ -1,0 +1,165 @@
+"""Micro-batches by tokens: what shares a pass, and that the gradient is that of one batch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig
+
+from agentgym.vector import TextVectorEnv
+from tests.trainers import tiny_policy
+from tests.trainers.grpo.helpers import log, train_on_two_processes, trainer
+from tests.trainers.grpo.test_objective import WINDOWED, Mixed
+from trainers.grpo.micro_batches import averaged_figures, divided, micro_batches
+from trainers.grpo.tensors import sampled_mask
+
+INPUTS = [{"prompt": ""}] * 16
+
+
+def batch(prompts: list[int], trained: list[int], width: int = 8) -> dict[str, Any]:
+    """Rows with prompts and trained tokens of these lengths."""
+    place, before = torch.arange(width), torch.arange(4)
+    mask = torch.stack([(place < n).long() for n in trained])
+    return {
+        "prompt_mask": torch.stack([(before >= 4 - n).long() for n in prompts]),
+        "completion_ids": torch.zeros_like(mask),
+        "completion_mask": torch.ones_like(mask),
+        "tool_mask": mask,
+    }
+
+
+def test_rows_share_a_pass_while_their_padded_size_is_within_the_budget():
+    widths = [(4, 8), (2, 8), (4, 3), (1, 3), (1, 1)]
+    assert divided(widths, None) == [slice(0, 5)]
+    assert divided(widths, 24) == [slice(0, 2), slice(2, 5)]
+    assert divided(widths, 13) == [slice(0, 1), slice(1, 2), slice(2, 3), slice(3, 5)]
+    assert divided(widths, 1) == [slice(k, k + 1) for k in range(5)], "a row is never cut"
+
+
+def test_the_longest_rows_come_first_and_those_that_train_nothing_not_at_all():
+    parts = micro_batches(batch([1, 2, 4, 1, 3], [3, 0, 6, 1, 2]), 14)
+    assert [part.rows.tolist() for part in parts] == [[2], [4, 0], [3]]
+    assert [part.share for part in parts] == pytest.approx([6 / 12, 5 / 12, 1 / 12])
+    [nothing] = micro_batches(batch([1, 2], [0, 0]), 14)
+    assert nothing.rows.tolist() == [0]
+
+
+def test_processes_make_as_many_micro_batches_of_as_many_rows():
+    """Each counts a row as long as the longest of its rank among the rows of any process."""
+    here, there = batch([1, 1, 1], [8, 0, 0]), batch([4, 1, 2], [2, 5, 0])
+    sizes: list[torch.Tensor] = []
+    for each in (here, there):
+        micro_batches(each, 12, lambda own: sizes.append(own) or own)
+    both = torch.cat(sizes)
+    parts = [micro_batches(each, 12, lambda own: both) for each in (here, there)]
+    assert [[len(part.rows) for part in own] for own in parts] == [[1, 1], [1, 1]]
+    assert [part.rows.tolist() for part in parts[1]] == [[0], [1]]
+    assert [part.share for part in parts[0]] == [part.share for part in parts[1]]
+    assert sum(part.share for part in parts[0]) == pytest.approx(1.0)
+
+
+def test_figures_are_weighed_by_tokens_and_extremes_stay_extremes():
+    figures = [{"a": [1.0], "x_min": [0.5], "x_max": [float("nan")]}, {"a": [4.0], "x_min": [0.2]}]
+    assert averaged_figures(figures, [0.75, 0.25]) == {"a": 1.75, "x_min": 0.2}
+
+
+def gradients(folder: Path, **changes: Any) -> tuple[list[torch.Tensor], int]:
+    """The gradient of every update of one batch of episodes, and the number of passes."""
+    torch.manual_seed(0)  # of the adapters
+    changes.setdefault("envs", TextVectorEnv([Mixed] * 16))
+    made = trainer(folder, probe_every=0, args=changes.pop("args", {}), **changes)
+    made.current_gradient_accumulation_steps = 1
+    made.model.train()
+    first = made._prepare_inputs(INPUTS)
+    passes, found = 0, []
+    for update in [first, *made._buffered_inputs[1:]]:
+        made.model.zero_grad()
+        passes += len(made._micro_batches(update))
+        made.compute_loss(made.model, update).backward()
+        trained = (p for p in made.model.parameters() if p.requires_grad)
+        found.append(torch.cat([p.grad.flatten() for p in trained]).double())
+    return found, passes
+
+
+ADAPTERS = {"r": 4, "target_modules": "all-linear", "init_lora_weights": False}
+
+
+@pytest.mark.parametrize("adapters", [False, True], ids=["weights", "adapters"])
+@pytest.mark.parametrize("preset", ["default", "reinforce++", "gspo"])
+def test_gradients_are_those_of_one_batch(tmp_path, preset, adapters):
+    """Rows of several lengths, several updates, a KL, a ratio of whole rows, adapters."""
+    options: dict[str, Any] = {"preset": preset, "budget": WINDOWED, "args": {"minibatches": 2}}
+    if adapters:
+        options["peft_config"] = LoraConfig(task_type="CAUSAL_LM", **ADAPTERS)
+    whole, few = gradients(tmp_path, **options)
+    parts, many = gradients(tmp_path, micro_tokens=90, logits_mib=1, **options)
+    assert few == 2 < 4 < many
+    for one, other in zip(whole, parts, strict=True):
+        assert (one - other).norm() / one.norm() < 1e-6
+
+
+def test_logits_never_exceed_their_size(tmp_path, monkeypatch):
+    """The tile is counted where TRL makes it; several of them give what a single one gives."""
+    from trl.trainer import utils
+
+    made = trainer(tmp_path, probe_every=0)
+    scored = made._generate_and_score_completions(INPUTS)
+    whole = made._forward.logps(made.model, scored)
+    sizes = []
+    apply = utils._ChunkedLogProbFunction.apply
+
+    def noted(hidden, weight, bias, targets, temperature, width, *rest):
+        sizes.append((min(len(hidden), 4096) * width * 4, width))
+        return apply(hidden, weight, bias, targets, temperature, width, *rest)
+
+    monkeypatch.setattr(utils._ChunkedLogProbFunction, "apply", noted)
+    made._forward._logits_bytes = 8000
+    tiled = made._forward.logps(made.model, scored)
+    [(size, width)] = sizes
+    assert size <= 8000
+    assert 1 < width < made.model.config.vocab_size / 2
+    assert torch.allclose(whole, tiled, atol=1e-6)
+
+
+def test_log_probabilities_of_parts_are_those_of_the_batch(tmp_path):
+    made = trainer(tmp_path, probe_every=0, micro_tokens=60, budget=WINDOWED)
+    scored = made._generate_and_score_completions(INPUTS)
+    parts = [part.rows for part in made._micro_batches(scored)]
+    assert len(parts) > 3
+    mask = sampled_mask(scored)
+    whole, divided_up = (made._forward.logps(made.model, scored, p) for p in (None, parts))
+    assert torch.allclose(whole[mask], divided_up[mask], atol=1e-5)
+
+
+def test_checkpointing_changes_no_gradient(tmp_path):
+    plain, _ = gradients(tmp_path, micro_tokens=90)
+    again, _ = gradients(tmp_path, micro_tokens=90, args={"gradient_checkpointing": True})
+    assert torch.equal(plain[0], again[0])
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="forks of a process with CUDA cannot use it")
+def test_two_processes_train_the_same_with_and_without_micro_batches(tmp_path):
+    """DDP reduces the sum of all passes once, and the number of passes is theirs in common."""
+    whole, parts = (
+        train_on_two_processes(tmp_path / str(budget), micro_tokens=budget) for budget in (None, 60)
+    )
+    assert parts[0]["passes"] == parts[1]["passes"] > whole[0]["passes"] == 2
+    for one, other in zip(whole[0]["weights"], parts[0]["weights"], strict=True):
+        assert torch.allclose(one, other, rtol=1e-5, atol=1e-7)
+    for one, other in zip(parts[0]["weights"], parts[1]["weights"], strict=True):
+        assert torch.equal(one, other)
+
+
+def test_the_reported_loss_and_entropy_do_not_depend_on_the_passes(tmp_path):
+    logs = []
+    for budget in (None, 70):
+        made = trainer(
+            tmp_path, tiny_policy.model(), micro_tokens=budget, envs=TextVectorEnv([Mixed] * 16)
+        )
+        made.train()
+        logs.append([log(made, name) for name in ("loss", "entropy", "grad_norm")])
+    for one, other in zip(*logs, strict=True):
+        assert one == pytest.approx(other, rel=1e-4, abs=1e-6)

@@ -1,0 +1,118 @@
+"""Micro-batches by a budget of tokens: how the rows of an update share forward and backward passes.
+
+TRL fixes the number of rows of a micro-batch. Rows of agents differ in length by an order of
+magnitude, so a number that is safe for the longest wastes most of the device on the others. Here
+rows are sorted by length, the longest first, and taken together while rows x width stays within the
+budget. All micro-batches of an update add up to one gradient, so their composition is free.
+
+Collective operations want as many micro-batches, of as many rows, in every process. The k-th
+longest row of a process therefore counts as long as the longest of all processes' k-th rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from trainers.grpo.tensors import needed_columns, sampled_mask
+
+__all__ = ["MicroBatch", "accumulating", "averaged_figures", "divided", "micro_batches"]
+
+
+class MicroBatch(NamedTuple):
+    """Rows that go through the model together."""
+
+    rows: Tensor
+    """Their indices in the batch."""
+    share: float
+    """Part of the trained tokens of all micro-batches, in all processes, that is theirs."""
+
+
+def micro_batches(
+    batch: Mapping[str, Any], budget: int | None, gather: Callable[[Tensor], Tensor] | None = None
+) -> list[MicroBatch]:
+    """Divide the rows of a batch; those that train nothing, in any process, are left out.
+
+    Args:
+        batch: Padded tensors under TRL's names.
+        budget: Most tokens of a micro-batch, padding included; a longer row is one of its own.
+            None: all rows at once.
+        gather: Joins the tensors of all processes along the first axis; None: there is one process.
+
+    Returns:
+        At least one micro-batch, that of the longest rows first: what does not fit in memory fails
+        at once.
+    """
+    needed, prompt = needed_columns(batch), batch["prompt_mask"].sum(1)
+    order = torch.where(needed > 0, needed + prompt, 0).argsort(descending=True, stable=True)
+    trained = sampled_mask(batch).sum(1)
+    sizes = torch.stack([prompt * (needed > 0), needed, trained], dim=1)[order][None]
+    sizes = gather(sizes) if gather else sizes
+    longest, tokens = sizes.max(0).values.tolist(), sizes[:, :, 2].sum(0).tolist()
+    widths = [(prompt, completion) for prompt, completion, _ in longest if completion] or [(1, 1)]
+    total = max(1, sum(tokens))
+    return [MicroBatch(order[part], sum(tokens[part]) / total) for part in divided(widths, budget)]
+
+
+def divided(widths: Sequence[tuple[int, int]], budget: int | None) -> list[slice]:
+    """Divide rows, in their order, into runs whose padded size stays within a budget.
+
+    Args:
+        widths: Tokens of the prompt and of the rest of each row; prompts are padded on the left.
+        budget: Most rows x width of a run of more than one row; None: no limit.
+    """
+    parts, start, prompt, rest = [], 0, 0, 0
+    for at, (first, second) in enumerate(widths):
+        prompt, rest = max(prompt, first), max(rest, second)
+        if budget and at > start and (at + 1 - start) * (prompt + rest) > budget:
+            parts.append(slice(start, at))
+            start, prompt, rest = at, first, second
+    return [*parts, slice(start, len(widths))]
+
+
+@contextmanager
+def accumulating(accelerator: Accelerator, model: Any) -> Iterator[None]:
+    """Let gradients add up without an update, in a micro-batch that is not an update's last.
+
+    DDP then reduces them once. FSDP goes on reducing each time, since the gradients of all weights
+    would not fit on one device; so do ZeRO 2 and 3, which allow nothing else, and whose engine
+    would update the weights if it took this for the last.
+    """
+    state = accelerator.gradient_state
+    before = state.sync_gradients
+    alone = model.no_sync() if isinstance(model, DistributedDataParallel) else nullcontext()
+    state._set_sync_gradients(False)
+    try:
+        with alone:
+            yield
+    finally:
+        state._set_sync_gradients(before)
+
+
+def averaged_figures(
+    figures: Sequence[Mapping[str, Sequence[float]]], shares: Sequence[float]
+) -> dict[str, float]:
+    """Average figures over micro-batches by their share of the tokens.
+
+    Extremes stay extremes, by the end of their name; what is not a number is left out.
+    """
+    pairs: dict[str, list[tuple[float, float]]] = {}
+    for each, share in zip(figures, shares, strict=True):
+        for name, values in each.items():
+            pairs.setdefault(name, []).extend((v, share) for v in values if v == v)
+    return {name: _joined(name, found) for name, found in pairs.items() if found}
+
+
+def _joined(name: str, pairs: Sequence[tuple[float, float]]) -> float:
+    """Join the values of one figure."""
+    values = [value for value, _ in pairs]
+    if name.endswith(("_min", "_max")):
+        return min(values) if name.endswith("_min") else max(values)
+    total = sum(share for _, share in pairs)
+    return sum(v * share for v, share in pairs) / total if total else sum(values) / len(values)
