@@ -49,8 +49,9 @@ class TrainConfig:
     """Keyword arguments of the environment as ``name=value`` (values are read as JSON)."""
     model: str = TINY
     """``tiny``, or a path or hub id of a pretrained chat model."""
-    engine: Literal["hf", "vllm"] = "hf"
-    """What generates: transformers in this process, or vLLM in this process."""
+    engine: Literal["hf", "hf-copy", "vllm"] = "hf"
+    """What generates: transformers with the weights that are trained, or with a copy of them, or
+    vLLM in this process. Where weights are sharded over processes, ``hf`` is ``hf-copy``."""
     preset: str = "turn-loo"
     """Credit assignment and loss, by name (see ``trainers.algorithms.presets``).
 

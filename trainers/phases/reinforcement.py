@@ -68,12 +68,15 @@ class Reinforcement:
         self._trainer = MultiTurnTrainer(
             policy.model,
             _arguments(run, policy, output),
-            **rollout_setup(run, policy, run.config.rl.episodes, hooks),
+            **rollout_setup(
+                run, policy, run.config.rl.episodes, hooks, ahead=run.config.rl.staleness > 0
+            ),
             tasks=run.make_training_tasks().draw,
             horizon=schedule,
             preset=run.preset,
             full_horizon=run.config.eval.horizon,
             group_size=run.config.rl.group_size,
+            staleness=run.config.rl.staleness,
             on_rollout=log.on_rollout,
             peft_config=adapters(run),
             micro_tokens=run.config.memory.micro_tokens,

@@ -23,6 +23,7 @@ from trainers.rollouts.trajectory import Trajectory, Turn
 __all__ = [
     "Envs",
     "InitialMessages",
+    "RolloutCancelled",
     "RolloutRunner",
     "RolloutStats",
     "TokenBudget",
@@ -63,6 +64,10 @@ class Envs(Protocol):
     def step_slots(self, slots: Sequence[int], actions: Sequence[str]) -> list[Answer]:
         """Take one turn in some slots."""
         ...
+
+
+class RolloutCancelled(Exception):
+    """A rollout ended early because whoever asked for it said so."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,11 @@ class RolloutStats:
         return 1e6 * rest / max(1, self.turns)
 
 
+def _never() -> bool:
+    """Go on to the end."""
+    return False
+
+
 class RolloutRunner:
     """Play episodes of a policy.
 
@@ -173,6 +183,7 @@ class RolloutRunner:
         seeds: Sequence[int | None] | None = None,
         sampling: Sampling | None = None,
         training_step: int | None = None,
+        cancelled: Callable[[], bool] = _never,
     ) -> list[Trajectory]:
         """Play ``group_size`` episodes of each task.
 
@@ -186,12 +197,14 @@ class RolloutRunner:
             seeds: Environment seed of each task.
             sampling: Temperature and the like; token limit and stop ids come from the runner.
             training_step: Passed to reward hooks with a schedule.
+            cancelled: Asked between turns: whether to end.
 
         Returns:
             ``len(tasks) * group_size`` trajectories, the members of a group next to each other.
 
         Raises:
             ConfigurationError: ``groups`` or ``seeds`` do not match the tasks.
+            RolloutCancelled: ``cancelled`` returned True.
         """
         began = time.perf_counter()
         ids = list(range(len(tasks))) if groups is None else list(groups)
@@ -210,18 +223,26 @@ class RolloutRunner:
         ]
         draw = sampling or Sampling()
         draw = replace(draw, max_tokens=self.budget.turn_tokens, stop_ids=self.chat.stop_ids)
-        self._play(out, draw, seed)
+        self._play(out, draw, seed, cancelled)
         self.stats.turns += sum(len(trajectory.turns) for trajectory in out)
         self.stats.seconds += time.perf_counter() - began
         return out
 
-    def _play(self, episodes: list[Trajectory], sampling: Sampling, seed: int) -> None:
+    def _play(
+        self,
+        episodes: list[Trajectory],
+        sampling: Sampling,
+        seed: int,
+        cancelled: Callable[[], bool],
+    ) -> None:
         """Play all episodes, keeping every slot busy."""
         queue = episodes[::-1]
         free = list(range(self.envs.num_envs))[::-1]
         live: list[_LiveEpisode] = []
         call = 0
         while queue or live:
+            if cancelled():
+                raise RolloutCancelled
             if queue and free:
                 count = min(len(queue), len(free))
                 started = [queue.pop() for _ in range(count)]

@@ -29,6 +29,7 @@ class Engine(NamedTuple):
 ENGINES: Mapping[str, Engine] = MappingProxyType(
     {
         "hf": Engine("hf:HFEngine"),
+        "hf-copy": Engine("hf_copy:HFCopyEngine"),
         "vllm": Engine("vllm_colocate:VLLMColocateEngine", "vllm_process:check_vllm"),
     }
 )
