@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agentgym.errors import DataError
-from trainers.rollouts.engines.base import Completion, Sampling, row_limits
+from trainers.rollouts.engines.base import Completion, Request, Sampling
 
 if TYPE_CHECKING:
     import torch
@@ -20,7 +20,7 @@ class ScriptedEngine:
     """Answers prompts from a list of texts or a function, as if a model had sampled them.
 
     Attributes:
-        calls: The prompts of every call so far, as lists of token ids.
+        calls: The prompts that were answered together so far, as lists of token ids.
     """
 
     name = "scripted"
@@ -41,6 +41,7 @@ class ScriptedEngine:
         """
         self.version = 0
         self.calls: list[list[list[int]]] = []
+        self._submitted: list[Request] = []
         self._chat = chat
         self._logprob = logprob
         self._answer: Callable[[list[int]], str]
@@ -50,35 +51,35 @@ class ScriptedEngine:
             texts = iter(script)
             self._answer = lambda prompt: _next(texts)
 
-    def generate(
-        self,
-        prompts: Sequence[Sequence[int]],
-        sampling: Sampling,
-        max_tokens: Sequence[int] | None = None,
-    ) -> list[Completion]:
-        """Answer each prompt with the next text, cut at the token limit.
+    @property
+    def running(self) -> int:
+        """Number of requests in flight."""
+        return len(self._submitted)
 
-        Args:
-            prompts: B token-id sequences.
-            sampling: Only the token limit counts.
-            max_tokens: Limit of each prompt.
+    def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
+        """Take prompts in."""
+        self._submitted += requests
 
-        Returns:
-            B completions.
+    def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
+        """Answer every prompt with the next text, cut at the token limit.
 
         Raises:
             DataError: The script is used up.
         """
-        self.calls.append([list(prompt) for prompt in prompts])
+        requests, self._submitted = self._submitted, []
+        if requests:
+            self.calls.append([list(request.prompt) for request in requests])
         out = []
-        for prompt, limit in zip(
-            self.calls[-1], row_limits(len(prompts), sampling, max_tokens), strict=True
-        ):
-            ids = self._chat.encode_action(self._answer(prompt))
-            cut = len(ids) > limit
-            ids = ids[:limit]
-            out.append(Completion(ids, [self._logprob] * len(ids), not cut))
+        for request in requests:
+            ids = self._chat.encode_action(self._answer(list(request.prompt)))
+            cut = len(ids) > request.max_tokens
+            ids = ids[: request.max_tokens]
+            out.append((request.key, Completion(ids, [self._logprob] * len(ids), not cut)))
         return out
+
+    def abort(self) -> None:
+        """Forget the prompts."""
+        self._submitted.clear()
 
     def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Note the version; a script has no weights."""

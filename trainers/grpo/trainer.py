@@ -194,7 +194,7 @@ class MultiTurnTrainer(BatchTrainer):
         )
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
         own = HFCopyEngine if staleness else HFEngine
-        own_engine = partial(own, pad_id=chat.pad_id, seed=args.seed, autocast=precision)
+        own_engine = partial(own, pad_id=chat.pad_id, autocast=precision)
         engine = (make_engine or own_engine)(policy)
         self.runner = RolloutRunner(
             envs, chat, engine, budget, initial_messages=initial_messages, family=family
@@ -271,11 +271,12 @@ class MultiTurnTrainer(BatchTrainer):
             "tasks": [tasks[group] for group in groups],
             "horizon": horizon,
             "groups": groups,
-            "seed": seed + rank,
+            "seed": seed,
             # Members of a group start alike, on whatever process they are.
             "seeds": [(seed + group) % 2**31 for group in groups],
             "sampling": self._sampling(),
             "training_step": step,
+            "first_episode": rank * count,
         }
         return Plan(step, horizon, arguments, before)
 
@@ -522,7 +523,7 @@ class MultiTurnTrainer(BatchTrainer):
         """Compare the engine's log-probabilities with those of training."""
         self._sync()  # It may be at work for a later step; it has the weights of this one then.
         fp32 = self.runner.engine.exact and not (self.args.bf16 or self.args.fp16)
-        sampling = self._sampling(max_tokens=PROBE_TOKENS, seed=self.args.seed)
+        sampling = self._sampling(max_tokens=PROBE_TOKENS)
         return probe_gap(
             self.runner, self._policy, self.trajectories, sampling, self._row_logps, fp32=fp32
         )

@@ -1,15 +1,18 @@
 """Rollouts: environments times engine times horizon gives trajectories.
 
-All live episodes advance turn by turn in lockstep: one batched generation, then one step of the
-environments that are still running. An environment that fails ends its own episode and no other.
+No episode waits for another: its next turn is submitted to the engine as soon as its environment
+has answered, its environment is asked as soon as the turn is generated, and its slot is free for
+the next episode as soon as it ends. An environment that fails ends its own episode and no other.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Any, Protocol
 
 from agentgym.episodes import State
@@ -17,7 +20,13 @@ from agentgym.episodes.recorder import FACTS, state_of
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import StopReason
 from trainers.rollouts.chat import Message, TurnTokenizer
-from trainers.rollouts.engines.base import Completion, GenerationEngine, Sampling
+from trainers.rollouts.engines.base import (
+    Completion,
+    GenerationEngine,
+    Request,
+    Sampling,
+    require_idle,
+)
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 __all__ = [
@@ -30,7 +39,17 @@ __all__ = [
     "make_initial_messages",
 ]
 
+_POLL_SECONDS = 0.01
+"""How long an engine elsewhere is waited for while environments may answer."""
+_TOGETHER = 0.5
+"""Environments of this thread are asked when so many turns have come for each that is generating,
+or when none is."""
+_CANCEL_SECONDS = 1.0
+"""How long environments are waited for before a rollout that may be cancelled looks around."""
+
 Info = Mapping[str, Any]
+Start = tuple[str, dict[str, Any]]
+"""What an environment's reset returns."""
 Answer = tuple[str, float, bool, bool, dict[str, Any]]
 """What an environment's step returns."""
 InitialMessages = Callable[[str, dict[str, Any]], Sequence[Message]]
@@ -52,17 +71,30 @@ class Envs(Protocol):
         """Release what they hold."""
         ...
 
-    def reset_slots(
+    @property
+    def concurrent(self) -> bool:
+        """Whether environments work while the runner does something else."""
+        ...
+
+    def send_resets(
         self,
         slots: Sequence[int],
         seeds: Sequence[int | None],
         options: Sequence[dict[str, Any] | None],
-    ) -> list[tuple[str, dict[str, Any]]]:
+    ) -> None:
         """Start episodes in some slots."""
         ...
 
-    def step_slots(self, slots: Sequence[int], actions: Sequence[str]) -> list[Answer]:
+    def send_slots(self, slots: Sequence[int], actions: Sequence[str]) -> None:
         """Take one turn in some slots."""
+        ...
+
+    def receive(self, timeout: float | None = None) -> Sequence[tuple[int, Start | Answer]]:
+        """Return the answers that have come, by slot; wait for the first at most so long."""
+        ...
+
+    def abandon_slots(self) -> None:
+        """Give up what is unanswered."""
         ...
 
 
@@ -117,20 +149,19 @@ class RolloutStats:
     seconds: float = 0.0
     """Wall time."""
     engine_seconds: float = 0.0
-    """Time inside the engine."""
+    """Wall time inside the engine."""
     env_seconds: float = 0.0
-    """Time inside the environments."""
+    """Wall time inside calls of the environments: their work in this thread, or waiting for them
+    because the engine had nothing to do."""
+    env_busy_seconds: float = 0.0
+    """Wall time in which at least one environment had been asked and its answer not been taken;
+    what it has beyond ``env_seconds`` was hidden behind generation."""
 
     @property
     def overhead_us(self) -> float:
-        """Microseconds per turn that neither engine nor environments account for."""
+        """Microseconds per turn spent neither inside the engine nor inside the environments."""
         rest = self.seconds - self.engine_seconds - self.env_seconds
         return 1e6 * rest / max(1, self.turns)
-
-
-def _never() -> bool:
-    """Go on to the end."""
-    return False
 
 
 class RolloutRunner:
@@ -169,7 +200,7 @@ class RolloutRunner:
         self.engine = engine
         self.budget = budget or TokenBudget()
         self.stats = RolloutStats()
-        self._initial_messages = initial_messages or make_initial_messages()
+        self.initial_messages = initial_messages or make_initial_messages()
         self._family = family
 
     def run(
@@ -183,7 +214,8 @@ class RolloutRunner:
         seeds: Sequence[int | None] | None = None,
         sampling: Sampling | None = None,
         training_step: int | None = None,
-        cancelled: Callable[[], bool] = _never,
+        first_episode: int = 0,
+        cancelled: Callable[[], bool] | None = None,
     ) -> list[Trajectory]:
         """Play ``group_size`` episodes of each task.
 
@@ -193,19 +225,24 @@ class RolloutRunner:
             horizon: Turn budget of every episode; None leaves it to the environment.
             group_size: Episodes per task, G.
             groups: Group id of each task; default 0, 1, 2, ...
-            seed: Seeds sampling; with ``seeds`` None also the environments (``seed + group``).
+            seed: Seeds sampling, together with each episode's number and turn; with ``seeds`` None
+                also the environments (``seed + group``).
             seeds: Environment seed of each task.
             sampling: Temperature and the like; token limit and stop ids come from the runner.
             training_step: Passed to reward hooks with a schedule.
-            cancelled: Asked between turns: whether to end.
+            first_episode: Number of the first episode, where several calls or processes share
+                the episodes of one seed.
+            cancelled: Asked again and again whether to end.
 
         Returns:
             ``len(tasks) * group_size`` trajectories, the members of a group next to each other.
 
         Raises:
             ConfigurationError: ``groups`` or ``seeds`` do not match the tasks.
+            NotSupported: The engine has requests of others in flight.
             RolloutCancelled: ``cancelled`` returned True.
         """
+        require_idle(self.engine)
         began = time.perf_counter()
         ids = list(range(len(tasks))) if groups is None else list(groups)
         env_seeds = [seed + group for group in ids] if seeds is None else list(seeds)
@@ -223,88 +260,169 @@ class RolloutRunner:
         ]
         draw = sampling or Sampling()
         draw = replace(draw, max_tokens=self.budget.turn_tokens, stop_ids=self.chat.stop_ids)
-        self._play(out, draw, seed, cancelled)
+        _Rollout(self, out, draw, seed, first_episode, cancelled).play()
         self.stats.turns += sum(len(trajectory.turns) for trajectory in out)
         self.stats.seconds += time.perf_counter() - began
         return out
 
-    def _play(
+
+class _Rollout:
+    """The episodes of one call, each in its slot and each at its own turn."""
+
+    def __init__(
         self,
-        episodes: list[Trajectory],
+        runner: RolloutRunner,
+        episodes: Sequence[Trajectory],
         sampling: Sampling,
         seed: int,
-        cancelled: Callable[[], bool],
+        first: int,
+        cancelled: Callable[[], bool] | None,
     ) -> None:
+        self._runner, self._stats = runner, runner.stats
+        self._envs, self._engine = runner.envs, runner.engine
+        self._sampling, self._seed, self._cancelled = sampling, seed, cancelled
+        self._queue = deque(enumerate(episodes, first))
+        self._free = list(range(runner.envs.num_envs))[::-1]
+        self._starting: dict[int, tuple[int, Trajectory]] = {}
+        self._live: dict[int, _LiveEpisode] = {}
+        self._generated: list[tuple[int, Completion]] = []
+        self._unanswered = 0
+        self._asked_at = 0.0
+
+    def play(self) -> None:
         """Play all episodes, keeping every slot busy."""
-        queue = episodes[::-1]
-        free = list(range(self.envs.num_envs))[::-1]
-        live: list[_LiveEpisode] = []
-        call = 0
-        while queue or live:
-            if cancelled():
-                raise RolloutCancelled
-            if queue and free:
-                count = min(len(queue), len(free))
-                started = [queue.pop() for _ in range(count)]
-                live += self._start(started, [free.pop() for _ in range(count)], free)
-            live = self._within_budget(live, free)
-            if live:
-                call_seed = (seed * 1_000_003 + call) % 2**63
-                live = self._turn(live, replace(sampling, seed=call_seed), free)
-                call += 1
+        try:
+            while self._queue or self._starting or self._live:
+                if self._cancelled is not None and self._cancelled():
+                    raise RolloutCancelled
+                self._start()
+                self._act()
+                self._hear()
+                self._generate()
+        except BaseException:
+            self._engine.abort()
+            self._envs.abandon_slots()
+            raise
 
-    def _start(
-        self, episodes: list[Trajectory], slots: list[int], free: list[int]
-    ) -> list[_LiveEpisode]:
-        """Reset environments and tokenise the opening prompts."""
+    def _start(self) -> None:
+        """Give free slots to the next episodes."""
+        count = min(len(self._queue), len(self._free))
+        if not count:
+            return
+        slots = [self._free.pop() for _ in range(count)]
+        self._starting.update((slot, self._queue.popleft()) for slot in slots)
+        began = self._ask(count)
+        episodes = [self._starting[slot][1] for slot in slots]
+        self._envs.send_resets(
+            slots, [e.seed for e in episodes], [dict(e.options) for e in episodes]
+        )
+        self._stats.env_seconds += time.perf_counter() - began
+
+    def _generate(self) -> None:
+        """Let the engine work, for a moment only if an environment may answer meanwhile."""
+        if not self._engine.running:
+            return
         began = time.perf_counter()
-        options: list[dict[str, Any] | None] = [dict(e.options) for e in episodes]
-        results = self.envs.reset_slots(slots, [e.seed for e in episodes], options)
-        self.stats.env_seconds += time.perf_counter() - began
-        live = []
-        for trajectory, slot, (text, info) in zip(episodes, slots, results, strict=True):
-            _begin(trajectory, text, info)
-            if trajectory.stop_reason:
-                free.append(slot)
-                continue
-            messages = list(self._initial_messages(text, info))
-            prompt = self.chat.start(messages)
-            key = str(_required(info, "state_key"))
-            live.append(_LiveEpisode(trajectory, slot, messages, prompt, text, key, len(prompt)))
-        return live
+        self._generated += self._engine.advance(_POLL_SECONDS if self._unanswered else None)
+        self._stats.engine_seconds += time.perf_counter() - began
 
-    def _within_budget(self, live: list[_LiveEpisode], free: list[int]) -> list[_LiveEpisode]:
-        """End the episodes whose next turn would not fit."""
-        kept = []
-        for episode in live:
-            if episode.room(self.budget) >= self.budget.floor:
-                kept.append(episode)
+    def _act(self) -> None:
+        """Hand generated turns to their environments.
+
+        Those that run in this thread hold the engine up, and some look things up together
+        (``TextEnv.prepare``): they are asked when enough turns have come.
+        """
+        turns, running = self._generated, self._engine.running
+        if not turns or (running > len(turns) / _TOGETHER and not self._envs.concurrent):
+            return
+        self._generated = []
+        slots = [slot for slot, _ in turns]
+        for slot, out in turns:
+            episode = self._live[slot]
+            episode.turn = out, self._runner.chat.action_text(out.ids)
+        began = self._ask(len(turns))
+        self._envs.send_slots(slots, [self._live[slot].turn[1] for slot in slots])
+        self._stats.env_seconds += time.perf_counter() - began
+
+    def _ask(self, count: int) -> float:
+        """Note that environments are asked now; return the time."""
+        now = time.perf_counter()
+        if not self._unanswered:
+            self._asked_at = now
+        self._unanswered += count
+        return now
+
+    def _hear(self) -> None:
+        """Take the answers that have come and submit the next turns."""
+        if not self._unanswered:
+            return
+        began = time.perf_counter()
+        # Without anything to generate there is nothing to do but to wait.
+        patience = None if self._cancelled is None else _CANCEL_SECONDS
+        answers = self._envs.receive(0.0 if self._engine.running else patience)
+        now = time.perf_counter()
+        self._stats.env_seconds += now - began
+        self._unanswered -= len(answers)
+        if answers and not self._unanswered:
+            self._stats.env_busy_seconds += now - self._asked_at
+        ready = []
+        for slot, answer in answers:
+            episode = self._begun(slot, answer) if len(answer) == 2 else self._went_on(slot, answer)
+            if episode is not None and self._fits(episode):
+                self._live[slot] = episode
+                ready.append(self._request(episode))
             else:
-                episode.trajectory.stop_reason = StopReason.LENGTH.value
-                free.append(episode.slot)
-        return kept
+                self._live.pop(slot, None)
+                self._free.append(slot)
+        if ready:
+            began = time.perf_counter()
+            self._engine.submit(ready, self._sampling)
+            self._stats.engine_seconds += time.perf_counter() - began
 
-    def _turn(
-        self, live: list[_LiveEpisode], sampling: Sampling, free: list[int]
-    ) -> list[_LiveEpisode]:
-        """Generate and step once in every live episode; return those that go on."""
-        room = [episode.room(self.budget) for episode in live]
-        began = time.perf_counter()
-        outs = self.engine.generate([episode.prompt for episode in live], sampling, room)
-        self.stats.engine_seconds += time.perf_counter() - began
-        actions = [self.chat.action_text(out.ids) for out in outs]
-        began = time.perf_counter()
-        results = self.envs.step_slots([episode.slot for episode in live], actions)
-        self.stats.env_seconds += time.perf_counter() - began
-        going = []
-        for episode, out, action, result in zip(live, outs, actions, results, strict=True):
-            turn = episode.record(out, action, self.engine.version, result)
-            if episode.trajectory.stop_reason:
-                free.append(episode.slot)
-                continue
-            episode.extend(turn, result[0], self.chat, self.budget)
-            going.append(episode)
-        return going
+    def _fits(self, episode: _LiveEpisode) -> bool:
+        """Whether the budget allows the next turn; ends the episode if not."""
+        if episode.room(self._runner.budget) >= self._runner.budget.floor:
+            return True
+        episode.trajectory.stop_reason = StopReason.LENGTH.value
+        return False
+
+    def _begun(self, slot: int, start: Start) -> _LiveEpisode | None:
+        """Tokenise the opening prompt of an episode; None if its environment did not start."""
+        number, trajectory = self._starting.pop(slot)
+        text, info = start
+        _begin(trajectory, text, info)
+        if trajectory.stop_reason:
+            return None
+        messages = list(self._runner.initial_messages(text, info))
+        prompt = self._runner.chat.start(messages)
+        key = str(_required(info, "state_key"))
+        return _LiveEpisode(trajectory, number, slot, messages, prompt, text, key, len(prompt))
+
+    def _went_on(self, slot: int, answer: Answer) -> _LiveEpisode | None:
+        """Write down a turn and build the next prompt; None if the episode is over."""
+        episode, runner = self._live[slot], self._runner
+        out, action = episode.turn
+        turn = episode.record(out, action, self._engine.version, answer)
+        if episode.trajectory.stop_reason:
+            return None
+        episode.extend(turn, answer[0], runner.chat, runner.budget)
+        return episode
+
+    def _request(self, episode: _LiveEpisode) -> Request:
+        """Ask for an episode's next turn."""
+        turn = len(episode.trajectory.turns)
+        return Request(
+            key=episode.slot,
+            prompt=tuple(episode.prompt),
+            max_tokens=episode.room(self._runner.budget),
+            seed=_turn_seed(self._seed, episode.number, turn),
+        )
+
+
+def _turn_seed(seed: int, episode: int, turn: int) -> int:
+    """Mix the seed of a turn's sampling from that of the rollout and its place in it."""
+    text = f"{seed}/{episode}/{turn}".encode()
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
 
 
 @dataclass(slots=True)
@@ -313,6 +431,8 @@ class _LiveEpisode:
 
     trajectory: Trajectory
     """The record being written."""
+    number: int
+    """Its number among the episodes of the seed."""
     slot: int
     """Its slot in the vector environment."""
     messages: list[Message]
@@ -331,6 +451,8 @@ class _LiveEpisode:
     """Tokens used after the opening."""
     segments: list[list[int]] = field(default_factory=list)
     """Action and observation tokens of each turn, for windows."""
+    turn: tuple[Completion, str] = field(init=False)
+    """What was generated last, and its text."""
 
     def room(self, budget: TokenBudget) -> int:
         """Return how many new tokens the budget allows the next turn."""

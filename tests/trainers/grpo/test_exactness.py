@@ -13,7 +13,7 @@ from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import log, trainer, weights
 from trainers.grpo.tensors import sampled_mask
-from trainers.rollouts.engines.base import Sampling
+from trainers.rollouts.engines.base import Sampling, generate
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.parity import ParityError
 
@@ -176,7 +176,7 @@ def test_a_sharded_model_does_not_generate(tmp_path):
 
     model = tiny_policy.model()
     engine = HFEngine(model)
-    assert engine.generate([[4, 5]], Sampling(max_tokens=2))
+    assert generate(engine, [[4, 5]], Sampling(max_tokens=2))
     fully_shard(model, mesh=init_device_mesh("cpu", (1,)))
     with pytest.raises(NotSupported, match="sharded"):
-        engine.generate([[4, 5]], Sampling(max_tokens=2))
+        generate(engine, [[4, 5]], Sampling(max_tokens=2))

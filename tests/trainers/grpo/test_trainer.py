@@ -171,9 +171,9 @@ def test_inexact_engines_get_importance_weights(tmp_path):
     class Rough(HFEngine):
         exact = False
 
-        def generate(self, prompts, sampling, max_tokens=None):
-            out = super().generate(prompts, sampling, max_tokens)
-            for completion in out:
+        def advance(self, timeout=None):
+            out = super().advance(timeout)
+            for _, completion in out:
                 completion.logprobs = [p - 0.1 for p in completion.logprobs]
             return out
 

@@ -12,11 +12,11 @@ import pytest
 
 from agentgym.errors import NotSupported
 from tests.trainers.vllm.policy import CONTEXT, add_lora, disturb, make_model, prompts
-from trainers.rollouts.engines.base import Sampling
+from trainers.rollouts.engines.base import Sampling, generate
 from trainers.rollouts.engines.parity import FP32_TOLERANCE, probe_parity
 from trainers.rollouts.engines.policy_weights import policy_weights
 
-SAMPLING = Sampling(max_tokens=12, seed=3)
+SAMPLING = Sampling(max_tokens=12)
 
 
 def start(model: Any, **options: Any) -> Any:
@@ -41,8 +41,8 @@ def test_start_leaves_the_process_as_it_was() -> None:
         assert torch.equal(torch.get_rng_state(), states[2])
         assert launcher == {name: os.environ.get(name) for name in launcher}
         assert engine.version == -1
-        with pytest.raises(NotSupported, match="before generate"):
-            engine.generate(prompts(1), SAMPLING)
+        with pytest.raises(NotSupported, match="before submit"):
+            generate(engine, prompts(1), SAMPLING)
     assert not torch.distributed.is_initialized()
 
 
@@ -52,7 +52,7 @@ def test_close_twice_then_start_again_with_an_untied_model() -> None:
     engine.close()
     engine.close()
     with pytest.raises(NotSupported, match="close"):
-        engine.generate(prompts(1), SAMPLING)
+        generate(engine, prompts(1), SAMPLING)
     with start(model) as again:
         for version, part in enumerate(("lm_head", "embed_tokens", "o_proj")):
             disturb(model, part)
@@ -76,7 +76,7 @@ def test_half_a_sync_is_never_sampled_from() -> None:
         with pytest.raises(OSError, match="link lost"):
             engine.sync(broken(), 5)
         with pytest.raises(NotSupported, match="half way"):
-            engine.generate(prompts(), SAMPLING)
+            generate(engine, prompts(), SAMPLING)
         with pytest.raises(NotSupported, match="start a new one"):
             engine.sync(policy_weights(model), 6)
 
@@ -114,7 +114,7 @@ def test_rollouts_keep_the_sampled_tokens() -> None:
     with start(model) as engine:
         engine.sync(policy_weights(model), 0)
         runner = RolloutRunner(tiny_policy.envs(2), chat, engine, TokenBudget(turn_tokens=6))
-        episodes = runner.run(tiny_policy.tasks(2), group_size=2, horizon=3, seed=1)
+        episodes = runner.run(tiny_policy.tasks(2), group_size=2, horizon=3)
     assert len(episodes) == 4
     for episode in episodes:
         assert len(episode.turns) == 3 or episode.success

@@ -3,6 +3,10 @@
 An engine never sees text and never re-tokenises. It returns the ids it sampled together with the
 log-probability of each of them under the distribution it sampled from, which is all that the
 loss, the importance weights and the parity probe need.
+
+Requests are submitted at any time and end one by one, so that no episode waits for another. All
+randomness of a completion comes from its request's seed: what is sampled does not depend on what
+else is in flight, up to the rounding of the logits.
 """
 
 from __future__ import annotations
@@ -11,20 +15,29 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, NotSupported
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Completion", "EngineSettings", "GenerationEngine", "Sampling", "row_limits"]
+__all__ = [
+    "Completion",
+    "EngineSettings",
+    "GenerationEngine",
+    "Request",
+    "Sampling",
+    "generate",
+    "require_idle",
+    "row_limits",
+]
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How one call of an engine draws tokens."""
+    """How tokens are drawn."""
 
     max_tokens: int = 64
-    """Most new tokens per prompt, the stop token included."""
+    """Most new tokens per prompt, the stop token included; a request may have a lower limit."""
     temperature: float = 1.0
     """Softmax temperature, > 0; use ``greedy`` for the arg-max."""
     top_p: float = 1.0
@@ -35,8 +48,6 @@ class Sampling:
     greedy: bool = False
     """Take the arg-max. Log-probabilities are then those of the unmodified model at
     temperature 1: good for reports, not for training."""
-    seed: int | None = None
-    """Re-seeds the engine before this call; None continues the engine's own generator."""
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -51,6 +62,21 @@ class Sampling:
             )
         if not 0 < self.top_p <= 1:
             raise ConfigurationError(f"Sampling.top_p must be in (0, 1], got {self.top_p}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A prompt to be continued."""
+
+    key: int
+    """Names the completion; different from all others in flight. The turns of a conversation
+    should have one key, by which an engine finds what it has cached of the turns before."""
+    prompt: Sequence[int]
+    """Token ids, at least one; not to be changed while the request is in flight."""
+    max_tokens: int
+    """Most new tokens, >= 1, the stop token included."""
+    seed: int
+    """Non-negative seed of all that is drawn for it, below 2**63."""
 
 
 @dataclass(slots=True)
@@ -76,7 +102,7 @@ class EngineSettings:
     slots: int
     """Most sequences at a time."""
     seed: int = 0
-    """Seed of the engine's own generator."""
+    """Seed of the engine's start, where it draws anything then; completions have their own."""
     bf16: bool = False
     """Whether the training forward multiplies matrices in bfloat16."""
 
@@ -100,27 +126,43 @@ class GenerationEngine(Protocol):
         """Whether no importance correction is needed; a plain attribute will do."""
         ...
 
-    def generate(
-        self,
-        prompts: Sequence[Sequence[int]],
-        sampling: Sampling,
-        max_tokens: Sequence[int] | None = None,
-    ) -> list[Completion]:
-        """Continue each prompt.
+    @property
+    def running(self) -> int:
+        """Number of requests in flight: submitted, and not returned by ``advance`` yet."""
+        ...
+
+    def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
+        """Take requests in and return at once.
 
         Args:
-            prompts: B token-id sequences, each of length >= 1.
-            sampling: How to draw, shared by all prompts.
-            max_tokens: Optional limit per prompt (B values >= 1); the smaller of it and
-                ``sampling.max_tokens`` counts. Rollouts use it for per-episode budgets.
+            requests: What to continue.
+            sampling: How to draw, shared by these requests.
+        """
+        ...
+
+    def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
+        """Go on with what is in flight.
+
+        An engine in this process computes at least one token of every sequence that it has begun.
+        One elsewhere waits for the next completion.
+
+        Args:
+            timeout: Most seconds to wait; None waits as long as it takes. Computing is not
+                interrupted by it.
 
         Returns:
-            B completions, in the order of the prompts.
+            Key and completion of each request that has ended, maybe none.
         """
+        ...
+
+    def abort(self) -> None:
+        """Forget everything in flight."""
         ...
 
     def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Take over new weights and forget everything computed with the old ones.
+
+        Called while nothing is in flight, unless the engine says that it may be.
 
         Args:
             named_params: (name, tensor) pairs of the merged policy, names as in the base model's
@@ -148,3 +190,58 @@ def row_limits(count: int, sampling: Sampling, max_tokens: Sequence[int] | None)
             f"max_tokens must hold {count} values >= 1 (one per prompt), got {list(max_tokens)}."
         )
     return [min(sampling.max_tokens, limit) for limit in max_tokens]
+
+
+def require_idle(engine: GenerationEngine) -> None:
+    """Check that an engine has nothing in flight.
+
+    Raises:
+        NotSupported: It has.
+    """
+    if engine.running:
+        raise NotSupported(
+            f"expected an engine with nothing in flight, but {engine.running} requests are: call "
+            "advance() until they have ended, or abort()."
+        )
+
+
+def generate(
+    engine: GenerationEngine,
+    prompts: Sequence[Sequence[int]],
+    sampling: Sampling,
+    max_tokens: Sequence[int] | None = None,
+    seeds: Sequence[int] | None = None,
+) -> list[Completion]:
+    """Continue each prompt and wait for all of them.
+
+    Args:
+        engine: An engine with nothing in flight.
+        prompts: B token-id sequences, each of length >= 1.
+        sampling: How to draw, shared by all prompts.
+        max_tokens: Optional limit per prompt (B values >= 1); the smaller of it and
+            ``sampling.max_tokens`` counts.
+        seeds: Seed of each prompt; default 0, 1, 2, ...
+
+    Returns:
+        B completions, in the order of the prompts.
+
+    Raises:
+        ConfigurationError: The number of limits or seeds is not B.
+        NotSupported: The engine has requests of others in flight.
+    """
+    require_idle(engine)
+    limits = row_limits(len(prompts), sampling, max_tokens)
+    seeds = range(len(prompts)) if seeds is None else seeds
+    if len(seeds) != len(prompts):
+        raise ConfigurationError(f"expected {len(prompts)} seeds, got {len(seeds)}.")
+    rows = enumerate(zip(prompts, limits, seeds, strict=True))
+    requests = [Request(key, prompt, limit, seed) for key, (prompt, limit, seed) in rows]
+    ended: dict[int, Completion] = {}
+    try:
+        engine.submit(requests, sampling)
+        while len(ended) < len(requests):
+            ended.update(engine.advance())
+    except BaseException:
+        engine.abort()
+        raise
+    return [ended[request.key] for request in requests]

@@ -1,25 +1,43 @@
-"""Generation with any transformers causal language model: a decoding loop of our own.
+"""Generation with any transformers causal language model: continuous batching of our own.
 
 ``model.generate`` returns no log-probabilities of the sampling distribution without keeping all
-logits, has no generator of its own and forgets its cache between turns; this loop is 70 lines and
-does all three. The log-probabilities equal those of a training forward to <= 1e-5 in fp32.
+logits, has no generator of its own, forgets its cache between turns and lets all rows wait for the
+longest. Here rows at different places of their turns share a decoding step, a row that has ended
+leaves, new ones are prefilled together, and every row draws from a random stream of its own. The
+log-probabilities equal those of a training forward to <= 1e-5 in fp32.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.rollouts.engines.base import Completion, EngineSettings, Sampling, row_limits
-from trainers.rollouts.engines.kv import KVStore
+from trainers.rollouts.engines.base import (
+    Completion,
+    EngineSettings,
+    Request,
+    Sampling,
+    require_idle,
+)
+from trainers.rollouts.engines.kv import KVBatch
 from trainers.rollouts.engines.policy_weights import check_whole
 
-__all__ = ["HFEngine", "distribution"]
+__all__ = ["ADMIT_SHARE", "HFEngine", "distribution", "draw"]
+
+ADMIT_SHARE = 0.5
+"""New requests are prefilled when nothing runs, or when they are this many for each running row: a
+prefill is a forward of its own and copies the cache, which must pay for more than a row or two."""
+LEAVE_SHARE = 0.5
+"""Rows that have ended are taken out of the batch when this share of it, or less, is running."""
+_DRAWS = 64
+"""Random numbers made at a time for a request."""
 
 
 def distribution(logits: Tensor, sampling: Sampling) -> Tensor:
@@ -40,8 +58,60 @@ def distribution(logits: Tensor, sampling: Sampling) -> Tensor:
     return torch.log_softmax(logp.masked_fill(drop, -torch.inf), -1)
 
 
+def draw(logp: Tensor, uniforms: Sequence[float]) -> Tensor:
+    """Draw one token per row by inversion of its distribution function.
+
+    Args:
+        logp: (B, V) log-probabilities.
+        uniforms: B numbers in [0, 1).
+
+    Returns:
+        (B,) ids, never of a token without probability.
+    """
+    # In single precision the tail of a large vocabulary would be lost in the sum.
+    wide = torch.float32 if logp.device.type == "mps" else torch.float64
+    mass = logp.to(wide).exp().cumsum(-1)
+    point = torch.tensor(uniforms, dtype=wide, device=logp.device)[:, None] * mass[:, -1:]
+    found = torch.searchsorted(mass, point, right=True)[:, 0]
+    return found.clamp(max=logp.shape[-1] - 1)
+
+
+def _uniforms(seed: int) -> Iterator[float]:
+    """Yield the random numbers of a request: a counter-based stream keyed by its seed."""
+    generator = np.random.Generator(np.random.Philox(key=seed))
+    while True:
+        yield from generator.random(_DRAWS).tolist()
+
+
+@dataclass(slots=True, eq=False)
+class _Row:
+    """A request and what has been sampled for it."""
+
+    request: Request
+    sampling: Sampling
+    uniforms: Iterator[float]
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    ended: bool = False
+
+    @property
+    def held(self) -> list[int]:
+        """The tokens whose keys and values are cached: all but the last one."""
+        return [*self.request.prompt, *self.ids[:-1]]
+
+    def is_continued_by(self, prompt: Sequence[int]) -> bool:
+        """Whether a prompt is what is held and at least one token more."""
+        start, last = self.request.prompt, self.ids[:-1]
+        size = len(start) + len(last)
+        if len(prompt) <= size:
+            return False
+        return list(prompt[len(start) : size]) == last and list(prompt[: len(start)]) == list(start)
+
+
 class HFEngine:
     """Generate with the model object the trainer trains; ``sync`` therefore copies nothing.
+
+    While requests are in flight the model is in evaluation mode and its weights must not change.
 
     Attributes:
         model: A transformers causal LM or a PEFT model around one.
@@ -56,7 +126,6 @@ class HFEngine:
         self,
         model: Any,
         pad_id: int = 0,
-        seed: int = 0,
         autocast: torch.dtype | None = None,
         keep_cache: bool = True,
     ) -> None:
@@ -65,18 +134,19 @@ class HFEngine:
         Args:
             model: A causal LM, possibly with PEFT adapters; each process needs all of its weights.
             pad_id: Id used for padding; any valid id, it is never attended to.
-            seed: Seed of the engine's own generator.
             autocast: Low-precision dtype of the training forward, if it uses one; else None.
-            keep_cache: Keep the key-value cache between calls, so a turn feeds only new tokens.
+            keep_cache: Keep the key-value cache of a conversation from turn to turn, so that a
+                turn feeds only new tokens.
         """
         self.model = model
         self.version = 0
         self._pad = pad_id
         self._autocast = autocast
         self._keep = keep_cache
-        self._generator = torch.Generator(device=self._device).manual_seed(seed)
-        self._store: KVStore | None = None
         self._stamp = -1
+        self._training: bool | None = None
+        self._waiting: list[_Row] = []
+        self._forget()
         base = model.get_base_model() if hasattr(model, "get_base_model") else model
         self._last_only = "logits_to_keep" in inspect.signature(base.forward).parameters
 
@@ -84,7 +154,7 @@ class HFEngine:
     def for_run(cls, model: Any, settings: EngineSettings) -> HFEngine:
         """Make the engine of a run; it has no limits of its own on length or number."""
         autocast = torch.bfloat16 if settings.bf16 else None
-        return cls(model, settings.pad_id, settings.seed, autocast)
+        return cls(model, settings.pad_id, autocast)
 
     @property
     def exact(self) -> bool:
@@ -94,56 +164,85 @@ class HFEngine:
         )
 
     @property
+    def running(self) -> int:
+        """Number of requests in flight."""
+        return len(self._waiting) + self._decoding
+
+    @property
     def _device(self) -> torch.device:
         """Where the model's weights live."""
         return next(self.model.parameters()).device
 
-    @torch.no_grad()
-    def generate(
-        self,
-        prompts: Sequence[Sequence[int]],
-        sampling: Sampling,
-        max_tokens: Sequence[int] | None = None,
-    ) -> list[Completion]:
-        """Continue each prompt; see ``GenerationEngine.generate``.
+    def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
+        """Take requests in; see ``GenerationEngine.submit``.
 
         Raises:
             NotSupported: The model's weights are sharded over processes.
         """
-        if not prompts:
-            return []
-        check_whole(self.model)
-        limits = row_limits(len(prompts), sampling, max_tokens)
-        if sampling.seed is not None:
-            self._generator.manual_seed(sampling.seed)
-        self._forget_if_trained()
-        training = self.model.training
-        self.model.eval()
-        try:
-            with self._precision():
-                out = self._decode(prompts, sampling, limits)
-        except BaseException:
-            self._store = None
-            raise
-        finally:
-            self.model.train(training)
-        return out
+        if self._training is None:
+            check_whole(self.model)
+            self._forget_if_trained()
+            self._training = self.model.training
+            self.model.eval()
+        self._waiting += [_Row(request, sampling, _uniforms(request.seed)) for request in requests]
+
+    def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
+        """Sample one token for every row, after prefilling new rows if enough of them wait."""
+        ended: list[tuple[int, Completion]] = []
+        if self.running:
+            try:
+                with torch.no_grad(), self._precision():
+                    ended = self._step()
+            except BaseException:
+                self.abort()
+                raise
+        self._rest()
+        return ended
+
+    def abort(self) -> None:
+        """Forget everything in flight, and the cache."""
+        self._waiting.clear()
+        self._forget()
+        self._rest()
 
     def sync(self, named_params: Iterable[tuple[str, Tensor]], version: int) -> None:
-        """Drop the cache: the weights it was computed with have changed in place."""
-        self._store = None
+        """Drop the cache: the weights it was computed with have changed in place.
+
+        Raises:
+            NotSupported: Requests are in flight.
+        """
+        require_idle(self)
+        self._forget()
         self.version = version
 
     def close(self) -> None:
         """Free the cache."""
-        self._store = None
+        self.abort()
+
+    # -- what is kept ----------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        """Drop all rows and their cache."""
+        self._rows: list[_Row] = []
+        self._decoding = 0
+        self._batch: KVBatch | None = None
+        self._parked: dict[int, tuple[_Row, KVBatch]] = {}
 
     def _forget_if_trained(self) -> None:
         """Drop the cache if a weight was written to since, also when nobody called ``sync``."""
         stamp = sum(parameter._version for parameter in self.model.parameters())
         if stamp != self._stamp:
-            self._store = None
+            self._forget()
         self._stamp = stamp
+
+    def _rest(self) -> None:
+        """Give the model back in the mode it had, once nothing is in flight."""
+        if self._training is None or self.running:
+            return
+        self.model.train(self._training)
+        self._training = None
+        if not self._keep or self._batch is None or not self._batch.divisible:
+            self._forget()
 
     def _precision(self) -> AbstractContextManager[Any]:
         """The autocast context of the training forward."""
@@ -151,73 +250,161 @@ class HFEngine:
             return nullcontext()
         return torch.autocast(self._device.type, self._autocast)
 
-    def _decode(
-        self, prompts: Sequence[Sequence[int]], sampling: Sampling, limits: list[int]
-    ) -> list[Completion]:
-        """Prefill and sample token by token until every row has stopped or hit its limit."""
-        device = self._device
-        if self._store is None or not self._keep:
-            self._store = KVStore(self.model.config, device)
-        store = self._store
-        logits = self._prefill(store, store.enter(prompts), device)
-        stops = torch.tensor(sampling.stop_ids, dtype=torch.long, device=device)
-        limit = torch.tensor(limits, device=device)
-        alive = torch.ones(len(prompts), dtype=torch.bool, device=device)
-        tokens, logps, lives = [], [], []
-        for step in range(1, max(limits) + 1):
-            token, logp = self._sample(logits, sampling)
-            tokens.append(token)
-            logps.append(logp)
-            lives.append(alive)
-            alive = alive & ~torch.isin(token, stops) & (limit > step)
-            if not alive.any():
-                break
-            fed = torch.where(alive, token, self._pad)[:, None]
-            logits = self._forward(store, fed, alive.long()[:, None])
-        counts = torch.stack(lives).sum(0)
-        out = _completions(torch.stack(tokens, 1), torch.stack(logps, 1), counts, stops)
-        store.extend([completion.ids for completion in out])
-        return out
+    # -- rows come and go ------------------------------------------------------------------------
 
-    def _prefill(
-        self, store: KVStore, segments: Sequence[Sequence[int]], device: torch.device
-    ) -> Tensor:
+    def _step(self) -> list[tuple[int, Completion]]:
+        """Decode the rows that run, prefill those that are due, sample for all."""
+        logits = None
+        due = self._due()
+        if self._decoding:
+            if not due and self._divisible and self._decoding <= LEAVE_SHARE * len(self._rows):
+                self._arrange([i for i, row in enumerate(self._rows) if not row.ended], [])
+            logits = self._decode()
+        if due:
+            logits = self._admit(due, logits)
+        assert logits is not None
+        return self._sample(logits)
+
+    @property
+    def _divisible(self) -> bool:
+        """Whether rows can join and leave the present batch."""
+        return self._batch is not None and self._batch.divisible
+
+    def _due(self) -> list[_Row]:
+        """Take the waiting rows that are to be prefilled now: all of one sampling, or none."""
+        if not self._waiting:
+            return []
+        sampling = self._waiting[0].sampling
+        if self._decoding:
+            running = next(row.sampling for row in self._rows if not row.ended)
+            few = len(self._waiting) < ADMIT_SHARE * self._decoding
+            if few or not self._divisible or running != sampling:
+                return []
+        due = [row for row in self._waiting if row.sampling == sampling]
+        self._waiting = [row for row in self._waiting if row.sampling != sampling]
+        return due
+
+    def _admit(self, due: list[_Row], logits: Tensor | None) -> Tensor:
+        """Prefill rows and let them join those that run; (B, V) logits of all, in the new order."""
+        kept = [place for place, row in enumerate(self._rows) if not row.ended]
+        cached, fresh = self._find(due)
+        parts: list[tuple[KVBatch, list[_Row]]] = []
+        outs = [] if logits is None else [logits[kept]]
+        if cached:
+            batch = KVBatch.gathered([(found.batch, [found.place]) for found in cached])
+            segments = [found.row.request.prompt[found.held :] for found in cached]
+            outs.append(self._prefill(batch, segments))
+            parts.append((batch, [found.row for found in cached]))
+        if fresh:
+            batch = KVBatch(self.model.config, self._device, len(fresh))
+            outs.append(self._prefill(batch, [row.request.prompt for row in fresh]))
+            parts.append((batch, fresh))
+        self._arrange(kept, parts)
+        return outs[0] if len(outs) == 1 else torch.cat(outs)
+
+    def _find(self, due: list[_Row]) -> tuple[list[_Cached], list[_Row]]:
+        """Tell the rows that continue a cached one from those that begin anew."""
+        ended = {row.request.key: place for place, row in enumerate(self._rows) if row.ended}
+        here, parked, fresh = [], [], []
+        for row in due:
+            key, prompt = row.request.key, row.request.prompt
+            old, batch = self._parked.pop(key, (None, None))
+            if key in ended and self._rows[ended[key]].is_continued_by(prompt):
+                assert self._batch is not None
+                place = ended[key]
+                here.append(_Cached(row, self._batch, place, len(self._rows[place].held)))
+            elif old is not None and batch is not None and old.is_continued_by(prompt):
+                parked.append(_Cached(row, batch, 0, len(old.held)))
+            else:
+                fresh.append(row)
+        # In the order of the cache: where nothing has changed, nothing is copied.
+        return sorted(here, key=lambda found: found.place) + parked, fresh
+
+    def _arrange(self, kept: list[int], joining: list[tuple[KVBatch, list[_Row]]]) -> None:
+        """Make a batch of kept rows and new ones, and park the ended ones that nobody continues."""
+        old, rows = self._batch, self._rows
+        self._rows = [rows[place] for place in kept] + [row for _, part in joining for row in part]
+        taken = {row.request.key for row in self._rows}
+        for place, row in enumerate(rows):
+            if row.ended and row.request.key not in taken:
+                assert old is not None
+                self._parked[row.request.key] = row, KVBatch.gathered([(old, [place])])
+        parts: list[tuple[KVBatch, Sequence[int]]] = []
+        if kept:
+            assert old is not None
+            parts.append((old, kept))
+        parts += [(batch, range(len(batch))) for batch, _ in joining]
+        self._batch = KVBatch.gathered(parts)
+        self._decoding = len(self._rows)
+        self._alive = torch.ones((len(self._rows), 1), dtype=torch.long, device=self._device)
+
+    # -- forwards --------------------------------------------------------------------------------
+
+    def _decode(self) -> Tensor:
+        """Feed the last token of every row; (B, V) logits."""
+        assert self._batch is not None
+        # Rows that have ended are fed on, but into holes.
+        tokens = torch.tensor([[row.ids[-1]] for row in self._rows], device=self._device)
+        return self._forward(self._batch, tokens, self._alive)
+
+    def _prefill(self, batch: KVBatch, segments: Sequence[Sequence[int]]) -> Tensor:
         """Feed the new part of every prompt, left-padded; (B, V) logits of the last position."""
         width = max(len(segment) for segment in segments)
         pads = [width - len(segment) for segment in segments]
         ids = [[self._pad] * pad + list(s) for pad, s in zip(pads, segments, strict=True)]
-        lengths = torch.tensor(pads, device=device)[:, None]
-        columns = (torch.arange(width, device=device)[None] >= lengths).long()
-        return self._forward(store, torch.tensor(ids, device=device), columns)
+        begins = torch.tensor(pads, device=self._device)[:, None]
+        columns = (torch.arange(width, device=self._device)[None] >= begins).long()
+        return self._forward(batch, torch.tensor(ids, device=self._device), columns)
 
-    def _forward(self, store: KVStore, ids: Tensor, columns: Tensor) -> Tensor:
+    def _forward(self, batch: KVBatch, ids: Tensor, columns: Tensor) -> Tensor:
         """One forward over (B, L) ids with the cache; (B, V) logits of the last position."""
-        position = store.append(columns)
+        position = batch.append(columns)
         extra = {"logits_to_keep": 1} if self._last_only else {}
         out = self.model(
             input_ids=ids,
-            attention_mask=store.mask,
+            attention_mask=batch.mask,
             position_ids=position,
-            past_key_values=store.cache,
+            past_key_values=batch.cache,
             use_cache=True,
             **extra,
         )
         logits: Tensor = out.logits[:, -1]
         return logits
 
-    def _sample(self, logits: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
-        """Draw one token per row; (B,) ids and (B,) log-probabilities."""
+    def _sample(self, logits: Tensor) -> list[tuple[int, Completion]]:
+        """Draw one token for every row that runs; return those that have ended with it."""
+        sampling = next(row.sampling for row in self._rows if not row.ended)
         logp = distribution(logits, sampling)
         if sampling.greedy:
             token = logp.argmax(-1)
         else:
-            token = torch.multinomial(logp.exp(), 1, generator=self._generator)[:, 0]
-        return token, logp.gather(-1, token[:, None])[:, 0]
+            token = draw(logp, [0.0 if row.ended else next(row.uniforms) for row in self._rows])
+        chosen = logp.gather(-1, token[:, None])[:, 0]
+        ended: list[tuple[int, Completion]] = []
+        for row, drawn, logprob in zip(self._rows, token.tolist(), chosen.tolist(), strict=True):
+            if row.ended:
+                continue
+            row.ids.append(drawn)
+            row.logprobs.append(logprob)
+            stopped = drawn in sampling.stop_ids
+            if stopped or len(row.ids) >= row.request.max_tokens:
+                row.ended = True
+                completion = Completion(list(row.ids), row.logprobs, stopped)
+                ended.append((row.request.key, completion))
+        if ended:
+            self._decoding -= len(ended)
+            alive = [[int(not row.ended)] for row in self._rows]
+            self._alive = torch.tensor(alive, device=self._device)
+        return ended
 
 
-def _completions(tokens: Tensor, logps: Tensor, counts: Tensor, stops: Tensor) -> list[Completion]:
-    """Cut (B, T) samples to the length each row lived."""
-    last = tokens.gather(1, counts[:, None] - 1)[:, 0]
-    stopped = torch.isin(last, stops).tolist()
-    rows = zip(tokens.tolist(), logps.tolist(), counts.tolist(), stopped, strict=True)
-    return [Completion(ids[:n], logp[:n], stop) for ids, logp, n, stop in rows]
+class _Cached(NamedTuple):
+    """A row that continues a cached one."""
+
+    row: _Row
+    batch: KVBatch
+    """Where the keys and values of its beginning are."""
+    place: int
+    """The row of that batch."""
+    held: int
+    """How many of its tokens are there."""

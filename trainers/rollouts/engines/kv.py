@@ -1,22 +1,21 @@
-"""A key-value cache kept from one turn to the next, row by row.
+"""A key-value cache of several sequences, from which rows are taken and into which rows are joined.
 
 Prompts are fed in segments, left-padded to one width; padding stays in the cache as holes that the
-attention mask hides, and explicit position ids count only real tokens. Between calls rows of
-finished episodes are dropped and holes are closed, and a prompt that extends a sequence of the
-previous call feeds only its new part.
+attention mask hides, and explicit position ids count only real tokens. A batch of rows changes only
+as a whole: ``gathered`` makes a new one of rows of others and closes holes where they are many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-__all__ = ["KVStore", "PreallocatedLayer"]
+__all__ = ["KVBatch", "PreallocatedLayer"]
 
 _HOLES = 1.1
 """Width of the cache, relative to its longest row, at which holes are closed."""
@@ -24,48 +23,29 @@ _SPARE = 64
 """Positions kept free behind the last one, at least."""
 
 
-class KVStore:
+class KVBatch:
     """Cache, attention mask and positions of B rows.
 
     Attributes:
-        cache: The transformers cache, W positions wide, or None when empty.
-        reusable: Whether the cache may be kept: only full attention has no notion of places.
+        cache: The transformers cache, W positions wide.
+        divisible: Whether rows can be taken out and joined: only full attention has no notion of
+            places.
         mask: (B, W) long; 1 where the position holds a token of its row, 0 on padding.
         position: (B,) long; number of tokens each row holds, which is the next position id.
-        rows: The token ids each row holds, in order.
     """
 
-    def __init__(self, config: Any, device: torch.device) -> None:
-        """Start empty; the configuration of the model decides the kind of cache."""
-        self._config = config
-        self._device = device
-        self.clear()
+    def __init__(self, config: Any, device: torch.device, count: int) -> None:
+        """Begin empty rows; the configuration of the model decides the kind of cache."""
+        self.cache = DynamicCache(config=config)
+        self.divisible = all(type(layer) is DynamicLayer for layer in self.cache.layers)
+        if self.divisible:
+            self.cache.layers = [PreallocatedLayer() for _ in self.cache.layers]
+        self.mask = torch.zeros((count, 0), dtype=torch.long, device=device)
+        self.position = torch.zeros(count, dtype=torch.long, device=device)
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self.cache: DynamicCache | None = None
-        self.reusable = False
-        self.mask = torch.zeros((0, 0), dtype=torch.long, device=self._device)
-        self.position = torch.zeros(0, dtype=torch.long, device=self._device)
-        self.rows: list[list[int]] = []
-
-    def enter(self, prompts: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-        """Arrange the rows for B prompts, each of length >= 1, and say what is still to be fed.
-
-        Returns:
-            For each prompt the tokens its row does not hold yet, at least one.
-        """
-        match = self._match(prompts)
-        if 2 * sum(source is None for source in match) > len(match):
-            self._begin(len(prompts))
-            self.rows = [list(prompt) for prompt in prompts]
-            return list(prompts)
-        segments: list[Sequence[int]] = []
-        for prompt, source in zip(prompts, match, strict=True):
-            segments.append(prompt[0 if source is None else len(self.rows[source]) :])
-        self._select(match)
-        self.rows = [list(prompt) for prompt in prompts]
-        return segments
+    def __len__(self) -> int:
+        """Return the number of rows, B."""
+        return len(self.position)
 
     def append(self, columns: Tensor) -> Tensor:
         """Widen the mask by the next (B, L) positions to be fed: 1 on real tokens, 0 on padding.
@@ -78,58 +58,76 @@ class KVStore:
         self.position = self.position + columns.sum(1)
         return ids
 
-    def extend(self, sampled: Sequence[Sequence[int]]) -> None:
-        """Record the sampled tokens that were fed back: all but the last of each row."""
-        for row, ids in zip(self.rows, sampled, strict=True):
-            row += ids[:-1]
-        if not self.reusable:
-            self.clear()
+    @classmethod
+    def gathered(cls, parts: Sequence[tuple[KVBatch, Sequence[int]]]) -> KVBatch:
+        """Return one batch of chosen rows of several divisible ones, in that order.
 
-    def _match(self, prompts: Sequence[Sequence[int]]) -> list[int | None]:
-        """The cached row each prompt properly extends, each row used once."""
-        match: list[int | None] = []
-        unused = list(range(len(self.rows)))
-        for prompt in prompts:
-            source = next((r for r in unused if self._extends(prompt, self.rows[r])), None)
-            if source is not None:
-                unused.remove(source)
-            match.append(source)
-        return match
+        A batch of which all rows are wanted, and which has few holes, is returned itself.
+        """
+        parts = _merged(parts)
+        first, wanted = parts[0]
+        if len(parts) == 1 and wanted == list(range(len(first))) and not first._sparse():
+            return first
+        found = [(part, part._places(rows)) for part, rows in parts]
+        new = cls.__new__(cls)
+        new.cache, new.divisible = DynamicCache(), True
+        width = max(places.width for _, places in found)
+        new.mask = torch.cat([_padded(places.of(part.mask), width) for part, places in found])
+        new.position = torch.cat([part.position[places.rows] for part, places in found])
+        new.cache.layers = [
+            PreallocatedLayer.gathered([(part.cache.layers[i], places) for part, places in found])
+            for i in range(len(first.cache.layers))
+        ]
+        return new
 
-    @staticmethod
-    def _extends(prompt: Sequence[int], row: list[int]) -> bool:
-        """Whether a prompt is a row and at least one token more; checks the cheap end first."""
-        size = len(row)
-        return len(prompt) > size > 0 and prompt[size - 1] == row[-1] and list(prompt[:size]) == row
+    def _sparse(self) -> bool:
+        """Whether there are holes worth closing."""
+        return self.mask.shape[1] > _HOLES * int(self.position.max())
 
-    def _begin(self, count: int) -> None:
-        """Start with empty rows."""
-        self.clear()
-        self.cache = DynamicCache(config=self._config)
-        self.reusable = all(type(layer) is DynamicLayer for layer in self.cache.layers)
-        if self.reusable:
-            self.cache.layers = [PreallocatedLayer() for _ in self.cache.layers]
-        self.mask = torch.zeros((count, 0), dtype=torch.long, device=self._device)
-        self.position = torch.zeros(count, dtype=torch.long, device=self._device)
+    def _places(self, rows: Sequence[int]) -> _Places:
+        """Choose the positions of some rows: all, or those of tokens where there are many holes."""
+        index = torch.tensor(rows, device=self.mask.device)
+        width = int(self.position[index].max())
+        if self.mask.shape[1] <= _HOLES * width:
+            return _Places(index, None, self.mask.shape[1])
+        # A stable sort of 0s before 1s moves the tokens of each row, in order, to its end.
+        columns = self.mask[index].argsort(dim=1, stable=True)[:, -width:]
+        return _Places(index, columns, width)
 
-    def _select(self, match: Sequence[int | None]) -> None:
-        """Keep the matched rows in the prompts' order; others become rows that hide everything."""
-        same = list(match) == list(range(len(self.rows)))
-        index = torch.tensor([source or 0 for source in match], device=self._device)
-        held = torch.tensor([source is not None for source in match], device=self._device).long()
-        mask, self.position = self.mask[index] * held[:, None], self.position[index] * held
-        width = int(self.position.max())
-        columns = None
-        if mask.shape[1] > _HOLES * width:
-            # A stable sort of 0s before 1s moves the tokens of each row, in order, to its end.
-            columns = mask.argsort(dim=1, stable=True)[:, -width:]
-            mask = mask.gather(1, columns)
-        self.mask = mask
-        if same and columns is None:
-            return
-        assert self.cache is not None
-        for layer in self.cache.layers:
-            layer.repack(index, columns)
+
+class _Places(NamedTuple):
+    """Which positions of which rows are taken."""
+
+    rows: Tensor
+    """(B',) rows."""
+    columns: Tensor | None
+    """(B', W') positions of each, in ascending order; None takes all."""
+    width: int
+    """W'."""
+
+    def of(self, held: Tensor) -> Tensor:
+        """Take them of a (B, W) mask or of (B, H, W, D) keys or values."""
+        if self.columns is None:
+            return held.index_select(0, self.rows)
+        if held.dim() == 2:
+            return held[self.rows[:, None], self.columns]
+        return held.transpose(1, 2)[self.rows[:, None], self.columns].transpose(1, 2)
+
+
+def _merged(parts: Sequence[tuple[KVBatch, Sequence[int]]]) -> list[tuple[KVBatch, list[int]]]:
+    """Make one part of neighbours that are rows of the same batch."""
+    merged: list[tuple[KVBatch, list[int]]] = []
+    for batch, rows in parts:
+        if merged and merged[-1][0] is batch:
+            merged[-1][1].extend(rows)
+        else:
+            merged.append((batch, list(rows)))
+    return merged
+
+
+def _padded(mask: Tensor, width: int) -> Tensor:
+    """Put holes before a (B, W) mask."""
+    return torch.nn.functional.pad(mask, (width - mask.shape[1], 0))
 
 
 class PreallocatedLayer(DynamicLayer):
@@ -162,28 +160,32 @@ class PreallocatedLayer(DynamicLayer):
         """Number of positions held, W."""
         return self._width
 
-    def repack(self, rows: Tensor, columns: Tensor | None) -> None:
-        """Keep some rows, and of each row some positions.
+    @classmethod
+    def gathered(cls, parts: Sequence[tuple[PreallocatedLayer, _Places]]) -> PreallocatedLayer:
+        """Make a layer of chosen rows of several, each part at the right end of its rows.
 
         Keys carry their rotary position already and attention sees order only through the mask,
         so positions may move as long as their order stays.
-
-        Args:
-            rows: (B',) rows to keep, in the wanted order; a row may be repeated.
-            columns: (B', W') positions to keep of each, in ascending order; None keeps all.
         """
-        for i, room in enumerate(self._room):
-            held = room[:, :, : self._width]
-            if columns is None:
-                kept = held.index_select(0, rows)
-            else:
-                kept = held.transpose(1, 2)[rows[:, None], columns].transpose(1, 2)
-            shape = (*kept.shape[:2], kept.shape[2] + _SPARE, kept.shape[3])
-            self._room[i] = room.new_empty(shape)
-            self._room[i][:, :, : kept.shape[2]] = kept
-        if columns is not None:
-            self._width = columns.shape[1]
-        self._show()
+        new = cls()
+        first = parts[0][0]
+        new.lazy_initialization(first.keys, first.values)
+        new._width = max(places.width for _, places in parts)
+        count = sum(len(places.rows) for _, places in parts)
+        for like in first._room:
+            shape = (count, like.shape[1], new._width + _SPARE, like.shape[3])
+            new._room.append(like.new_empty(shape))
+        begin = 0
+        for layer, places in parts:
+            rows, left = slice(begin, begin + len(places.rows)), new._width - places.width
+            begin = rows.stop
+            for room, source in zip(new._room, layer._room, strict=True):
+                held = source[:, :, : layer._width]
+                # The mask hides what is left of a part, but hidden NaNs would still spread.
+                room[rows, :, :left] = 0
+                room[rows, :, left : new._width] = places.of(held)
+        new._show()
+        return new
 
     def _reserve(self, like: tuple[Tensor, Tensor], held: int) -> None:
         """Make room for ``_width`` positions, half as many again and some more."""

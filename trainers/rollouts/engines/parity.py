@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentgym.errors import AgentGymError, ConfigurationError
-from trainers.rollouts.engines.base import Completion, GenerationEngine, Sampling
+from trainers.rollouts.engines.base import Completion, GenerationEngine, Sampling, generate
 
 __all__ = ["ParityError", "ParityReport", "Scorer", "completion_logprobs", "probe_parity"]
 
@@ -79,7 +79,7 @@ def probe_parity(
     if not prompts:
         raise ConfigurationError("expected at least one prompt for the parity probe, got none.")
     open_sampling = replace(sampling, top_p=1.0, greedy=False)
-    completions = engine.generate(prompts, open_sampling)
+    completions = generate(engine, prompts, open_sampling)
     if score is None:
         expected = completion_logprobs(model, prompts, completions, sampling.temperature)
     else:

@@ -18,10 +18,8 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from agentgym.errors import ConfigurationError, NotSupported
-from trainers.rollouts.engines.base import Completion, EngineSettings, Sampling, row_limits
+from trainers.rollouts.engines.base import Completion, EngineSettings, Request, Sampling
 from trainers.rollouts.engines.policy_weights import base_model, with_tied_head
 from trainers.rollouts.engines.vllm_process import (
     generating,
@@ -75,7 +73,7 @@ class VLLMColocateEngine:
         enforce_eager: bool | None = None,
         **vllm_options: Any,
     ) -> None:
-        """Start the engine with empty weights; call ``sync`` before ``generate``.
+        """Start the engine with empty weights; call ``sync`` before ``submit``.
 
         Args:
             model: The policy (transformers, PEFT or wrapped). Only its class and configuration
@@ -85,7 +83,7 @@ class VLLMColocateEngine:
             max_model_len: Most tokens of prompt plus completion; the model's own positions
                 bound it too.
             max_num_seqs: Most sequences decoded together.
-            seed: Seeds the engine's generator of per-request seeds.
+            seed: Seeds vLLM's start; requests have seeds of their own.
             kv_cache_gib: Size of the key-value cache in GiB. None: 1 GiB on CPU, on a GPU what
                 ``gpu_memory_utilization`` leaves.
             gpu_memory_utilization: Share of the GPU's memory vLLM may take; the trainer needs
@@ -118,7 +116,8 @@ class VLLMColocateEngine:
         self._without_compiling = on_cpu and eager
         self._broken = False
         self._owns_process_group = not torch.distributed.is_initialized()
-        self._rng = np.random.default_rng(seed)
+        self._names = itertools.count()
+        self._keys: dict[str, int] = {}
         self.exact = dtype == "float32" and all(
             parameter.dtype == torch.float32 for parameter in model.parameters()
         )
@@ -148,42 +147,45 @@ class VLLMColocateEngine:
             seed=settings.seed,
         )
 
-    def generate(
-        self,
-        prompts: Sequence[Sequence[int]],
-        sampling: Sampling,
-        max_tokens: Sequence[int] | None = None,
-    ) -> list[Completion]:
-        """Continue each prompt; see ``GenerationEngine.generate``.
+    @property
+    def running(self) -> int:
+        """Number of requests in flight."""
+        return len(self._keys)
+
+    def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
+        """Hand requests to vLLM's scheduler; see ``GenerationEngine.submit``.
 
         Args:
-            prompts: B token-id sequences, each of length in [1, ``max_model_len`` - 1].
-            sampling: How to draw. With a seed the result depends on nothing but the weights, the
-                prompts and their order.
-            max_tokens: Optional limit per prompt.
-
-        Returns:
-            B completions; one that reaches ``max_model_len`` has ``stopped`` False.
+            requests: Their prompts have 1 to ``max_model_len`` - 1 tokens. A completion that
+                reaches ``max_model_len`` has ``stopped`` False.
+            sampling: How to draw.
 
         Raises:
-            ConfigurationError: A prompt is empty or leaves no room for a token.
+            ConfigurationError: A prompt is empty or leaves no room for a token; none is begun.
             NotSupported: No weights were synchronised yet, or the engine is closed.
         """
         self._require_ready()
-        limits = row_limits(len(prompts), sampling, max_tokens)
-        if not prompts:
+        parameters = [self._parameters(request, sampling) for request in requests]
+        for request, settings in zip(requests, parameters, strict=True):
+            name = str(next(self._names))
+            prompt = {"prompt_token_ids": list(request.prompt)}
+            self._llm.llm_engine.add_request(name, prompt, settings)
+            self._keys[name] = request.key
+
+    def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
+        """Let vLLM take one step; see ``GenerationEngine.advance``."""
+        if not self._keys:
             return []
-        if sampling.seed is not None:
-            self._rng = np.random.default_rng(sampling.seed)
-        seeds = self._rng.integers(2**62, size=len(prompts)).tolist()
-        requests = [{"prompt_token_ids": list(prompt)} for prompt in prompts]
-        parameters = [
-            self._parameters(sampling, self._room(prompt, limit), seed)
-            for prompt, limit, seed in zip(prompts, limits, seeds, strict=True)
-        ]
         with generating(without_compiling=self._without_compiling):
-            results = self._llm.generate(requests, parameters, use_tqdm=False)
-        return [_completion(result.outputs[0]) for result in results]
+            outputs = self._llm.llm_engine.step()
+        ended = [output for output in outputs if output.finished]
+        return [(self._keys.pop(out.request_id), _completion(out.outputs[0])) for out in ended]
+
+    def abort(self) -> None:
+        """Forget everything in flight."""
+        if self._keys:
+            self._llm.llm_engine.abort_request(list(self._keys))
+            self._keys.clear()
 
     def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Copy the policy's weights into the engine and drop its prefix cache.
@@ -211,7 +213,7 @@ class VLLMColocateEngine:
         if not self._llm.reset_prefix_cache():
             raise NotSupported(
                 "expected an idle engine at a weight sync, but the prefix cache is in use: call "
-                "sync only between two calls of generate."
+                "sync only while nothing is in flight."
             )
         self._broken = False
         self.version = version
@@ -232,7 +234,7 @@ class VLLMColocateEngine:
         """Close the engine."""
         self.close()
 
-    def _parameters(self, sampling: Sampling, limit: int, seed: int) -> Any:
+    def _parameters(self, request: Request, sampling: Sampling) -> Any:
         """One request's settings in vLLM's terms."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
@@ -240,8 +242,8 @@ class VLLMColocateEngine:
         return SamplingParams(
             temperature=0.0 if sampling.greedy else sampling.temperature,
             top_p=1.0 if sampling.greedy else sampling.top_p,
-            max_tokens=limit,
-            seed=None if sampling.greedy else seed,
+            max_tokens=self._room(request.prompt, request.max_tokens),
+            seed=None if sampling.greedy else request.seed,
             stop_token_ids=list(sampling.stop_ids),
             ignore_eos=True,  # stop ids are the caller's alone, never the model configuration's
             logprobs=0,  # of the sampled token only
@@ -273,7 +275,7 @@ class VLLMColocateEngine:
         if self.version < 0:
             raise NotSupported(
                 "expected synchronised weights, but none were loaded: call "
-                "sync(policy_weights(model), version) before generate."
+                "sync(policy_weights(model), version) before submit."
             )
 
 

@@ -2,17 +2,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, NotSupported
 from tests.trainers import tiny_policy
-from trainers.rollouts.engines.base import GenerationEngine, Sampling
-from trainers.rollouts.engines.hf import HFEngine, distribution
+from trainers.rollouts.engines.base import GenerationEngine, Request, Sampling, generate
+from trainers.rollouts.engines.hf import HFEngine, distribution, draw
 from trainers.rollouts.runner import RolloutRunner, TokenBudget
 from trainers.rollouts.trajectory import to_rows
 
-SAMPLING = Sampling(max_tokens=6, stop_ids=(1,), seed=0)
+SAMPLING = Sampling(max_tokens=6, stop_ids=(1,))
 PROMPTS = [[4, 7, 8, 9], [4, 10], [4, 7, 7, 7, 7, 7, 12]]
 
 
@@ -61,49 +62,144 @@ def test_kept_cache_changes_nothing():
     assert [t.ids for e in kept for t in e.turns] == [t.ids for e in fresh for t in e.turns]
 
 
-def test_rows_are_matched_dropped_and_reordered():
+def scored(model, prompt, completion):
+    """Log-probabilities of a completion by a plain forward."""
+    with torch.no_grad():
+        logits = model(torch.tensor([[*prompt, *completion.ids]])).logits[0, len(prompt) - 1 : -1]
+    return torch.log_softmax(logits, -1).gather(1, torch.tensor(completion.ids)[:, None])[:, 0]
+
+
+def finish(engine, ended=None):
+    """Advance until nothing is in flight; completions by key."""
+    ended = {} if ended is None else ended
+    while engine.running:
+        ended.update(engine.advance())
+    return ended
+
+
+def watched(engine):
+    """Note the number of tokens fed and the rows of every forward."""
+    fed, forward = [], engine._forward
+
+    def note(batch, ids, columns):
+        fed.append((columns.sum().item(), len(ids)))
+        return forward(batch, ids, columns)
+
+    engine._forward = note
+    return fed
+
+
+def test_a_conversation_feeds_only_what_is_new():
+    """Rows are found by their key, in any order; one is dropped, one begins anew."""
     model = tiny_policy.model()
     engine = HFEngine(model)
-    first = engine.generate(PROMPTS, SAMPLING)
-    fed = []
-    forward = engine._forward
-    engine._forward = lambda store, ids, columns: (
-        fed.append(columns.sum().item()) or forward(store, ids, columns)
-    )
-    longer = [PROMPTS[i] + first[i].ids + [5, 9] for i in (2, 0)]
-    again = engine.generate(longer, SAMPLING)
-    assert fed[0] == 2 * 3  # the last sampled token of each row, and two new ones
-    alone = [HFEngine(model).generate([p], replace(SAMPLING, greedy=True))[0] for p in longer]
-    together = engine.generate(longer, replace(SAMPLING, greedy=True))
-    assert [c.ids for c in alone] == [c.ids for c in together]
-    for prompt, completion in zip(longer, again, strict=True):
-        with torch.no_grad():
-            logits = model(torch.tensor([prompt + completion.ids])).logits[0, len(prompt) - 1 : -1]
-        want = torch.log_softmax(logits, -1).gather(1, torch.tensor(completion.ids)[:, None])
-        assert torch.allclose(want[:, 0], torch.tensor(completion.logprobs), atol=1e-5)
+    first = generate(engine, PROMPTS, SAMPLING)
+    fed = watched(engine)
+    longer = {k: PROMPTS[k] + first[k].ids + [5, 9] for k in (2, 0)}
+    longer[1] = [4, 4, 4]
+    engine.submit([Request(k, p, 6, 7 + k) for k, p in longer.items()], SAMPLING)
+    ended = finish(engine)
+    # The last sampled token of two rows, and two new ones; a prompt of three that is new.
+    assert [tokens for tokens, _ in fed[:2]] == [2 * 3, 3]
+    for key, prompt in longer.items():
+        want = torch.tensor(ended[key].logprobs)
+        assert torch.allclose(scored(model, prompt, ended[key]), want, atol=1e-5)
+
+
+def test_rows_join_and_leave_a_running_batch():
+    """A turn comes back while others still run, as when its environment was quick."""
+    model = tiny_policy.model()
+    engine, never = HFEngine(model), Sampling()
+    prompts = {k: [4 + k, *range(7, 9 + k)] for k in range(8)}
+    engine.submit([Request(k, prompts[k], 30 if k < 2 else 3, k) for k in range(8)], never)
+    fed = watched(engine)
+    ended = {}
+    while engine.running:
+        for key, completion in engine.advance():
+            want = torch.tensor(completion.logprobs)
+            assert torch.allclose(scored(model, prompts[key], completion), want, atol=1e-5)
+            if key >= 2 and len(prompts[key]) < 30:
+                prompts[key] = prompts[key] + completion.ids + [5, 6]
+                engine.submit([Request(key, prompts[key], 3, 90 + key)], never)
+            ended[key] = completion
+    assert len(ended[0].ids) == len(ended[1].ids) == 30
+    assert max(rows for _, rows in fed) == 8
+    assert min(rows for _, rows in fed) == 2  # the rows that waited were taken out meanwhile
+
+
+def test_tokens_do_not_depend_on_what_else_is_in_flight():
+    """Each row has its own random stream: batches of any size and order give the same tokens."""
+    model = tiny_policy.model()
+    rng = np.random.default_rng(0)
+    prompts = [rng.integers(4, 20, rng.integers(2, 30)).tolist() for _ in range(40)]
+    for sampling in (Sampling(), Sampling(temperature=0.7, top_p=0.8), SAMPLING):
+        made = [Request(k, p, 4 + k % 9, 1000 + k) for k, p in enumerate(prompts)]
+        found, mixed = [], rng.permutation(40)
+        for size, order in ((40, range(40)), (7, range(40)), (7, mixed), (1, range(40))):
+            engine, queue, ended = HFEngine(model), [made[k] for k in order], {}
+            while queue or engine.running:
+                while queue and engine.running < size:
+                    engine.submit([queue.pop(0)], sampling)
+                ended.update(engine.advance())
+            found.append([ended[k].ids for k in range(40)])
+        assert found[0] == found[1] == found[2] == found[3]
+
+
+def test_draws_follow_the_distribution():
+    logp = torch.log_softmax(torch.tensor([[2.0, 1.0, -torch.inf, 0.0]]), -1)
+    count = 20_000
+    uniforms = np.random.Generator(np.random.Philox(key=5)).random(count).tolist()
+    drawn = draw(logp.expand(count, -1), uniforms)
+    shares = torch.bincount(drawn, minlength=4) / count
+    assert torch.allclose(shares, logp.exp()[0], atol=0.01)
+    assert shares[2] == 0
+    edges = draw(logp.expand(2, -1), [0.0, 1 - 2**-53])
+    assert edges.tolist() == [0, 3]
+
+
+def test_samplings_do_not_mix_and_weights_wait():
+    model = tiny_policy.model().train()
+    engine = HFEngine(model)
+    greedy = replace(SAMPLING, greedy=True)
+    engine.submit([Request(0, PROMPTS[0], 6, 0)], SAMPLING)
+    engine.submit([Request(1, PROMPTS[1], 6, 1)], greedy)
+    engine.advance()
+    assert not model.training
+    with pytest.raises(NotSupported, match="2 requests"):
+        engine.sync(iter(()), 1)
+    with pytest.raises(NotSupported, match="2 requests"):
+        generate(engine, PROMPTS, SAMPLING)
+    ended = finish(engine)
+    assert model.training
+    fresh = HFEngine(model)
+    assert ended[0].ids == generate(fresh, PROMPTS[:1], SAMPLING)[0].ids
+    assert ended[1].ids == generate(fresh, PROMPTS[1:2], greedy)[0].ids
+    engine.submit([Request(0, PROMPTS[0], 6, 0)], SAMPLING)
+    engine.abort()
+    assert engine.running == 0 and engine.advance() == [] and model.training
 
 
 def test_sampling_is_seeded_limited_and_stops():
     engine = HFEngine(tiny_policy.model())
     assert isinstance(engine, GenerationEngine)
     state = torch.get_rng_state()
-    one, two = engine.generate(PROMPTS, SAMPLING), engine.generate(PROMPTS, SAMPLING)
+    one, two = generate(engine, PROMPTS, SAMPLING), generate(engine, PROMPTS, SAMPLING)
     assert [c.ids for c in one] == [c.ids for c in two]
-    other = engine.generate(PROMPTS, replace(SAMPLING, seed=1))
+    other = generate(engine, PROMPTS, SAMPLING, seeds=[3, 4, 5])
     assert [c.ids for c in one] != [c.ids for c in other]
     assert torch.equal(state, torch.get_rng_state())
     stops = replace(SAMPLING, stop_ids=tuple(range(10)), max_tokens=20)
-    for completion in engine.generate(PROMPTS * 5, stops):
+    for completion in generate(engine, PROMPTS * 5, stops):
         assert completion.stopped == (completion.ids[-1] < 10)
         assert all(token >= 10 for token in completion.ids[:-1])
         assert len(completion.ids) == len(completion.logprobs)
     never = replace(SAMPLING, stop_ids=())
-    out = engine.generate(PROMPTS, never, max_tokens=[1, 3, 99])
+    out = generate(engine, PROMPTS, never, max_tokens=[1, 3, 99])
     assert [len(c.ids) for c in out] == [1, 3, 6]
     assert not any(c.stopped for c in out)
     with pytest.raises(ConfigurationError, match="3 values"):
-        engine.generate(PROMPTS, SAMPLING, max_tokens=[1])
-    assert engine.generate([], SAMPLING) == []
+        generate(engine, PROMPTS, SAMPLING, max_tokens=[1])
+    assert generate(engine, [], SAMPLING) == []
 
 
 def test_nucleus_and_temperature():
@@ -123,7 +219,7 @@ def test_nucleus_and_temperature():
 def test_new_weights_drop_the_cache(told):
     model = tiny_policy.model()
     engine = HFEngine(model)
-    first = engine.generate(PROMPTS, SAMPLING)
+    first = generate(engine, PROMPTS, SAMPLING)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
@@ -131,8 +227,8 @@ def test_new_weights_drop_the_cache(told):
         engine.sync(iter(()), 7)
         assert engine.version == 7
     longer = [p + c.ids + [5] for p, c in zip(PROMPTS, first, strict=True)]
-    got = engine.generate(longer, SAMPLING)
-    want = HFEngine(model).generate(longer, SAMPLING)
+    got = generate(engine, longer, SAMPLING)
+    want = generate(HFEngine(model), longer, SAMPLING)
     assert [c.logprobs for c in got] == [c.logprobs for c in want]
 
 
@@ -154,14 +250,10 @@ def test_closing_holes_keeps_the_log_probs():
     engine = HFEngine(model)
     prompts = [[4, 7], [4] + [8, 9, 10] * 12]
     for turn in range(3):
-        out = engine.generate(prompts, replace(SAMPLING, seed=turn))
+        out = generate(engine, prompts, SAMPLING, seeds=[turn, turn + 9])
         for prompt, completion in zip(prompts, out, strict=True):
-            with torch.no_grad():
-                logits = model(torch.tensor([prompt + completion.ids])).logits[0]
-            logps = torch.log_softmax(logits[len(prompt) - 1 : -1], -1)
-            want = logps.gather(1, torch.tensor(completion.ids)[:, None])[:, 0]
-            assert torch.allclose(want, torch.tensor(completion.logprobs), atol=1e-5)
+            want = torch.tensor(completion.logprobs)
+            assert torch.allclose(scored(model, prompt, completion), want, atol=1e-5)
         extra = [[5] * (20 if turn == 0 else 2), [6]]
         prompts = [p + c.ids + e for p, c, e in zip(prompts, out, extra, strict=True)]
-    store = engine._store
-    assert store.mask.shape[1] <= 1.1 * max(map(len, prompts)) + 6
+    assert engine._batch.mask.shape[1] <= 1.1 * max(map(len, prompts)) + 6

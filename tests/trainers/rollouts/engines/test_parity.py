@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from agentgym.errors import AgentGymError, ConfigurationError
-from trainers.rollouts.engines.base import Completion, Sampling
+from trainers.rollouts.engines.base import Completion, Request, Sampling, generate
 from trainers.rollouts.engines.parity import ParityError, completion_logprobs, probe_parity
 
 VOCABULARY = 11
@@ -41,25 +41,29 @@ class Engine:
     def __init__(self, model: Bigram, error: float = 0.0) -> None:
         self.model, self.error = model, error
         self.seen: Sampling | None = None
+        self.requests: list[Request] = []
 
-    def generate(
-        self,
-        prompts: Sequence[Sequence[int]],
-        sampling: Sampling,
-        max_tokens: Sequence[int] | None = None,
-    ) -> list[Completion]:
-        self.seen = sampling
-        generator = torch.Generator().manual_seed(1)
-        out = []
-        for prompt in prompts:
-            ids, logprobs, last = [], [], prompt[-1]
-            for _ in range(sampling.max_tokens):
-                logp = (self.model.table[last].detach() / sampling.temperature).log_softmax(-1)
-                last = int(torch.multinomial(logp.exp(), 1, generator=generator))
-                ids.append(last)
-                logprobs.append(float(logp[last]) + self.error)
-            out.append(Completion(ids, logprobs, stopped=False))
-        return out
+    @property
+    def running(self) -> int:
+        return len(self.requests)
+
+    def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
+        self.requests, self.seen = list(requests), sampling
+
+    def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
+        request, sampling = self.requests.pop(), self.seen
+        assert sampling is not None
+        generator = torch.Generator().manual_seed(request.seed)
+        ids, logprobs, last = [], [], request.prompt[-1]
+        for _ in range(request.max_tokens):
+            logp = (self.model.table[last].detach() / sampling.temperature).log_softmax(-1)
+            last = int(torch.multinomial(logp.exp(), 1, generator=generator))
+            ids.append(last)
+            logprobs.append(float(logp[last]) + self.error)
+        return [(request.key, Completion(ids, logprobs, stopped=False))]
+
+    def abort(self) -> None:
+        self.requests.clear()
 
     def sync(self, named_params: Iterable[Any], version: int) -> None:
         raise AssertionError("the probe must not sync")
@@ -109,7 +113,7 @@ def test_no_prompts_is_an_error() -> None:
 
 def test_dropout_is_off_and_the_mode_restored() -> None:
     model = Bigram()
-    completions = Engine(model).generate(PROMPTS, Sampling(4))
+    completions = generate(Engine(model), PROMPTS, Sampling(4))
     for training in (True, False):
         model.train(training)
         rows = completion_logprobs(model, PROMPTS, completions)
