@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
+from transformers.initialization import no_init_weights
 
 from agentgym.errors import NotSupported
 from trainers.rollouts.engines.hf import HFEngine
-from trainers.rollouts.engines.policy_weights import base_model, check_whole
+from trainers.rollouts.engines.policy_weights import base_model, check_whole, policy_weights
 
 __all__ = ["HFCopyEngine"]
 
@@ -57,21 +58,18 @@ class HFCopyEngine(HFEngine):
 
 
 def _plain_copy(model: Any) -> Any:
-    """Return a frozen model of the same class, without adapters."""
+    """Return a frozen model of the same class and weights, without adapters.
+
+    It is made anew: a deep copy would keep the forward methods with which libraries replace those
+    of a model, and they belong to the original.
+    """
     base = base_model(model)
-    if base is model:
-        plain = copy.deepcopy(base)
-    else:
-        # Adapters sit inside the layers. Those of a fresh model are plain; sync fills them.
-        weight = next(base.parameters())
-        plain = type(base)(copy.deepcopy(base.config)).to(weight.device)
-        plain = plain.to(_dtype(base))
+    with no_init_weights():
+        plain = type(base)(copy.deepcopy(base.config))
+        plain.tie_weights()
+    # Buffers such as rotary frequencies are those of a fresh model, in their own precision.
+    plain.to(next(base.parameters()).device)
+    named = dict(plain.named_parameters(remove_duplicate=False))
+    for name, tensor in policy_weights(model):
+        named[name].data = tensor.clone()
     return plain.eval().requires_grad_(False)
-
-
-def _dtype(model: Any) -> torch.dtype:
-    """Return the precision of most of a model's weights."""
-    sizes: dict[torch.dtype, int] = {}
-    for parameter in model.parameters():
-        sizes[parameter.dtype] = sizes.get(parameter.dtype, 0) + parameter.numel()
-    return max(sizes, key=lambda dtype: sizes[dtype])
