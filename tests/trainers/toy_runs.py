@@ -60,7 +60,7 @@ SETTINGS: Mapping[str, Any] = {
 }
 """Two stage switches (steps 3 and 5), three checkpoints of each phase, a few seconds."""
 
-CLOCK = ("seconds", "tokens_per_second")
+CLOCK = ("seconds", "tokens_per_second", "waited_seconds")
 """Fields of ``metrics.jsonl`` that two equal runs do not share."""
 
 
