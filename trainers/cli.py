@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trainers.config.schema import TrainConfig
 
 PROGRAM = "agentgym-train"
-LISTS = ("--env-args", "--template-args", "--rl.hooks")
+LISTS = ("--env-args", "--template-args", "--rl.hooks", "--report-to", "--health.ignore")
 """Flags that take a list and may be repeated."""
 DISK = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO,
@@ -59,8 +59,10 @@ def _main(argv: Sequence[str] | None) -> int:
 
         from trainers.config.describe import describe
         from trainers.config.resolve import resolve
+        from trainers.models.memory import memory_plan
 
-        Console().print(describe(config, resolve(config)))
+        run = resolve(config)
+        Console().print(describe(config, run), memory_plan(run), sep="\n")
         return 0
     from trainers.run import train
 

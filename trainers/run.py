@@ -17,11 +17,13 @@ from agentgym.vector.backends import backend_session
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.schema import TINY, TrainConfig
 from trainers.models.policy import check_model
+from trainers.output.card import write_card
 from trainers.output.curve import write_curve
 from trainers.output.display import Display, result_table
+from trainers.output.hub import NO_TOKEN, check_hub, has_token
 from trainers.output.phase import Phase
-from trainers.output.report import write_card, write_report
-from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.output.report import write_report
+from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
     GREEDY,
     Evaluation,
@@ -29,14 +31,20 @@ from trainers.output.summary import (
     Summary,
     WarmStart,
     arm_names,
+    chosen_remark,
     commit,
     gate_remark,
+    health_events,
+    health_remark,
     random_remark,
+    step_seconds,
     steps_remark,
     verdict,
     versions,
 )
 from trainers.phases.comparison import PolicyComparison
+from trainers.phases.export import check_export
+from trainers.phases.publishing import publish
 from trainers.rollouts.engines import check_installed
 
 if TYPE_CHECKING:
@@ -68,14 +76,15 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     run = resolve(config)
     _check_packages(run)
     check_model(config.model, run.template_args, run.config.rollout.history)
+    check_export(run)
+    check_hub(run)
     folder = RunFolder.open(run.config.out, config, run.resolved())
     if folder.complete:
         with display or Display() as shown:
             shown.note(
                 f"this run is complete: {folder.summary_path}; more --steps or --minutes extend it"
             )
-        summary: dict[str, Any] = json.loads(folder.summary_path.read_text())
-        return summary
+            return _published(run, folder, shown)
     folder.lock()
     try:
         folder.extend()
@@ -89,6 +98,18 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
         folder.close()
 
 
+def _published(run: ResolvedRun, folder: RunFolder, display: Display) -> dict[str, Any]:
+    """Return the summary of a complete run, of which an export or an upload may be wanted yet."""
+    folder.lock()
+    try:
+        summary: dict[str, Any] = json.loads(folder.summary_path.read_text())
+        with _warnings_to(folder.warnings_path):
+            publish(run, folder, Summary.from_dict(summary), display)
+        return summary
+    finally:
+        folder.close()
+
+
 def _check_packages(run: ResolvedRun) -> None:
     """Say what is not installed before anything is written."""
     for module in PACKAGES:
@@ -96,12 +117,12 @@ def _check_packages(run: ResolvedRun) -> None:
     check_installed(run.config.engine)
     if run.config.rollout.backend == "ray":
         require("ray", "ray")
-    reporter = run.config.report_to
-    if reporter != "none" and importlib.util.find_spec(reporter) is None:
-        raise DependencyNotInstalled(
-            f"expected the package {reporter!r} to be installed for --report-to {reporter}, but it "
-            f"is not; run: pip install {reporter}"
-        )
+    for reporter in run.config.report_to:
+        if importlib.util.find_spec(reporter) is None:
+            raise DependencyNotInstalled(
+                f"expected the package {reporter!r} to be installed for --report-to {reporter}, "
+                f"but it is not; run: pip install {reporter}"
+            )
 
 
 def _one_process() -> None:
@@ -128,6 +149,8 @@ class _Run:
         _quiet_libraries()
         one_thread()
         seed_everything(self._run.config.seed)
+        if self._run.config.push_to_hub and not has_token():
+            self._display.note(NO_TOKEN)
         comparison = PolicyComparison(self._run, self._folder)
         self._display.phase("baselines", 1)
         comparison.add_baselines()
@@ -143,6 +166,7 @@ class _Run:
         text = json.dumps(content, indent=2) + "\n"
         write_atomically(self._folder.summary_path, text.encode())
         self._show(summary, report)
+        publish(self._run, self._folder, summary, self._display)
         return content
 
     def _learn(self, comparison: PolicyComparison) -> None:
@@ -157,9 +181,8 @@ class _Run:
             self._evaluate("sft", comparison, learning)
             learning.train()
             self._folder.note()
+            self._chosen = learning.choose()
             self._evaluate("rl", comparison, learning)
-            learning.save(self._folder.trained)
-            (self._folder.trained / COMPLETE).touch()
         finally:
             learning.close()
 
@@ -182,9 +205,15 @@ class _Run:
         """Assemble ``summary.json``."""
         run, paired = self._run, comparison.paired()
         warm_start = self._folder.state().get("sft")
+        records = self._folder.metrics()
+        events = health_events(records)
         remarks = (
             gate_remark(warm_start and WarmStart(**warm_start), run.config.sft.gate_success),
-            steps_remark(self._steps(), run.config.steps),
+            steps_remark(
+                self._steps(), run.config.steps, any(event.action == "stop" for event in events)
+            ),
+            health_remark(events),
+            chosen_remark(self._chosen, self._steps()),
             random_remark(comparison.results()),
             comparison.no_scale,
         )
@@ -211,6 +240,9 @@ class _Run:
             warm_start=warm_start and WarmStart(**warm_start),
             packages=versions(),
             commit=commit(),
+            chosen=self._chosen,
+            health=events,
+            step_seconds=step_seconds(records),
         )
 
     def _steps(self) -> int:

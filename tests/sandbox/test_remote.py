@@ -31,6 +31,7 @@ from agentgym.sandbox.packing import pack_tree, unpack_tree
 from agentgym.sandbox.remote import client
 from agentgym.sandbox.remote.boxes import Boxes
 from agentgym.sandbox.remote.client import RemoteSandbox
+from agentgym.sandbox.remote.leases import Renewals
 from agentgym.sandbox.remote.messages import TOKEN as TOKEN_VARIABLE
 from agentgym.sandbox.remote.messages import decode, encode, read_config, write_config
 from agentgym.sandbox.remote.server import check_backend, make_app, serve
@@ -328,6 +329,28 @@ def test_a_fork_leaves_the_box_of_its_parent_alone(box: RemoteSandbox) -> None:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
     assert box.exec("b").text == "b" and Counting.made[0].ran == ["b"]
+
+
+def test_a_fork_may_come_while_leases_are_renewed() -> None:
+    leases, held, done = Renewals(lambda boxes: None), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with leases._changed:
+            held.set()
+            done.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(20)
+    child = os.fork()
+    if not child:
+        signal.alarm(5)  # ends a child that waits for the lock
+        leases.drop("a")
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    done.set()
+    thread.join()
+    assert status == 0
 
 
 def test_a_tree_is_sent_once(server: tuple[str, Boxes], tree: Path) -> None:

@@ -18,3 +18,29 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "whole"
     train(toy_runs.config(folder), Display(quiet=True))
     return folder
+
+
+@pytest.fixture(scope="session")
+def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a small chat model that knows the words of the toy environment."""
+    from tests.trainers import tiny_policy
+
+    path = tmp_path_factory.mktemp("models") / "small"
+    tiny_policy.chat().tokenizer.save_pretrained(path)
+    tiny_policy.model().save_pretrained(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def adapter_run(small_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a finished run that trained adapters and exported them; change nothing in it."""
+    from trainers.output.display import Display
+    from trainers.run import train
+
+    folder = tmp_path_factory.mktemp("adapters") / "run"
+    changes = {
+        "model": small_model, "sft__max_steps": None, "steps": 2, "horizon": "3", "eval__every": 1,
+        "eval__tasks": 8, "rl__episode_tokens": 220,
+    }  # fmt: skip
+    train(toy_runs.config(folder, "--export=merged", **changes), Display(quiet=True))
+    return folder

@@ -168,7 +168,7 @@ def test_a_template_that_rewrites_history_is_kept_followed_or_refused(
         "model": thinking_model, "sft__max_steps": None, "horizon": "3",
         "rl__turn_tokens": 6, "rl__episode_tokens": 220,
     }  # fmt: skip
-    fork = trained(tmp_path / "fork", "--rollout.history=fork", **changes)
+    fork = trained(tmp_path / "auto", "--rollout.history=auto", **changes)
     assert [record["step"] for record in fork["rl"]] == [1, 2]
     assert fork["rl"] != trained(tmp_path / "keep", "--rollout.history=keep", **changes)["rl"]
     out = tmp_path / "error"
@@ -456,7 +456,7 @@ def test_every_door_is_in_the_help(capsys):
         "--rollout.backend", "--rollout.workers", "--rollout.step-timeout", "--rollout.history",
         "--rollout.window", "--rl.top-p", "--rl.hooks", "--horizon", "--horizon-every", "--every",
         "--horizon-gate", "--fit-horizon", "--fit", "--config", "--resume", "--dry-run",
-        "--report-to", "--minutes", "--steps",
+        "--report-to", "--minutes", "--steps", "--health.on-alarm", "--health.ignore",
     ):  # fmt: skip
         assert flag in shown, flag
 

@@ -96,7 +96,7 @@ def test_every_file_of_the_folder_is_there(finished):
         "curve.png", "summary.json", "report.html", "eval_episodes",
     }  # fmt: skip
     checkpoints = {path.name for path in (finished / "checkpoints").iterdir()}
-    assert checkpoints == {"warm-start", "rl", "trained"}
+    assert checkpoints == {"warm-start", "rl", "trained", "best"}
     kept = {path.name for path in (finished / "checkpoints" / "rl").glob("checkpoint-*")}
     assert kept == {"checkpoint-4", "checkpoint-6"}
     settings = yaml.safe_load((finished / "config.yaml").read_text())
@@ -107,7 +107,7 @@ def test_every_file_of_the_folder_is_there(finished):
 def test_the_pictures_are_pictures_and_the_page_holds_its_own(finished):
     assert (finished / "curve.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     page = (finished / "report.html").read_text()
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 2 + 9  # curves, and the signals that this run has
     assert not re.search(r"https?:", page)
     assert "<script" not in page
 
@@ -161,8 +161,9 @@ def test_the_summary_says_in_words_what_a_reader_must_know(finished):
     paired = summary["paired"]["rl_minus_sft"]
     assert f"{paired['score_mean']:+.3f}" in summary["verdict"]
     assert "30 held-out tasks" in summary["verdict"]
-    remark, below = summary["remarks"]
+    remark, chosen, below = summary["remarks"]
     assert "missed its gate" in remark
+    assert "of step 4 of 6, the best on the validation tasks" in chosen
     means = [summary["eval"][arm]["score_mean"] for arm in ("rl", "random")]
     assert below.endswith("random actions do: {:.3f} against {:.3f}.".format(*means))
     assert summary["warm_start"]["gated"] is False
@@ -198,10 +199,10 @@ def test_an_expert_that_needs_more_turns_is_said_and_is_no_100(tmp_path, capsys)
 
 def test_no_card_speaks_of_a_model_without_a_name(finished):
     cards = list(finished.rglob("README.md"))
-    assert finished / "checkpoints" / "trained" / "README.md" in cards
+    assert finished / "checkpoints" / "best" / "README.md" in cards
     for card in cards:
         assert "None" not in card.read_text()
-    text = (finished / "checkpoints" / "trained" / "README.md").read_text()
+    text = (finished / "checkpoints" / "best" / "README.md").read_text()
     assert TOY_ID in text
     assert "turn-loo" in text
 
@@ -246,7 +247,7 @@ def test_training_episodes_are_of_training_tasks(finished):
         assert episode["options"]["horizon"] == horizon[episode["options"]["training_step"]]
 
 
-@pytest.mark.parametrize("checkpoint", ["warm-start", "trained"])
+@pytest.mark.parametrize("checkpoint", ["warm-start", "trained", "best"])
 def test_checkpoints_can_be_loaded_by_transformers(finished, checkpoint):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeGuard
 
 from agentgym.errors import ConfigurationError
-from agentgym.outcome import StopReason
 from trainers.algorithms.advantage import Key, Term, Whiten
 from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, ZeroVariance
 from trainers.algorithms.loss import Loss
@@ -193,10 +192,10 @@ _ALL = (
         "agentgym default: turn-level return-to-go with a zero-padded leave-one-out baseline",
         None,
         (Term(RewardToGo(), center="turn_index_padded", leave_one_out=True),),
-        filters=(HarnessEndings(masked=(StopReason.LENGTH,)), ZeroVariance(level="turn")),
-        note="Running out of turns is a failure of the policy and trains; only the token budget "
-        "is the harness's. ZeroVariance at turn level: dropping groups of equal outcome would bias "
-        "this credit.",
+        filters=(HarnessEndings(masked=()), ZeroVariance(level="turn")),
+        note="Running out of turns or tokens is a failure of the policy and trains: leaving such "
+        "episodes out would bias the gradient. ZeroVariance at turn level: dropping groups of "
+        "equal outcome would, too.",
     ),
     Preset(
         "scalinginter",

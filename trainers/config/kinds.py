@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AllowInfNan, BeforeValidator, ConfigDict, with_config
@@ -37,6 +37,16 @@ def as_horizon(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+def as_dashboards(value: Any) -> Any:
+    """Read one name, as a file may hold it, as a list of one; ``none`` adds nothing to a list."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple):
+        return names
+    return [name for name in dict.fromkeys(names) if name != "none"]
+
+
+Dashboard = Literal["none", "tensorboard", "wandb", "trackio"]
+"""Where figures are shown."""
 Pairs = Annotated[tuple[str, ...], BeforeValidator(_as_pairs)]
 """``name=value`` pairs."""
 

@@ -31,6 +31,7 @@ from trainers.config.families import FamilyDefaults, defaults_for
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.grpo.arguments import largest_divisor, loss_arguments
 from trainers.grpo.precision import check_memory_options, chosen_precision
+from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
 
 logger = logging.getLogger(__name__)
@@ -54,6 +55,8 @@ TINY_TURN = 18
 """Tokens per turn of the tiny policy; a family decides on those of its episodes."""
 PRETRAINED_TURN, PRETRAINED_EPISODE = 256, 4096
 """Tokens per turn and per episode of a pretrained model."""
+THINKING_TURN = 1024
+"""Tokens per turn of a model that may think first."""
 TINY_MICRO, PRETRAINED_MICRO = 8192, 16_384
 """Tokens per forward and backward pass."""
 EVAL_TASKS = 500
@@ -170,6 +173,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
         )
     settings["horizon"] = ",".join(map(str, rounds))
     full = settings["eval"]["horizon"] = asked.eval.horizon or max(rounds)
+    _fill_tokens(asked, settings["rl"], defaults, max(*rounds, full))
     kwargs = {**defaults.env, **arguments}
     kwargs.setdefault("max_turns", full)
     _choose_backend(settings["rollout"], env_id, kwargs)
@@ -241,13 +245,12 @@ def _filled(asked: TrainConfig, preset: Preset, defaults: FamilyDefaults) -> dic
                 "max_steps": TINY_STEPS if tiny else 0,
                 "gate_success": defaults.gate_success,
             },
+            "eval": {"keep": "best" if asked.eval.every else "last"},
             "rl": {
                 "groups": preset.groups or GROUPS,
                 "group_size": preset.group_size or GROUP_SIZE,
                 "iterations": preset.iterations,
                 "lr": rl_rate,
-                "turn_tokens": TINY_TURN if tiny else PRETRAINED_TURN,
-                "episode_tokens": defaults.episode_tokens if tiny else PRETRAINED_EPISODE,
                 "success_bonus": 0.0 if "success_bonus" in named else SUCCESS_BONUS,
                 "invalid_penalty": 0.0
                 if "invalid_action" in named
@@ -259,6 +262,11 @@ def _filled(asked: TrainConfig, preset: Preset, defaults: FamilyDefaults) -> dic
         },
     )
     _divide(settings["rl"], preset)
+    if asked.eval.keep == "best" and not asked.eval.every:
+        raise ConfigurationError(
+            "expected --eval.every of at least 1 with --eval.keep best, because the best policy is "
+            "found by validation; got 0"
+        )
     _decide_memory(asked, settings)
     return settings
 
@@ -347,6 +355,33 @@ def _divide(rl: dict[str, Any], preset: Preset) -> None:
             f"expected --rl.minibatches to divide groups x group_size = {episodes}, got {parts}"
         )
     rl["minibatches"] = parts
+
+
+def _fill_tokens(
+    asked: TrainConfig, rl: dict[str, Any], defaults: FamilyDefaults, turns: int
+) -> None:
+    """Fill in the token budgets; with thinking, the turns and not the tokens end an episode."""
+    tiny = asked.model == TINY
+    is_open = rl["turn_tokens"] is None or rl["episode_tokens"] is None
+    thinks = not tiny and is_open and _thinks(asked)
+    if rl["turn_tokens"] is None:
+        rl["turn_tokens"] = TINY_TURN if tiny else THINKING_TURN if thinks else PRETRAINED_TURN
+    if rl["episode_tokens"] is None:
+        most = defaults.episode_tokens if tiny else PRETRAINED_EPISODE
+        rl["episode_tokens"] = most + (turns * rl["turn_tokens"] if thinks else 0)
+
+
+def _thinks(asked: TrainConfig) -> bool:
+    """Return whether the model may think before it answers, as its chat template tells."""
+    arguments = making.parse_pairs(asked.template_args, "--template-args")
+    try:
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(asked.model)
+        return TurnTokenizer(tokenizer, template_kwargs=arguments).thinks
+    except Exception:  # whatever is wrong with the model is reported where it is loaded
+        logger.debug("no tokenizer of %s to ask", asked.model, exc_info=True)
+        return False
 
 
 # -- horizon ---------------------------------------------------------------------------------------

@@ -18,7 +18,16 @@ from annotated_types import Gt, Le
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from agentgym.errors import ConfigurationError
-from trainers.config.kinds import Count, NotNegative, Pairs, Whole, as_horizon, strict
+from trainers.config.kinds import (
+    Count,
+    Dashboard,
+    NotNegative,
+    Pairs,
+    Whole,
+    as_dashboards,
+    as_horizon,
+    strict,
+)
 from trainers.config.sections import (
     EvalConfig,
     FilledEval,
@@ -26,6 +35,7 @@ from trainers.config.sections import (
     FilledRl,
     FilledRollout,
     FilledSft,
+    HealthConfig,
     LoraConfig,
     MemoryConfig,
     RlConfig,
@@ -89,9 +99,20 @@ class TrainConfig:
     """Folder of the run; None: ``runs/<env>-<model>-seed<seed>``."""
     resume: bool = False
     """Continue the run in ``out``, with the settings in its ``config.yaml``."""
-    report_to: Literal["none", "tensorboard", "wandb", "trackio"] = "none"
-    """Where the trainer's figures go besides ``metrics.jsonl``; TensorBoard's files go into the
-    folder of the run."""
+    report_to: Annotated[tuple[Dashboard, ...], BeforeValidator(as_dashboards)] = ()
+    """Dashboards that are told figures and sample episodes besides the files of the run: none, or
+    several of tensorboard (files in the folder of the run), wandb and trackio."""
+    export: Literal["none", "merged"] = "none"
+    """``merged``: write the trained policy with its adapters merged into the base model, a folder
+    that transformers and vLLM open, as ``checkpoints/merged``. With ``--resume`` also of a finished
+    run."""
+    push_to_hub: str | None = None
+    """Repository ``USER/NAME`` of the Hugging Face hub to which the trained policy and its card are
+    pushed at the end: its merged export if that is asked for. The token is that of ``HF_TOKEN`` or
+    ``hf auth login``. With ``--resume`` also of a finished run."""
+    hub_private: bool = False
+    """Make that repository private, if there is none of the name; otherwise the hub's own default
+    applies, which is public unless the organisation says otherwise."""
     sft: SftConfig = field(default_factory=SftConfig)
     """Warm start."""
     rl: RlConfig = field(default_factory=RlConfig)
@@ -104,6 +125,8 @@ class TrainConfig:
     """Evaluation."""
     tiny: TinyConfig = field(default_factory=TinyConfig)
     """The tiny model."""
+    health: HealthConfig = field(default_factory=HealthConfig)
+    """Alarms."""
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     """Precision and memory."""
 

@@ -85,11 +85,15 @@ class RlConfig:
     """Nucleus of the behaviour policy: sample from the likeliest tokens that together have this
     probability. Below 1 every token is weighed by how much likelier it was made to be sampled."""
     turn_tokens: Count | None = None
-    """Most tokens that the policy may write in a turn; None: 18 for ``--model tiny``, else 256."""
+    """Most tokens that the policy may write in a turn, its thinking included.
+
+    None: 18 for ``--model tiny``, 1,024 for a model whose template has thinking, else 256."""
     episode_tokens: Count | None = None
     """Most tokens of an episode after its opening.
 
-    None: the family's default for ``--model tiny``, such as 512 for the shop, else 4096."""
+    None: the family's default for ``--model tiny``, such as 512 for the shop, else 4096, and with
+    thinking as much again per turn as it takes. An episode that ends here is trained with the
+    reward that it got."""
     max_grad_norm: Positive = 1.0
     """Gradient norm at which gradients are clipped."""
     adam_beta2: Share = 0.98
@@ -139,10 +143,10 @@ class RolloutConfig:
     step_timeout: Positive | None = None
     """Seconds that an environment may take for one turn, and ten times that for a reset; then its
     episode ends with ``error`` and is left out. None: as long as it likes."""
-    history: Literal["keep", "fork", "error"] = "keep"
+    history: Literal["auto", "keep", "error"] = "auto"
     """What happens if the chat template rewrites earlier turns, as Qwen3's does, which drops their
-    thinking: the policy goes on reading what it wrote (keep), the template is followed, at the
-    price of a training row per rewrite (fork), or such a model is refused (error)."""
+    thinking: the policy reads what a chat server would feed it, at the price of a training row per
+    rewrite (auto), it goes on reading what it wrote (keep), or such a model is refused (error)."""
     window: Count | None = None
     """Turns that the policy still reads, besides the opening; None: all of them.
 
@@ -177,6 +181,12 @@ class EvalConfig:
     """Steps between evaluations on validation tasks during RL; 0 turns them off."""
     valid_tasks: Count = 128
     """Validation tasks of such an evaluation."""
+    keep: Literal["best", "last"] | None = None
+    """Which policy is the trained one, that is compared, exported and pushed: of the steps that
+    ``--eval.every`` validates the one with the highest success (then score, then the earlier), or
+    that of the last step. Test tasks have no part in the choice, and both are kept.
+
+    None: best; last without validations."""
 
 
 @strict
@@ -201,6 +211,64 @@ class TinyConfig:
     init: Positive = 0.1
     """Standard deviation of the initial weights; so small a model learns to copy words in half the
     steps that 0.02 takes."""
+
+
+Signal = Literal[
+    "entropy", "entropy_rise", "clip_fraction", "kl", "kl_behaviour", "logp_gap", "zero_variance",
+    "repeat", "invalid", "reward_spread", "grad_norm",
+]  # fmt: skip
+"""What is watched in reinforcement learning (see ``trainers.phases.health``)."""
+
+
+@strict
+@dataclass(frozen=True)
+class HealthConfig:
+    """What is watched during reinforcement learning, and what an alarm does.
+
+    "Now" is the mean of the last ``patience`` steps, "usual" the median of the ``window`` steps
+    before them. Losses and weights that are not finite always end the training, or roll it back.
+    """
+
+    on_alarm: Literal["warn", "stop", "rollback"] = "warn"
+    """Say so; or also end the training; or go back to the last good checkpoint and on from there:
+    the one that did best on validation tasks among those from before the trouble."""
+    ignore: tuple[Signal, ...] = ()
+    """Signals that raise no alarm."""
+    window: Count = 20
+    """Steps that say what is usual; from half as many on there are alarms that compare with it."""
+    patience: Count = 3
+    """Steps whose mean is compared."""
+    entropy: NotNegative = 0.2
+    """Alarm where entropy is below this share of the usual: it collapses."""
+    entropy_rise: NotNegative = 5.0
+    """Alarm where entropy is above this multiple of the usual: the policy writes noise."""
+    clip_fraction: NotNegative = 0.5
+    """Alarm where this share of the tokens is clipped."""
+    kl: NotNegative = 1.0
+    """Alarm at this divergence from the reference policy, in nats per token."""
+    kl_behaviour: NotNegative = 0.2
+    """Alarm where the updates of a step lead this far from the policy that played, in nats per
+    token."""
+    logp_gap: NotNegative = 0.2
+    """Alarm where engine and trainer differ by this much in log-probability, in the mean."""
+    zero_variance: NotNegative = 0.95
+    """Alarm where this share of the groups has members of equal return, without being solved."""
+    repeat: NotNegative = 0.3
+    """Alarm where this share of the turns repeats an action in the same state, and twice the
+    usual."""
+    invalid: NotNegative = 0.3
+    """Alarm where this share of the actions is invalid, and twice the usual."""
+    reward_spread: NotNegative = 0.25
+    """Alarm where returns within a group differ by less than this share of the usual, without being
+    solved: the first sign of a collapse in RAGEN (arXiv 2504.20073)."""
+    grad_norm: NotNegative = 10.0
+    """Alarm where the gradient norm is above this multiple of the usual."""
+    rollbacks: Whole = 2
+    """Most times that training goes on after going back; the next alarm ends it there."""
+    lr_factor: Probability = 0.5
+    """Share of the learning rate that remains after going back."""
+    reseed: bool = True
+    """Play other episodes of the same tasks after going back."""
 
 
 @strict
@@ -280,6 +348,7 @@ class FilledEval(EvalConfig):
 
     tasks: int
     horizon: int
+    keep: Literal["best", "last"]
 
 
 @dataclass(frozen=True, kw_only=True)

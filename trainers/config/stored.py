@@ -24,10 +24,13 @@ RESOLVED = "resolved"
 NOT_KEPT = ("resume", "out")
 """Settings that say nothing about the run itself."""
 FREE = (
-    "report_to", "rollout.backend", "rollout.workers", "rollout.step_timeout",
-    "memory.checkpointing", "memory.micro_tokens", "memory.logits_mib",
+    "report_to", "rollout.backend", "rollout.workers", "rollout.step_timeout", "export",
+    "push_to_hub", "hub_private", "memory.checkpointing", "memory.micro_tokens",
+    "memory.logits_mib",
 )  # fmt: skip
 """Settings that may differ between a run and its continuation: they change no number."""
+FREE_SECTIONS = ("health",)
+"""Sections of which the same is true, up to the next alarm."""
 GROWING = ("steps", "minutes")
 """Settings of which a continuation may have more: it extends the run."""
 RENAMED = {"every": "horizon_every", "fit": "fit_horizon"}
@@ -121,7 +124,7 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> Comparison:
 def _may_change(name: str) -> bool:
     """Return whether a setting is compared in another way, or not at all."""
     setting = name.removeprefix(f"{RESOLVED}.")
-    return setting in FREE or setting in GROWING
+    return setting in (*FREE, *GROWING) or setting.split(".")[0] in FREE_SECTIONS
 
 
 def _length(values: Mapping[str, Any], name: str) -> float:

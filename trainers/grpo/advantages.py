@@ -94,7 +94,7 @@ def folded_advantages(
     metrics = {
         "credit/trained_fraction": float(masks.train.mean()),
         "credit/advantage_std": float(values[train].std()) if train.any() else 0.0,
-        "credit/zero_variance_groups": _flat_groups(batch),
+        **_spread_within_groups(batch),
     }
     if logp_old is not None:
         gap = np.abs(batch.logp_old - batch.logp_behave)
@@ -120,13 +120,23 @@ def loss_columns(
     return columns
 
 
-def _flat_groups(batch: Batch) -> float:
-    """Share of groups whose members all have the same return."""
-    groups, index = np.unique(batch.group, return_inverse=True)
-    low, high = np.full(len(groups), np.inf), np.full(len(groups), -np.inf)
+def _spread_within_groups(batch: Batch) -> dict[str, float]:
+    """Figures of how far members of a group differ in their return.
+
+    Returns:
+        The share of groups without any difference, and the mean over the groups of the standard
+        deviation within each, whose fall comes before a collapse (RAGEN, arXiv 2504.20073).
+    """
+    _, index, sizes = np.unique(batch.group, return_inverse=True, return_counts=True)
+    means = np.bincount(index, batch.returns) / sizes
+    squares = np.bincount(index, (batch.returns - means[index]) ** 2) / sizes
+    low, high = np.full(len(sizes), np.inf), np.full(len(sizes), -np.inf)
     np.minimum.at(low, index, batch.returns)
     np.maximum.at(high, index, batch.returns)
-    return float((high - low < 1e-8).mean())
+    return {
+        "credit/zero_variance_groups": float((high - low < 1e-8).mean()),
+        "credit/group_return_std": float(np.sqrt(squares).mean()),
+    }
 
 
 def check_sampled(trajectories: Sequence[Trajectory]) -> None:

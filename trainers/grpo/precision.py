@@ -30,6 +30,7 @@ __all__ = [
     "adapters_in_fp32",
     "check_memory_options",
     "chosen_precision",
+    "keep_differentiable",
     "precision_arguments",
     "quantization_config",
     "weights_dtype",
@@ -103,6 +104,17 @@ def quantization_config(kind: str, precision: str) -> Any:
         bnb_4bit_use_double_quant=True,
         bnb_4bit_compute_dtype=weights_dtype(precision, frozen=True),
     )
+
+
+def keep_differentiable(model: Any) -> None:
+    """Keep bitsandbytes from repacking matrices of 4 bits on a CPU.
+
+    It does so on processors with AVX-512 when a model first generates, for a kernel that has no
+    gradient (0.50.2): what is trained afterwards would get none through these layers, in silence.
+    """
+    for module in model.modules():
+        if hasattr(module, "support_avx512bf16_for_cpu"):
+            module.support_avx512bf16_for_cpu = False
 
 
 def check_memory_options(

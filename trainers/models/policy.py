@@ -12,7 +12,7 @@ from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.grpo.precision import quantization_config, weights_dtype
+from trainers.grpo.precision import keep_differentiable, quantization_config, weights_dtype
 from trainers.models.torch_setup import device
 from trainers.rollouts.chat import History, TurnTokenizer
 from trainers.rollouts.runner import InitialMessages, TokenBudget, make_initial_messages
@@ -63,9 +63,10 @@ def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -
 
     # Adapters store where their base lies, and are loaded from other folders than this run's.
     path = Path(path).resolve() if Path(path).exists() else path
-    with _loading(path):
+    with loading(path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
         model = AutoModelForCausalLM.from_pretrained(str(path), **_weights(run))
+    keep_differentiable(model)
     return _assemble(run, model, tokenizer, system)
 
 
@@ -80,7 +81,7 @@ def _weights(run: ResolvedRun) -> dict[str, Any]:
 
 
 def check_model(
-    name: str, template_args: Mapping[str, Any] | None = None, history: History = "keep"
+    name: str, template_args: Mapping[str, Any] | None = None, history: History = "auto"
 ) -> None:
     """Check ``--model`` before a run's folder is made, without loading weights.
 
@@ -89,12 +90,24 @@ def check_model(
     """
     if name == TINY:
         return
-    from transformers import AutoConfig, AutoTokenizer
+    from transformers import AutoTokenizer
 
-    with _loading(name):
-        AutoConfig.from_pretrained(name)
+    read_model_config(name)
+    with loading(name):
         tokenizer = AutoTokenizer.from_pretrained(name)
     TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
+
+
+def read_model_config(name: str) -> Any:
+    """Read the configuration of a model in a folder or on the hub, without its weights.
+
+    Raises:
+        ConfigurationError: There is no such model.
+    """
+    from transformers import AutoConfig
+
+    with loading(name):
+        return AutoConfig.from_pretrained(name)
 
 
 def adapters(run: ResolvedRun) -> PeftConfig | None:
@@ -114,7 +127,7 @@ def adapters(run: ResolvedRun) -> PeftConfig | None:
 
 
 @contextmanager
-def _loading(path: str | Path) -> Iterator[None]:
+def loading(path: str | Path) -> Iterator[None]:
     """Say clearly that a model cannot be loaded, and why."""
     try:
         yield
@@ -141,19 +154,28 @@ def _assemble(
 ) -> LoadedPolicy:
     """Put model, tokenizer and budgets together."""
     chat = TurnTokenizer(
-        tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
+        tokenizer,
+        history=run.config.rollout.history,
+        template_kwargs=run.template_args,
+        stop_ids=_stop_ids(model),
     )
-    budget = _token_budget(run, model)
+    budget = token_budget(run, model.config)
     # A quantised base was put there when it was loaded, and cannot be moved.
     placed = model if getattr(model, "is_quantized", False) else model.to(device())
     return LoadedPolicy(placed, chat, make_initial_messages(system), budget)
 
 
-def _token_budget(run: ResolvedRun, model: PreTrainedModel) -> TokenBudget:
-    """Return the token budgets of a run, within what the model can read."""
+def _stop_ids(model: PreTrainedModel) -> list[int]:
+    """Return what the model's generation config ends an answer with, as a server does."""
+    ends = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    return [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
+
+
+def token_budget(run: ResolvedRun, config: Any) -> TokenBudget:
+    """Return the token budgets of a run, within what a model of this configuration can read."""
     settings = run.config.rl
     turn, episode = settings.turn_tokens, settings.episode_tokens
-    most = int(getattr(model.config, "max_position_embeddings", 32768))
+    most = int(getattr(config, "max_position_embeddings", 32768))
     context = min(most, OPENING_TOKENS + episode + turn)
     return TokenBudget(
         turn_tokens=turn,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgym.caching import write_atomically
@@ -73,25 +74,31 @@ def draw_panels(
     Returns:
         The pictures by quantity, and the legend of all of them.
     """
+    pictures, keys = {}, []
+    for quantity in QUANTITIES:
+        with svg_axes((4.8, 3.2)) as (axes, written):
+            _draw_panel(axes, metrics, quantity, names)
+            lines, labels = axes.get_legend_handles_labels()
+            keys = [_key(line, label) for line, label in zip(lines, labels, strict=True)]
+        pictures[quantity] = inline_svg(written.getvalue())
+    return pictures, keys
+
+
+@contextmanager
+def svg_axes(size: tuple[float, float]) -> Iterator[tuple[Axes, io.StringIO]]:
+    """Give axes to draw on; the text beside them is their SVG once that is done."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     colours = dict.fromkeys(
         ("axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor"), INK
     )
-    pictures, keys = {}, []
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "curve", **colours}):
-        for quantity in QUANTITIES:
-            figure = Figure(figsize=(4.8, 3.2), layout="constrained")
-            axes = figure.subplots()
-            _draw_panel(axes, metrics, quantity, names)
-            axes.spines[["top", "right"]].set_visible(False)
-            lines, labels = axes.get_legend_handles_labels()
-            keys = [_key(line, label) for line, label in zip(lines, labels, strict=True)]
-            buffer = io.StringIO()
-            figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-            pictures[quantity] = _inline(buffer.getvalue())
-    return pictures, keys
+        figure = Figure(figsize=size, layout="constrained")
+        axes, written = figure.subplots(), io.StringIO()
+        yield axes, written
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
 
 
 def write_curve(folder: RunFolder, names: Mapping[str, str] = NAMES) -> None:
@@ -99,7 +106,7 @@ def write_curve(folder: RunFolder, names: Mapping[str, str] = NAMES) -> None:
     write_atomically(folder.path / "curve.png", draw_curve(folder.metrics(), names))
 
 
-def _inline(svg: str) -> str:
+def inline_svg(svg: str) -> str:
     """Take off what only a file of its own needs, and let letters follow the page's theme."""
     svg = svg[svg.index("<svg") :]
     for part in (
@@ -124,7 +131,7 @@ def _draw_panel(axes: Axes, metrics: Records, quantity: str, names: Mapping[str,
     from matplotlib.ticker import MaxNLocator
 
     steps = [record for record in metrics if record.get("phase") == Phase.REINFORCEMENT]
-    _draw_stages(axes, steps)
+    draw_stages(axes, steps)
     _draw_references(axes, metrics, quantity, names)
     _draw_training(axes, steps, quantity)
     _draw_validation(axes, metrics, quantity)
@@ -135,7 +142,7 @@ def _draw_panel(axes: Axes, metrics: Records, quantity: str, names: Mapping[str,
     axes.grid(alpha=0.25)
 
 
-def _smooth(values: Sequence[float], window: int = SMOOTHED) -> list[float]:
+def smooth(values: Sequence[float], window: int = SMOOTHED) -> list[float]:
     """Return the trailing mean over ``window`` values."""
     parts = [values[max(0, i + 1 - window) : i + 1] for i in range(len(values))]
     return [sum(part) / len(part) for part in parts]
@@ -148,7 +155,7 @@ def _draw_training(axes: Axes, steps: Records, quantity: str) -> None:
     numbers, values = [r["step"] for r in steps], [r[quantity] for r in steps]
     axes.plot(numbers, values, color=TRAINING, alpha=0.3, linewidth=1)
     label = f"training episodes (mean of {SMOOTHED} steps)"
-    axes.plot(numbers, _smooth(values), color=TRAINING, label=label)
+    axes.plot(numbers, smooth(values), color=TRAINING, label=label)
 
 
 def _draw_validation(axes: Axes, metrics: Records, quantity: str) -> None:
@@ -184,8 +191,11 @@ def _test_mean(metrics: Records, arm: str, quantity: str) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _draw_stages(axes: Axes, steps: Records) -> None:
-    """Shade the stages of the horizon, the darker the longer, and write their turns above."""
+def draw_stages(axes: Axes, steps: Records, words: bool = True) -> None:
+    """Shade the stages of the horizon, the darker the longer, and write their turns above.
+
+    ``words`` says whether the turns are called turns where there is room for it.
+    """
     stages: list[list[int]] = []  # first step, last step, turns
     for record in steps:
         if stages and stages[-1][2] == record["horizon"]:
@@ -202,7 +212,8 @@ def _draw_stages(axes: Axes, steps: Records) -> None:
         if centre - labelled < NARROW * len(steps):
             continue
         labelled = centre
-        text = f"{turns} turns" if last + 1 - first >= WIDE * len(steps) else f"{turns}"
+        wide = words and last + 1 - first >= WIDE * len(steps)
+        text = f"{turns} turns" if wide else f"{turns}"
         axes.annotate(
             text, (centre, 1), (0, 3), xycoords=axes.get_xaxis_transform(),
             textcoords="offset points", ha="center", va="bottom", fontsize=8, color=INK,

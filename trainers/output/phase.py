@@ -16,6 +16,10 @@ class Phase(str, Enum):
     """Validation tasks, played between the steps of reinforcement learning."""
     COMPARISON = "eval"
     """Held-out tasks, played by one of the compared policies."""
+    HEALTH = "health"
+    """An alarm that a step of reinforcement learning raised."""
+    ROLLBACK = "rollback"
+    """Reinforcement learning went back to an earlier step because of an alarm."""
 
     # An f-string shows a mixed-in enumeration by its name since Python 3.12.
     __str__ = str.__str__

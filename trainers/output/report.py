@@ -1,18 +1,18 @@
-"""What a reader of a finished run is given: ``report.html``, and the card of the trained model."""
+"""What a reader of a finished run is given: ``report.html``."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from agentgym.caching import write_atomically
 from trainers.config.describe import horizon_in_words
 from trainers.config.resolve import ResolvedRun
-from trainers.config.schema import TINY
-from trainers.models.policy import task_prompt
+from trainers.output.card import chosen_folder, usage_code
 from trainers.output.curve import draw_panels
+from trainers.output.health_chart import draw_health
 from trainers.output.jsonl import read_jsonl
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder, training_step
@@ -21,15 +21,24 @@ from trainers.output.summary import (
     Difference,
     Interval,
     Summary,
-    direction,
-    scaled_text,
-    signed,
 )
+from trainers.output.templates import render
 
 EPISODES_SHOWN = 6
 """Training episodes on the page."""
 TASKS_SHOWN = 3
 """Held-out tasks of which the page shows the episodes before and after, whatever came of them."""
+
+PART_NAMES: Mapping[str, tuple[str, str]] = {
+    "generation": ("generation", "#0072b2"),
+    "environments": ("environments", "#56b4e9"),
+    "logprobs": ("log-probabilities", "#009e73"),
+    "update": ("forward and backward", "#e69f00"),
+    "optimizer": ("optimiser", "#d55e00"),
+    "validation": ("validation", "#cc79a7"),
+    "rest": ("rest", "#8c929b"),
+}
+"""Parts of a step as a reader knows them, and their colours (Okabe and Ito's)."""
 
 Episodes = dict[str, dict[str, Any]]
 """Episode records by task."""
@@ -40,11 +49,13 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
     metrics = folder.metrics()
     training = [record for record in metrics if record.get("phase") == Phase.REINFORCEMENT]
     before, after = (_episodes(folder, arm) for arm in ("sft", "rl"))
+    checkpoint = chosen_folder(folder, summary)
     panels, keys = draw_panels(metrics, summary.names)
-    page = _render(
+    health_panels, health_keys = draw_health(metrics, summary.health)
+    page = render(
         "report.html.j2",
         folder=folder.path,
-        checkpoint=folder.trained,
+        checkpoint=checkpoint,
         run=run,
         horizon=horizon_in_words(run),
         summary=summary,
@@ -53,76 +64,22 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
         lost=_lost(metrics, summary),
         lost_in_training=any(record.get("ended_by_error") for record in training),
         turns=training[-1].get("turns_total", 0) if training else 0,
+        tokens=training[-1].get("tokens_total", 0) if training else 0,
         panels=panels,
         keys=keys,
+        health_panels=health_panels,
+        health_keys=health_keys,
+        parts=PART_NAMES,
         changes=_changes(before, after),
         pairs=[(before[task], after[task]) for task in _shown(before, after)],
         episodes=list(read_jsonl(folder.episodes_path))[-EPISODES_SHOWN:],
         training_step=training_step,
-        usage=_usage(run, summary, folder.trained, str(folder.trained)),
+        usage=usage_code(run, summary, checkpoint, str(checkpoint)),
         config=(folder.path / "config.yaml").read_text(),
     )
     path = folder.path / "report.html"
     write_atomically(path, page.encode())
     return path
-
-
-def write_card(folder: RunFolder, run: ResolvedRun, summary: Summary) -> None:
-    """Write the ``README.md`` of the trained model: what it is, what it reached, how to use it."""
-    # Where a model lies on this machine tells the reader of a card nothing.
-    model = run.config.model
-    card = _render(
-        "card.md.j2",
-        run=run,
-        horizon=horizon_in_words(run),
-        summary=summary,
-        base=Path(model).name if Path(model).exists() else model,
-        adapters=_has_adapters(folder.trained),
-        results=list(summary.results()),
-        usage=_usage(run, summary, folder.trained, "."),
-    )
-    write_atomically(folder.trained / "README.md", card.encode())
-
-
-def _usage(run: ResolvedRun, summary: Summary, checkpoint: Path, place: str) -> str:
-    """Return Python code that loads a trained model from a place and evaluates it, greedily."""
-    system = []
-    if run.config.model != TINY:
-        env = run.make_env()
-        system = [{"role": "system", "content": task_prompt(env)}]
-        env.close()
-    return _render(
-        "usage.py.j2",
-        run=run,
-        summary=summary,
-        module=run.config.env.rpartition(":")[0],
-        adapters=_has_adapters(checkpoint),
-        place=place,
-        system=system,
-    )
-
-
-def _has_adapters(path: Path) -> bool:
-    """Return whether a folder holds LoRA adapters, not a whole model."""
-    return (path / "adapter_config.json").exists()
-
-
-def _render(name: str, **values: Any) -> str:
-    """Fill in a template of this package; in a page, everything that comes in is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    templates = Environment(
-        loader=PackageLoader("trainers.output", ""),
-        autoescape=name.endswith(".html.j2"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    templates.filters["scaled"] = scaled_text
-    templates.filters["signed"] = signed
-    templates.filters["side"] = direction
-    return templates.get_template(name).render(**values)
 
 
 def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:

@@ -30,6 +30,8 @@ LOCK = ".lock"
 """File that a working process holds locked."""
 COMPLETE = "complete"
 """Marker file that is written last into a checkpoint."""
+VALIDATED = "validation.json"
+"""The same of the best policy: what it reached on the validation tasks, and at which step."""
 
 
 class RunFolder:
@@ -43,6 +45,8 @@ class RunFolder:
         self.path = path
         self.checkpoints = path / "checkpoints"
         self.trained = self.checkpoints / "trained"
+        self.best = self.checkpoints / "best"
+        self.merged = self.checkpoints / "merged"
         self.metrics_path = path / "metrics.jsonl"
         self.episodes_path = path / "episodes.jsonl"
         self.summary_path = path / "summary.json"
@@ -178,7 +182,8 @@ class RunFolder:
                 self.metrics_path,
                 lambda record: record["phase"] != Phase.COMPARISON or record["arm"] not in after,
             )
-        shutil.rmtree(self.trained, ignore_errors=True)
+        for made_again in (self.trained, self.merged):
+            shutil.rmtree(made_again, ignore_errors=True)
         # Last: a run that is killed before this is whole again, and as long as it was.
         self._write_settings(self._longer)
         self._longer = None
@@ -231,10 +236,21 @@ class RunFolder:
         """Drop episodes of training and validation after ``step``, which will be written again."""
         if self.episodes_path.exists():
             filter_lines(self.episodes_path, lambda record: training_step(record) <= step)
+        # The untrained policy is validated before the first step.
+        self.drop_validation(step + 1 if step else 0)
+
+    def drop_validation(self, step: int) -> None:
+        """Drop the validation episodes of policies after so many steps, and of later ones."""
         validation = self.eval_episodes(Phase.VALIDATION)
         if validation.exists():
-            # The untrained policy is validated before the first step.
-            filter_lines(validation, lambda record: record["extra"]["step"] <= (step or -1))
+            filter_lines(validation, lambda record: record["extra"]["step"] < step)
+
+    def validated(self, step: int) -> bool:
+        """Return whether the policy after so many steps has been validated."""
+        return any(
+            record.get("phase") == Phase.VALIDATION and record["step"] == step
+            for record in self.metrics()
+        )
 
     def metrics(self) -> list[dict[str, Any]]:
         """Return all records of ``metrics.jsonl``."""

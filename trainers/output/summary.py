@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from agentgym.episodes.recorder import package_versions
 from agentgym.errors import DataError
+from trainers.output.phase import Phase
 
 ARMS = ("random", "sft", "rl", "oracle")
 """The compared policies in the order in which they are shown."""
@@ -122,6 +123,36 @@ class WarmStart:
 
 
 @dataclass(frozen=True)
+class ChosenPolicy:
+    """The policy that is called trained: which of the run's policies was compared."""
+
+    checkpoint: str
+    """Folder under ``checkpoints``: ``best`` by validation, or ``trained``, that of the last."""
+    step: int
+    """Steps of reinforcement learning that made it."""
+    valid_success: float | None = None
+    """Success on the validation tasks by which it was chosen; None if it was not."""
+    valid_score: float | None = None
+    """Score on them."""
+
+
+@dataclass(frozen=True)
+class HealthEvent:
+    """An alarm of reinforcement learning, and what came of it."""
+
+    step: int
+    """Step after which it was raised."""
+    signal: str
+    """What was wrong (see ``trainers.phases.health``)."""
+    action: str
+    """``warn``, ``stop`` or ``rollback``."""
+    sentence: str
+    """The signal, what it usually was, and its limit, in words."""
+    to: int | None = None
+    """Step that training went back to."""
+
+
+@dataclass(frozen=True)
 class Summary:
     """The content of ``summary.json``, key by key; runs of earlier versions lack some."""
 
@@ -159,6 +190,13 @@ class Summary:
     """Versions that decide what a run computes."""
     commit: str = ""
     """Commit of the suite's source; empty where it was installed as a package."""
+    chosen: ChosenPolicy | None = None
+    """The policy that is called trained; None in runs of earlier versions: that of the last
+    step."""
+    health: tuple[HealthEvent, ...] = ()
+    """Alarms of reinforcement learning."""
+    step_seconds: Mapping[str, float] = field(default_factory=dict)
+    """Seconds of a step of reinforcement learning by part, a mean over the steps."""
 
     def results(self) -> Iterator[tuple[str, str, ArmResult]]:
         """Yield every policy that was compared: arm, name and figures."""
@@ -197,6 +235,8 @@ class Summary:
                     _read(Difference, greedy["rl_minus_sft"]),
                 ),
                 "warm_start": warm_start and _read(WarmStart, warm_start),
+                "chosen": content.get("chosen") and _read(ChosenPolicy, content["chosen"]),
+                "health": [_read(HealthEvent, event) for event in content.get("health", ())],
             }
             return _read(cls, read)
         except (AttributeError, KeyError, TypeError) as error:
@@ -210,6 +250,35 @@ def _read(kind: type[Part], content: Mapping[str, Any]) -> Part:
     names = {each.name for each in fields(cast(Any, kind))}
     values = {name: value for name, value in content.items() if name in names}
     return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})
+
+
+def step_seconds(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the mean seconds of a step by part; empty for runs that did not write them."""
+    times = [record["time"] for record in records if "time" in record]
+    parts = times[0] if times else ()
+    return {part: sum(time[part] for time in times) / len(times) for part in parts}
+
+
+def health_events(records: Iterable[Mapping[str, Any]]) -> tuple[HealthEvent, ...]:
+    """Return the alarms that stand in the records of a run, in their order."""
+    return tuple(
+        _read(HealthEvent, {"action": Phase.ROLLBACK.value, **record})
+        for record in records
+        if record.get("phase") in (Phase.HEALTH, Phase.ROLLBACK)
+    )
+
+
+def health_remark(events: Sequence[HealthEvent]) -> str:
+    """Say what alarms there were and what they did; empty if there was none."""
+    if not events:
+        return ""
+    names = ", ".join(dict.fromkeys(event.signal for event in events))
+    said = f"{len(events)} alarm{'s' if len(events) > 1 else ''} in training ({names})"
+    back = [event for event in events if event.to is not None]
+    if back:
+        steps = ", ".join(f"{event.step} to {event.to}" for event in back)
+        said += f"; training went back from step {steps}"
+    return f"{said}. The first: at step {events[0].step}, {events[0].sentence}."
 
 
 def arm_names(pretrained: bool, imitated: bool) -> dict[str, str]:
@@ -275,13 +344,30 @@ def gate_remark(warm_start: WarmStart | None, gate: float) -> str:
     )
 
 
-def steps_remark(taken: int, planned: int) -> str:
-    """Say that training ended early; empty if it did not."""
+def steps_remark(taken: int, planned: int, stopped: bool = False) -> str:
+    """Say that training ended early; empty if it did not.
+
+    ``stopped`` says that an alarm ended it.
+    """
     if taken >= planned:
         return ""
+    reason = (
+        "an alarm ended it (--health.on-alarm)"
+        if stopped
+        else "its time (--minutes) or its turns (--rl.turn-budget) were used up"
+    )
+    return f"Training ended after {taken} of {planned} steps, because {reason}."
+
+
+def chosen_remark(chosen: ChosenPolicy, taken: int) -> str:
+    """Say which policy is called trained where it could be another; empty if it could not."""
+    if chosen.valid_success is None:
+        return ""
+    which = "the last and the best" if chosen.step == taken else "the best"
     return (
-        f"Training ended after {taken} of {planned} steps, because its time (--minutes) or its "
-        "turns (--rl.turn-budget) were used up."
+        f"The trained policy is that of step {chosen.step} of {taken}, {which} on the "
+        f"validation tasks (success {chosen.valid_success:.3f}, score {chosen.valid_score:.3f}); "
+        "no test task had a part in the choice."
     )
 
 

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import json
-import time
+import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformers import (
-    PrinterCallback,
-    ProgressCallback,
-    TrainerCallback,
-    TrainerControl,
-    TrainerState,
-    TrainingArguments,
-)
+from transformers import PrinterCallback, ProgressCallback
 
-from agentgym.tasks import Panel
-from trainers.algorithms.schedule import Schedule
-from trainers.config.resolve import VALID, ResolvedRun
+from agentgym.errors import DataError
+from trainers.config.resolve import ResolvedRun
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.precision import precision_arguments
-from trainers.grpo.trainer import MultiTurnTrainer, RolloutEvent
+from trainers.grpo.trainer import RolloutEvent
 from trainers.models.policy import LoadedPolicy, adapters
-from trainers.output.curve import write_curve
 from trainers.output.display import Display
-from trainers.output.episode_log import EpisodeLog
 from trainers.output.phase import Phase
-from trainers.output.run_folder import RunFolder
-from trainers.phases.rollout_setup import panel_tasks, rollout_setup
-from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.trajectory import Trajectory, rollout_metrics, without_terms
+from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.output.summary import ChosenPolicy
+from trainers.phases.best import BestPolicy
+from trainers.phases.callbacks import FirstCheckpoint, RunLogger, StopConditions, Validation
+from trainers.phases.dashboards import PROJECT, Dashboards, reporter_makers
+from trainers.phases.health import Alarm, last_good
+from trainers.phases.health_watch import HealthWatch
+from trainers.phases.measured_trainer import MeasuredTrainer
+from trainers.phases.rollout_setup import rollout_setup
+from trainers.rollouts.trajectory import Trajectory, without_terms
 
 if TYPE_CHECKING:
     from trl import GRPOConfig
@@ -39,9 +36,6 @@ if TYPE_CHECKING:
 CHECKPOINTS = "rl"
 """Folder of TRL's checkpoints."""
 TRL_STATE = "trainer_state.json"
-OPTIMISER_FIGURES = ("loss", "grad_norm", "entropy", "learning_rate")
-CLIPPED = ("clip_ratio/region_mean", "cispo_clip_ratio")
-"""TRL's names for the share of tokens whose ratio is clipped: of PPO's loss and of CISPO's."""
 
 
 class Reinforcement:
@@ -56,16 +50,15 @@ class Reinforcement:
     ) -> None:
         self._run, self._folder, self._display = run, folder, display
         self.chat = policy.chat
-        output = folder.checkpoints / CHECKPOINTS
+        self._output = output = folder.checkpoints / CHECKPOINTS
         self._checkpoint = latest(output)
-        # TRL counts updates; it saves at the end of a step only.
-        updates = int(self._checkpoint.name.rsplit("-", 1)[1]) if self._checkpoint else 0
-        self._step = updates // run.config.rl.updates
+        self._step = self._steps_of(self._checkpoint) if self._checkpoint else 0
         _rewind(folder, self._step)
         hooks, schedule = run.make_hooks(), run.make_schedule()
         self._hook_names = [hook.name for hook in hooks]
-        log = RunLogger(run, folder, display, policy.chat, schedule)
-        self._trainer = MultiTurnTrainer(
+        self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
+        self._dashboards = dashboards = Dashboards(reporter_makers(run, folder))
+        self._trainer = MeasuredTrainer(
             policy.model,
             _arguments(run, policy, output),
             **rollout_setup(
@@ -77,29 +70,112 @@ class Reinforcement:
             full_horizon=run.config.eval.horizon,
             group_size=run.config.rl.group_size,
             staleness=run.config.rl.staleness,
-            on_rollout=log.on_rollout,
+            on_rollout=_both(log.on_rollout, dashboards.on_rollout),
             peft_config=adapters(run),
             micro_tokens=run.config.memory.micro_tokens,
             logits_mib=run.config.memory.logits_mib,
-            callbacks=[log, *_tensorboard(run, folder)],
+            callbacks=[log, dashboards],
         )
         for callback in (PrinterCallback, ProgressCallback):
             self._trainer.remove_callback(callback)
-        self._validation = Validation(run, folder, policy.chat, self.play, log)
+        self._best = BestPolicy(folder, self.save, run.config.rl.updates)
+        self._validation = Validation(
+            run, folder, policy.chat, self.play, log, dashboards, self._best
+        )
         self._stop = StopConditions(run, folder, display, log)
-        for added in (self._validation, self._stop):
+        self._health = HealthWatch(run, folder, display, log)
+        for added in (
+            self._validation,
+            self._best,
+            self._stop,
+            self._health,
+            FirstCheckpoint(run, self._trainer),
+        ):
             self._trainer.add_callback(added)
+        self._adapt()
 
     def train(self) -> None:
         """Train until the last step, or until time or turns are up."""
         if self._run.config.eval.every and not self._step:
             self._validation.validate(0)
         self._display.phase("RL", self._run.config.steps, self._step)
-        if self._step and self._stop.met:
+        if self._checkpoint and self._health.stopped and not self._step:
+            self._trainer.restore(self._checkpoint)
+            return
+        if self._step and (self._stop.met or self._health.stopped):
             # Only the weights of the checkpoint are wanted.
             self._trainer.args.max_steps = self._step * self._run.config.rl.updates
         checkpoint = str(self._checkpoint) if self._checkpoint else None
         self._trainer.train(resume_from_checkpoint=checkpoint)
+        while self._health.pending:
+            self._go_back(self._health.pending)
+        self._keep_finite()
+        self._validation.finish(self._trainer.batches)
+
+    def choose(self) -> ChosenPolicy:
+        """Write the last policy, and go on with the one that ``--eval.keep`` chooses.
+
+        From here on :meth:`play` plays the chosen policy.
+        """
+        last, trained = self._trainer.batches, self._folder.trained
+        self.save(trained)
+        (trained / COMPLETE).touch()
+        best = self._best.kept
+        if self._run.config.eval.keep == "last" or best is None:
+            return ChosenPolicy(trained.name, last)
+        if best.step != last:
+            self._trainer.restore(self._folder.best)
+        return ChosenPolicy(self._folder.best.name, best.step, best.success, best.score)
+
+    def _go_back(self, alarm: Alarm) -> None:
+        """Go on from the last good checkpoint, as a process would that had been killed there."""
+        kept = {self._steps_of(path): path for path in complete(self._output)}
+        scores = {
+            record["step"]: record["score"]
+            for record in self._folder.metrics()
+            if record.get("phase") == Phase.VALIDATION
+        }
+        step = last_good(sorted(kept), alarm, scores)
+        if step is None:
+            self._health.give_up("there is no checkpoint from before the alarm to go back to")
+            return
+        # The record is last: a process that is killed before it meets the same alarm again.
+        for later in (path for number, path in kept.items() if number > step):
+            shutil.rmtree(later, ignore_errors=True)
+        _rewind(self._folder, step)
+        self._log.reload()
+        rate = self._run.config.rl.lr * self._run.config.health.lr_factor ** (
+            self._health.rollbacks + 1
+        )
+        self._health.went_back(step, rate)
+        self._adapt()
+        self._trainer.restore(kept[step])
+        if self._run.config.eval.every and not step:
+            self._validation.validate(0)  # Its record went with those of the later steps.
+        if not self._health.stopped:
+            self._trainer.train_from(kept[step])
+
+    def _adapt(self) -> None:
+        """Let rate and seeds be those that the rollbacks so far have led to."""
+        health = self._run.config.health
+        self._trainer.adapt(self._health.rollbacks, health.lr_factor, health.reseed)
+
+    def _keep_finite(self) -> None:
+        """Load the last checkpoint if training ended with weights that are no numbers."""
+        if self._log.record.get("kl_behaviour", 0.0) is not None:
+            return
+        checkpoint = latest(self._output)
+        if checkpoint is None:
+            raise DataError(
+                "expected weights that are finite after reinforcement learning, but they are not, "
+                "and no checkpoint was saved before; choose a lower --rl.lr, or --rl.save-every 1"
+            )
+        self._trainer.restore(checkpoint)
+        self._display.note(f"weights are not finite: those of {checkpoint.name} take their place")
+
+    def _steps_of(self, checkpoint: Path) -> int:
+        """Return the steps after which a checkpoint was saved."""
+        return updates_of(checkpoint) // self._run.config.rl.updates
 
     def play(self, tasks: Sequence[Mapping[str, Any]], greedy: bool = False) -> list[Trajectory]:
         """Play held-out tasks with the present policy, for the environment's own rewards.
@@ -115,174 +191,40 @@ class Reinforcement:
         self._trainer.save_model(str(path))
 
     def close(self) -> None:
-        """Close the engine and the environments."""
+        """Close the engine, the environments and the dashboards."""
         self._trainer.runner.engine.close()
         self._trainer.runner.envs.close()
+        self._dashboards.close()
 
 
-# -- what happens around the steps -----------------------------------------------------------------
+def _both(
+    *listeners: Callable[[RolloutEvent], None],
+) -> Callable[[RolloutEvent], None]:
+    """Return one listener that tells several."""
 
+    def tell(event: RolloutEvent) -> None:
+        for listener in listeners:
+            listener(event)
 
-class RunLogger(TrainerCallback):
-    """Write figures and episodes of every step, and show the progress.
-
-    Attributes:
-        turns: Turns of all training episodes so far.
-    """
-
-    def __init__(
-        self,
-        run: ResolvedRun,
-        folder: RunFolder,
-        display: Display,
-        chat: TurnTokenizer,
-        schedule: Schedule,
-    ) -> None:
-        self._folder, self._display, self._schedule = folder, display, schedule
-        self._updates = run.config.rl.updates
-        self._logged = run.config.rl.log_groups * run.config.rl.group_size
-        self._episodes = EpisodeLog(run, chat, run.make_hooks())
-        steps = [r for r in folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
-        self.turns: int = steps[-1]["turns_total"] if steps else 0
-        self._tokens = 0
-        self._record: dict[str, Any] = {}
-        self._began = time.perf_counter()
-
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        """Start the clock of the first step."""
-        self._began = time.perf_counter()
-
-    def on_rollout(self, event: RolloutEvent) -> None:
-        """Take down one step's episodes."""
-        self.turns += sum(len(trajectory.turns) for trajectory in event.trajectories)
-        self._tokens = sum(trajectory.action_tokens for trajectory in event.trajectories)
-        self._record = {
-            **{name.split("/", 1)[1]: value for name, value in event.metrics.items()},
-            "phase": Phase.REINFORCEMENT,
-            "step": event.step,
-            "horizon": event.horizon,
-            "stage": self._schedule.stage(event.step),
-            "turns_total": self.turns,
-        }
-        self._episodes.append(self._folder.episodes_path, event.trajectories[: self._logged])
-
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, Any] | None = None,
-        **_: Any,
-    ) -> None:
-        """Write the step's line, with the optimiser's figures."""
-        # TRL logs once more at the end of all, without a loss.
-        if not self._record or logs is None or "loss" not in logs:
-            return
-        now = time.perf_counter()
-        seconds, self._began = now - self._began, now
-        self._record |= {name: float(logs[name]) for name in OPTIMISER_FIGURES if name in logs}
-        # At a single update per step the ratio is 1, and there is nothing to clip.
-        for name in CLIPPED if self._updates > 1 else ():
-            if name in logs:
-                self._record["clip_fraction"] = float(logs[name])
-        self._record["seconds"] = seconds
-        self._folder.log(**self._record)
-        self._display.update(
-            self._record["step"],
-            horizon=self._record["horizon"],
-            reward=self._record["return"],
-            success=self._record["success"],
-            tokens_s=self._tokens / max(seconds, 1e-9),
-        )
-
-    def on_save(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        """Draw the curve and note the time along with every checkpoint."""
-        write_curve(self._folder)
-        self._folder.note()
-
-
-Play = Callable[[Sequence[Mapping[str, Any]]], list[Trajectory]]
-"""Plays held-out tasks with the present policy."""
-
-
-class Validation(TrainerCallback):
-    """Play the validation tasks every few steps, at the full horizon."""
-
-    def __init__(
-        self, run: ResolvedRun, folder: RunFolder, chat: TurnTokenizer, play: Play, log: RunLogger
-    ) -> None:
-        self._folder, self._play, self._log = folder, play, log
-        self._every, self._updates = run.config.eval.every, run.config.rl.updates
-        self._panel: Panel = run.panel(VALID, run.config.eval.valid_tasks)
-        self._episodes = EpisodeLog(run, chat, panel_sha256=self._panel.sha256)
-
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        """Validate, if it is time."""
-        step, update = divmod(state.global_step, self._updates)
-        if self._every and not update and step % self._every == 0:
-            self.validate(step)
-
-    def validate(self, step: int) -> None:
-        """Play the validation tasks after so many steps and record the result."""
-        played = self._play(panel_tasks(self._panel))
-        self._episodes.append(self._folder.eval_episodes(Phase.VALIDATION), played, step=step)
-        figures = rollout_metrics(played)
-        self._folder.log(
-            phase=Phase.VALIDATION,
-            step=step,
-            turns_total=self._log.turns,
-            score=figures["rollout/score"],
-            success=figures["rollout/success"],
-        )
-
-
-class StopConditions(TrainerCallback):
-    """End the training when its time is up or its budget of turns is spent."""
-
-    def __init__(
-        self, run: ResolvedRun, folder: RunFolder, display: Display, log: RunLogger
-    ) -> None:
-        self._folder, self._display, self._log = folder, display, log
-        self._seconds, self._turns = run.seconds, run.config.rl.turn_budget
-        self._updates = run.config.rl.updates
-
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        """Ask for the end."""
-        step, update = divmod(state.global_step, self._updates)
-        if update:
-            return  # In the middle of a step: its episodes serve for more updates.
-        if self.late:
-            self._display.note(f"time is up: training ends at step {step}")
-        if self.met:
-            # Saved, so that a run which is killed after this goes on with just these weights.
-            control.should_training_stop = control.should_save = True
-
-    @property
-    def met(self) -> bool:
-        """Whether training is to end."""
-        return self.late or (self._turns > 0 and self._log.turns >= self._turns)
-
-    @property
-    def late(self) -> bool:
-        """Whether the time is up."""
-        return self._folder.seconds() > self._seconds
+    return tell
 
 
 # -- checkpoints and arguments ---------------------------------------------------------------------
 
 
 def latest(output: Path) -> Path | None:
-    """Return the newest complete checkpoint of TRL; its state file is written last."""
-    found = [path for path in output.glob("checkpoint-*") if _is_complete(path / TRL_STATE)]
-    return max(found, key=lambda path: int(path.name.rsplit("-", 1)[1]), default=None)
+    """Return the newest complete checkpoint of TRL."""
+    return max(complete(output), key=updates_of, default=None)
+
+
+def complete(output: Path) -> list[Path]:
+    """Return the complete checkpoints of TRL; their state file is written last."""
+    return [path for path in output.glob("checkpoint-*") if _is_complete(path / TRL_STATE)]
+
+
+def updates_of(checkpoint: Path) -> int:
+    """Return the updates after which a checkpoint was saved, which is what TRL counts."""
+    return int(checkpoint.name.rsplit("-", 1)[1])
 
 
 def _is_complete(state: Path) -> bool:
@@ -296,6 +238,7 @@ def _is_complete(state: Path) -> bool:
 def _rewind(folder: RunFolder, step: int) -> None:
     """Drop the records after a step, which will be written again."""
     folder.rewind(Phase.REINFORCEMENT, step)
+    folder.rewind(Phase.HEALTH, step)
     # The untrained policy is validated before the first step.
     folder.rewind(Phase.VALIDATION, step or -1)
     folder.rewind_episodes(step)
@@ -325,16 +268,8 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
         **precision_arguments(
             config.memory.precision, config.memory.checkpointing == "on", config.memory.optimizer
         ),
-        report_to=[config.report_to] if config.report_to in ("wandb", "trackio") else [],
         run_name=str(config.out),
+        project=os.environ.get("TRACKIO_PROJECT", PROJECT),
+        # A loss that is no number is to be seen.
+        logging_nan_inf_filter=False,
     )
-
-
-def _tensorboard(run: ResolvedRun, folder: RunFolder) -> list[TrainerCallback]:
-    """Return what writes TensorBoard's files, if they are wanted: into the folder of the run."""
-    if run.config.report_to != "tensorboard":
-        return []
-    from torch.utils.tensorboard import SummaryWriter
-    from transformers.integrations import TensorBoardCallback
-
-    return [TensorBoardCallback(SummaryWriter(str(folder.path / "tensorboard")))]

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+import gymnasium
 import numpy as np
 
+from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
 from trainers.config.resolve import TRAIN, VALID, ResolvedRun
 from trainers.config.schema import TINY
@@ -51,6 +53,7 @@ def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedP
             words = VOCABULARY_EPISODES if config.model == TINY else 0
             first = list(islice(shown, words))
             policy = _fresh(run, system, first)
+            _check_opening(run, policy, env, first)
             if not config.sft.max_steps and config.model != TINY:
                 return policy  # Nothing to keep: a copy of a pretrained model may be large.
             if config.sft.max_steps:
@@ -62,6 +65,37 @@ def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedP
     for checkpoint in folder.checkpoints.glob(f"{PREFIX}-*"):
         shutil.rmtree(checkpoint)
     return load_policy(run, finished, system)
+
+
+def _check_opening(
+    run: ResolvedRun,
+    policy: LoadedPolicy,
+    env: gymnasium.Env[str, str],
+    shown: Sequence[Demonstration],
+) -> None:
+    """Check that the opening of a training task leaves the model room for a turn.
+
+    Later episodes whose opening does not are ended with ``length``, one by one.
+
+    Raises:
+        ConfigurationError: It does not.
+    """
+    if shown:
+        observation, info = shown[0].observation, dict(shown[0].info)
+    else:
+        try:
+            observation, info = env.reset(options=demonstration_tasks(run)[0])
+        except EnvFailure:
+            return  # The phases that play report it.
+    tokens = len(policy.chat.start(policy.initial_messages(observation, info)))
+    budget = policy.budget
+    if budget.context - tokens < budget.floor:
+        raise ConfigurationError(
+            f"expected the opening of an episode to leave room for a turn of {budget.floor} tokens "
+            f"among the {budget.context} that the model reads, but that of {info['task_id']} takes "
+            f"{tokens}: use a model with more positions, lower --rl.turn-tokens, or ask for "
+            "shorter observations with --env-args"
+        )
 
 
 def _system_message(run: ResolvedRun) -> str:

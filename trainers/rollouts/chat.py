@@ -1,9 +1,10 @@
-"""Token-exact turns: what a chat template adds around observations, without re-encoding actions.
+"""Token-exact turns: texts of an episode to ids and back, without re-encoding actions.
 
 A conversation is assembled as ``start + action + suffix(obs) + action + suffix(obs) + ...`` where
 the actions are the sampled ids themselves. The suffix of an observation is what the model's own
 chat template puts between the end-of-turn token of an assistant message and the next assistant
-message, found by prefix difference on a dummy conversation.
+message. Templates that write earlier turns otherwise than they were sampled are followed by
+:class:`trainers.rollouts.conversation.Conversation`.
 """
 
 from __future__ import annotations
@@ -11,27 +12,26 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentgym.caching import BoundedCache
 from agentgym.errors import ConfigurationError
+from trainers.rollouts.answers import Answer, AnswerFormat
+from trainers.rollouts.template import ChatTemplate, Message
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["ChatTemplate", "History", "Message", "TurnTokenizer"]
+__all__ = ["History", "TurnTokenizer"]
 
 logger = logging.getLogger(__name__)
 
-Message = Mapping[str, str]
-"""One chat message: ``{"role": ..., "content": ...}``."""
-History = Literal["keep", "fork", "error"]
-"""What to do when the chat template rewrites earlier turns (Qwen3 strips their ``<think>``)."""
+History = Literal["auto", "keep", "error"]
+"""What to do when the chat template rewrites earlier turns (Qwen3 strips their thinking)."""
 
 _CACHED = 50_000
-_USER, _ACTION = "north room", "look around"
-_PROBES = ("a door", "two\nlines of text", "1. item $45", "  spaced  ", "", "ends in newline\n")
+_SHORT = 64
+"""Most tokens of an action whose text is remembered: short ones come again, thinking does not."""
 
 
 class TurnTokenizer:
@@ -39,23 +39,27 @@ class TurnTokenizer:
 
     Attributes:
         tokenizer: The wrapped tokenizer.
-        end_of_turn: Id of the token that closes an assistant message.
-        stop_ids: Ids that end generation: ``end_of_turn`` and the tokenizer's EOS.
+        end_of_turn: Id of the token that closes an assistant message when another follows.
+        stop_ids: Ids that end generation: of the end of a turn, not of a channel within it.
         pad_id: Id used for padding.
         append_only: Whether the template itself never rewrites earlier turns.
-        history: The policy in force: ``"keep"`` feeds every sampled token back verbatim (one row
-            per episode, also where the template would drop thinking or add empty think blocks);
-            ``"fork"`` renders the conversation anew as the template wants it, which starts a new
-            training row whenever earlier tokens change; ``"error"`` has refused such templates.
+        thinks: Whether the model may think before it answers.
+        follows: Whether each prompt is rendered anew from the conversation, because the template
+            does not keep all that a turn may hold (thinking, channels, white space at its ends).
+        history: The policy in force: ``"auto"`` gives the model what a chat server would, which
+            starts a new training row wherever earlier text changes; ``"keep"`` feeds every sampled
+            token back verbatim (one row per episode, also where the template would drop thinking
+            or add empty think blocks); ``"error"`` has refused such templates.
     """
 
     def __init__(
         self,
         tokenizer: PreTrainedTokenizerBase,
         *,
-        history: History = "keep",
+        history: History = "auto",
         end_of_turn: int | None = None,
         template_kwargs: Mapping[str, Any] | None = None,
+        stop_ids: Sequence[int] = (),
     ) -> None:
         """Study the chat template and check the prefix property over three turns.
 
@@ -64,25 +68,33 @@ class TurnTokenizer:
             history: What to do if the template rewrites history; ``"error"`` refuses it.
             end_of_turn: Id that closes an assistant message; found in the template if None.
             template_kwargs: Extra arguments of ``apply_chat_template``, e.g. ``enable_thinking``.
+            stop_ids: Further ids that end generation, such as the model's generation config names.
 
         Raises:
-            ConfigurationError: No chat template, no end-of-turn token, or history is rewritten and
-                ``history`` is ``"error"``.
+            ConfigurationError: No chat template, one that cannot hold an episode, no end-of-turn
+                token, or history is rewritten and ``history`` is ``"error"``.
         """
         self.tokenizer = tokenizer
         self.history: History = history
         self._template = ChatTemplate(tokenizer, end_of_turn, template_kwargs)
+        self._format = AnswerFormat.of(self._template)
         # Openings and observations come again in every member of a group, short actions everywhere.
         self._starts: BoundedCache[tuple[tuple[str, str], ...], list[int]] = BoundedCache(_CACHED)
         self._suffixes: BoundedCache[str, list[int]] = BoundedCache(_CACHED)
         self._texts: BoundedCache[tuple[int, ...], str] = BoundedCache(_CACHED)
-        specials = sorted(set(tokenizer.all_special_tokens), key=len, reverse=True)
-        self._special = re.compile("|".join(map(re.escape, specials)) or r"(?!)")
-        end, eos = self._template.end_of_turn, tokenizer.eos_token_id
-        self.end_of_turn = end
-        self.stop_ids: tuple[int, ...] = (end,) if eos in (None, end) else (end, eos)
-        self.pad_id: int = end if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+        marks = sorted(self._template.markup(), key=lambda mark: (-len(mark), mark))
+        self._special = re.compile("|".join(map(re.escape, marks)) or r"(?!)")
+        self.end_of_turn = self._template.end_of_turn
+        self.end_text = self._template.end_text
+        self.stop_ids = self._find_stops(stop_ids)
+        pad = tokenizer.pad_token_id
+        self.pad_id: int = self.end_of_turn if pad is None else pad
+        self.thinks = self._format.thinks
+        self._lead = self._find_lead()
         self.append_only = self._check_prefix()
+        spaced = self.append_only and self._rewrite(f"{self._lead}  ", " \n") is None
+        exact = self.append_only and spaced and self._format.verbatim
+        self.follows = history == "auto" and not exact
 
     def start(self, messages: Sequence[Message]) -> list[int]:
         """Ids of the messages before the first action, with the generation prompt; a fresh list."""
@@ -103,35 +115,92 @@ class TurnTokenizer:
             ids = self._suffixes.put(text, self._template.suffix(self.neutral(text)))
         return list(ids) if closed else [self.end_of_turn, *ids]
 
+    def text(self, messages: Sequence[Message]) -> str:
+        """Render a whole conversation as the template does it now, with the generation prompt."""
+        clean = ({k: v if k == "role" else self.neutral(v) for k, v in m.items()} for m in messages)
+        return self._template.text(list(clean))
+
     def rerender(self, messages: Sequence[Message]) -> list[int]:
         """Ids of a whole conversation as the template renders it now, with the generation prompt.
 
         Sampled actions are its assistant messages.
         """
-        return self._template.render(
-            [{"role": m["role"], "content": self.neutral(m["content"])} for m in messages]
-        )
+        return self.encode(self.text(messages))
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of rendered text, markup included."""
+        return self._template.encode(text)
+
+    def encode_after_end(self, text: str) -> list[int]:
+        """Ids of rendered text that stands behind the end-of-turn token."""
+        return self._template.encode_after_end(text)
+
+    def message(self, ids: Sequence[int]) -> Message:
+        """Return a sampled turn as the message that the template reads, with its thinking."""
+        if self._format.verbatim:
+            return {"role": "assistant", "content": self.action_text(ids)}
+        return self._format.message(self._answer(ids))
 
     def action_text(self, ids: Sequence[int]) -> str:
-        """Text of a sampled turn for the environment; special tokens are left out."""
+        """Text of a sampled turn for the environment, without thinking and special tokens."""
         key = tuple(ids)
         text = self._texts.get(key)
         if text is None:
-            text = self._template.decode([i for i in key if i not in self.stop_ids])
-            self._texts.put(key, text)
+            if self._format.verbatim:
+                text = self._template.decode([i for i in key if i not in self.stop_ids])
+            else:
+                text = self._answer(key).content
+            if len(key) <= _SHORT:
+                self._texts.put(key, text)
         return text
+
+    def as_prompted(self, ids: Sequence[int], stopped: bool) -> str:
+        """Text of a sampled turn within its conversation; one that was cut is closed."""
+        said = ids[:-1] if stopped else ids
+        end = ids[-1] if stopped else self.end_of_turn
+        return f"{self.raw_text(said)}{self.tokenizer.convert_ids_to_tokens(end)}"
 
     def raw_text(self, ids: Sequence[int]) -> str:
         """Text of a sampled turn as the model wrote it, special tokens and all."""
         return self._template.decode(ids, special=True)
 
-    def encode_action(self, text: str) -> list[int]:
+    def closed(self, ids: list[int], stopped: bool) -> list[int]:
+        """Return a sampled turn as later turns see it: closed by the template's own token.
+
+        A model may stop with another one, such as the end of the text.
+        """
+        if self.history == "keep" or not stopped or ids[-1] == self.end_of_turn:
+            return ids
+        return [*ids[:-1], self.end_of_turn]
+
+    def encode_action(self, text: str, thinking: str = "") -> list[int]:
         """Ids of an action that was written, not sampled (a demonstration), with its stop token."""
-        return [*self._template.encode(self.neutral(text)), self.end_of_turn]
+        before, after = self._format.thought
+        lead = f"{before}{self.neutral(thinking)}{after}" if thinking else self._lead
+        return [*self._template.encode(lead + self.neutral(text)), self.stop_ids[0]]
 
     def neutral(self, text: str) -> str:
         """Put a space into special tokens inside a text, so that it cannot forge chat markup."""
         return self._special.sub(lambda m: f"{m[0][0]} {m[0][1:]}", text)
+
+    def _answer(self, ids: Sequence[int]) -> Answer:
+        """Take a sampled turn apart; special tokens are left out of its texts."""
+        said = ids[:-1] if ids and ids[-1] in self.stop_ids else ids
+        thinking, content = self._format.split(self.raw_text(said))
+        return Answer(self._special.sub("", thinking), self._special.sub("", content))
+
+    def _find_stops(self, extra: Sequence[int]) -> tuple[int, ...]:
+        """Ids that end a turn: gpt-oss ends its thinking with the token that ends messages."""
+        template, answer = self._template, self._format
+        inside = set(self.encode(f"{answer.thought[0]} x {answer.thought[1]}{answer.plain}"))
+        eos = self.tokenizer.eos_token_id
+        ends = [self.end_of_turn, template.last_id, *([] if eos is None else [eos]), *extra]
+        return tuple(dict.fromkeys(end for end in ends if end not in inside)) or (self.end_of_turn,)
+
+    def _find_lead(self) -> str:
+        """What stands before an action that was written, best of all so that it stays there."""
+        leads = self._format.leads or [""]
+        return next((lead for lead in leads if self._rewrite(lead) is None), leads[0])
 
     def _check_prefix(self) -> bool:
         """Return whether renderings extend each other, with thinking and without.
@@ -139,184 +208,44 @@ class TurnTokenizer:
         Raises:
             ConfigurationError: They do not, and ``history`` is ``"error"``.
         """
-        plain = self._template.first_rewrite("go {}")
-        thinking = self._template.first_rewrite("<think>\nplan {}\n</think>\n\ngo {}")
-        problem = plain or thinking
+        plain = self._rewrite(self._lead)
+        before, after = self._format.thought
+        if not self._format.closing:  # Whatever the template does with what it does not know.
+            before, after = f"{self._lead}<think>\n", "\n</think>\n\n"
+        problem = plain or self._rewrite(f"{before}plan{after}")
         if problem is None:
             return True
         if self.history == "error":
             raise ConfigurationError(
                 "expected a chat template whose renderings extend each other turn by turn, but "
-                f"{problem}. Use history='keep' (sampled tokens stay in the context as they are) "
-                "or history='fork' (a new training row per rewrite)."
+                f"{problem}. Use history='auto' (a new training row per rewrite) or "
+                "history='keep' (sampled tokens stay in the context as they are)."
             )
         if self.history == "keep":
             logger.warning(
                 "the chat template rewrites %s turns (%s); history='keep' feeds them back as they "
-                "were sampled (one row per episode), history='fork' follows the template",
+                "were sampled (one row per episode), history='auto' follows the template",
                 "earlier" if plain else "the thinking of earlier",
                 problem,
             )
         return False
 
-
-class ChatTemplate:
-    """Render with one tokenizer's chat template, whole conversations and the suffixes of turns."""
-
-    def __init__(
-        self,
-        tokenizer: PreTrainedTokenizerBase,
-        end_of_turn: int | None = None,
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Study the template; the arguments are those of ``TurnTokenizer``.
-
-        Raises:
-            ConfigurationError: No chat template, or no end-of-turn token in it.
-        """
-        if not getattr(tokenizer, "chat_template", None):
-            raise ConfigurationError(
-                "expected a tokenizer with a chat_template, got none: use an instruct model or set "
-                "tokenizer.chat_template (trainers.models.tiny.CHAT_TEMPLATE only appends)."
-            )
-        self.tokenizer = tokenizer
-        self._kwargs = dict(kwargs or {})
-        self._backend = getattr(tokenizer, "backend_tokenizer", None)
-        self.end_of_turn = self._find_end_of_turn() if end_of_turn is None else end_of_turn
-        self._end_text = str(tokenizer.convert_ids_to_tokens(self.end_of_turn))
-        self._base = self._dummy_base()
-        self._wrap = self._find_wrapper()
-
-    def encode(self, text: str) -> list[int]:
-        """Ids of a text, special tokens in it included, none added.
-
-        The Rust tokenizer is called directly (5x cheaper) unless padding or truncation left on by
-        somebody else would change the result.
-        """
-        fast = self._backend
-        if fast is not None and fast.truncation is None and fast.padding is None:
-            return list(fast.encode(text, add_special_tokens=False).ids)
-        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
-
-    def decode(self, ids: Sequence[int], special: bool = False) -> str:
-        """Text of ids, with or without special tokens."""
-        decoder = self.tokenizer if self._backend is None else self._backend
-        return str(decoder.decode(list(ids), skip_special_tokens=not special))
-
-    def text(self, messages: Sequence[Message], prompt: bool = True) -> str:
-        """Render messages to text, with the generation prompt if wanted."""
-        return str(
-            self.tokenizer.apply_chat_template(
-                list(messages), tokenize=False, add_generation_prompt=prompt, **self._kwargs
-            )
-        )
-
-    def render(self, messages: Sequence[Message]) -> list[int]:
-        """Render messages to ids with the generation prompt."""
-        return self.encode(self.text(messages))
-
-    def suffix(self, observation: str) -> list[int]:
-        """Ids from the end of an assistant message to the next one, around an observation.
-
-        The end-of-turn token before them is left out.
-
-        Raises:
-            ConfigurationError: The template renders earlier messages differently because of it.
-        """
-        if self._wrap is None:
-            return self._slow_suffix(observation)
-        head, tail, strip = self._wrap
-        body = observation.strip() if strip else observation
-        return self.encode(f"{self._end_text}{head}{body}{tail}")[1:]
-
-    def first_rewrite(self, action: str) -> str | None:
+    def _rewrite(self, lead: str, tail: str = "") -> str | None:
         """Check over three turns that each rendering extends the one before it.
 
-        Args:
-            action: Format of the three actions, given the turn's number twice.
-
         Returns:
-            What is rewritten and where, or None if the template is append-only for such actions.
+            What is rewritten and where, or None if the template is append-only for actions between
+            ``lead`` and ``tail``.
         """
-        messages: list[Message] = [{"role": "user", "content": _USER}]
-        before = self.text(messages)
+        stop = str(self.tokenizer.convert_ids_to_tokens(self.stop_ids[0]))
+        messages: list[Message] = [{"role": "user", "content": "north room"}]
+        before = self._template.text(messages)
         for turn in range(1, 4):
-            said = action.format(turn, turn)
-            messages += [
-                {"role": "assistant", "content": said},
-                {"role": "user", "content": f"step {turn}"},
-            ]
-            after, want = self.text(messages), f"{before}{said}{self._end_text}"
+            said = f"{lead}go {turn}{tail}"
+            answer = self._format.message(self._format.split(said))
+            messages += [answer, {"role": "user", "content": f"step {turn}"}]
+            after, want = self._template.text(messages), f"{before}{said}{stop}"
             if not after.startswith(want):
                 return f"turn {turn} renders {after[: len(want)]!r} instead of {want!r}"
             before = after
-        return None
-
-    def _dummy(self, observation: str) -> list[Message]:
-        """A conversation of one action and one observation after it."""
-        return [
-            {"role": "user", "content": _USER},
-            {"role": "assistant", "content": _ACTION},
-            {"role": "user", "content": observation},
-        ]
-
-    def _find_end_of_turn(self) -> int:
-        """The first special token after the assistant's text."""
-        text = self.text(self._dummy("x"), prompt=False)
-        if _ACTION not in text:
-            raise ConfigurationError(
-                f"expected the chat template to render the text of messages, got {text!r}: "
-                "templates that want typed content (images) are not supported."
-            )
-        tail = text[text.rindex(_ACTION) + len(_ACTION) :]
-        special = set(self.tokenizer.all_special_ids) | set(self.tokenizer.added_tokens_decoder)
-        for token in self.encode(tail):
-            if token in special:
-                return token
-        raise ConfigurationError(
-            "expected the chat template to close an assistant message with a special token, found "
-            f"none in {tail!r}: pass end_of_turn=<token id>."
-        )
-
-    def _dummy_base(self) -> list[int]:
-        """Ids of the dummy conversation up to the end-of-turn token of its action.
-
-        Two renderings that differ only in the observation share exactly this prefix and the
-        opening markup of the observation; trimming at the last end-of-turn token leaves the base.
-        """
-        one, two = self.text(self._dummy("alpha 1")), self.text(self._dummy("beta 2"))
-        same = takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False))
-        shared = "".join(a for a, _ in same)
-        end = shared.rfind(self._end_text)
-        if end < 0:
-            raise ConfigurationError(
-                f"expected {self._end_text!r} between an action and the observation after it, but "
-                "the chat template does not put it there: pass the right end_of_turn=<token id>."
-            )
-        return self.encode(shared[: end + len(self._end_text)])
-
-    def _slow_suffix(self, observation: str) -> list[int]:
-        """Suffix of an observation by rendering the whole dummy conversation."""
-        ids, base = self.render(self._dummy(observation)), self._base
-        if ids[: len(base)] != base:
-            raise ConfigurationError(
-                "expected the chat template to render earlier messages independently of the last "
-                f"observation, but it changed for {observation[:80]!r}: use another chat template."
-            )
-        return ids[len(base) :]
-
-    def _find_wrapper(self) -> tuple[str, str, bool] | None:
-        """Fixed text around an observation, if the template is that simple: (head, tail, strip).
-
-        None if some probe renders otherwise; then every suffix is rendered by the template.
-        """
-        mark = "\u2042mark\u2042"
-        text = self.text(self._dummy(mark))
-        at = text.index(mark)
-        end = text.rindex(self._end_text, 0, at) + len(self._end_text)
-        for strip in (False, True):
-            self._wrap = (text[end:at], text[at + len(mark) :], strip)
-            if all(self.suffix(probe) == self._slow_suffix(probe) for probe in _PROBES):
-                return self._wrap
-        logger.info("the chat template is not a plain wrapper: it renders every observation")
         return None

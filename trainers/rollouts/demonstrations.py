@@ -12,6 +12,7 @@ from agentgym import playing
 from agentgym.errors import EnvFailure
 from agentgym.policies.base import Policy
 from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.conversation import Conversation
 from trainers.rollouts.runner import InitialMessages
 from trainers.rollouts.trajectory import Trajectory, Turn
 
@@ -114,25 +115,23 @@ def encode(
             success=episode.last["success"],
             score=float(episode.last["score"]),
         )
-        head = context = chat.start(initial_messages(observation, dict(episode.info)))
-        segments: list[list[int]] = []
+        opening = initial_messages(observation, dict(episode.info))
+        conversation = Conversation(chat, opening, window)
         for turn in episode.turns:
             ids = chat.encode_action(turn.action)
             trajectory.turns.append(
                 Turn(
-                    context,
+                    conversation.context,
                     ids,
                     [0.0] * len(ids),
-                    fresh=not trajectory.turns or (window is not None and len(segments) > window),
+                    fresh=conversation.fresh,
                     text=turn.action,
                     observation=observation,
                     reward=turn.reward,
                     valid=turn.valid,
                 )
             )
-            observation, context = turn.observation, chat.observe(turn.observation)
-            segments.append(ids + context)
-            if window is not None and len(segments) > window:
-                context = head + [token for kept in segments[-window:] for token in kept]
+            observation = turn.observation
+            conversation.extend(ids, True, observation)
         trajectory.observation = observation
         yield trajectory

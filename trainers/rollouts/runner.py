@@ -19,7 +19,8 @@ from agentgym.episodes import State
 from agentgym.episodes.recorder import FACTS, state_of
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import StopReason
-from trainers.rollouts.chat import Message, TurnTokenizer
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.conversation import Conversation
 from trainers.rollouts.engines.base import (
     Completion,
     GenerationEngine,
@@ -27,6 +28,7 @@ from trainers.rollouts.engines.base import (
     Sampling,
     require_idle,
 )
+from trainers.rollouts.template import Message
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 __all__ = [
@@ -393,19 +395,20 @@ class _Rollout:
         _begin(trajectory, text, info)
         if trajectory.stop_reason:
             return None
-        messages = list(self._runner.initial_messages(text, info))
-        prompt = self._runner.chat.start(messages)
+        runner = self._runner
+        messages = runner.initial_messages(text, info)
+        conversation = Conversation(runner.chat, messages, runner.budget.window)
         key = str(_required(info, "state_key"))
-        return _LiveEpisode(trajectory, number, slot, messages, prompt, text, key, len(prompt))
+        return _LiveEpisode(trajectory, number, slot, conversation, text, key)
 
     def _went_on(self, slot: int, answer: Answer) -> _LiveEpisode | None:
         """Write down a turn and build the next prompt; None if the episode is over."""
-        episode, runner = self._live[slot], self._runner
+        episode = self._live[slot]
         out, action = episode.turn
         turn = episode.record(out, action, self._engine.version, answer)
         if episode.trajectory.stop_reason:
             return None
-        episode.extend(turn, answer[0], runner.chat, runner.budget)
+        episode.extend(turn, answer[0])
         return episode
 
     def _request(self, episode: _LiveEpisode) -> Request:
@@ -413,7 +416,7 @@ class _Rollout:
         turn = len(episode.trajectory.turns)
         return Request(
             key=episode.slot,
-            prompt=tuple(episode.prompt),
+            prompt=tuple(episode.conversation.prompt),
             max_tokens=episode.room(self._runner.budget),
             seed=_turn_seed(self._seed, episode.number, turn),
         )
@@ -435,22 +438,12 @@ class _LiveEpisode:
     """Its number among the episodes of the seed."""
     slot: int
     """Its slot in the vector environment."""
-    messages: list[Message]
-    """The conversation as text, kept for forked histories."""
-    prompt: list[int]
-    """Everything the model is given next."""
+    conversation: Conversation
+    """What was said so far, and what the model is given next."""
     observation: str
     """The observation the next action answers."""
     state_key: str
     """Hash of the present state."""
-    opening_tokens: int
-    """Tokens of the opening prompt."""
-    new_from: int = 0
-    """Where the part of ``prompt`` begins that the training row does not hold; 0: a new row."""
-    spent: int = 0
-    """Tokens used after the opening."""
-    segments: list[list[int]] = field(default_factory=list)
-    """Action and observation tokens of each turn, for windows."""
     turn: tuple[Completion, str] = field(init=False)
     """What was generated last, and its text."""
 
@@ -458,8 +451,8 @@ class _LiveEpisode:
         """Return how many new tokens the budget allows the next turn."""
         return min(
             budget.turn_tokens,
-            budget.episode_tokens - self.spent,
-            budget.context - len(self.prompt),
+            budget.episode_tokens - self.conversation.spent,
+            budget.context - len(self.conversation.prompt),
         )
 
     def record(self, out: Completion, action: str, version: int, answer: Answer) -> Turn:
@@ -467,10 +460,10 @@ class _LiveEpisode:
         observation, reward, terminated, truncated, info = answer
         facts = info.get(FACTS, {})
         turn = Turn(
-            context=self.prompt[self.new_from :],
+            context=self.conversation.context,
             ids=out.ids,
             logprobs=out.logprobs,
-            fresh=self.new_from == 0,
+            fresh=self.conversation.fresh,
             stopped=out.stopped,
             text=action,
             observation=self.observation,
@@ -479,7 +472,7 @@ class _LiveEpisode:
             reward_terms=dict(_required(info, "reward_terms")),
             valid=bool(_required(info, "action_valid")),
             version=version,
-            prompt_tokens=len(self.prompt),
+            prompt_tokens=len(self.conversation.prompt),
             executed=facts.get("executed", ""),
             after=_state(observation, info),
             success=bool(_required(info, "success")),
@@ -495,32 +488,10 @@ class _LiveEpisode:
             _finish(trajectory, info, truncated)
         return turn
 
-    def extend(
-        self, turn: Turn, observation: str, chat: TurnTokenizer, budget: TokenBudget
-    ) -> None:
-        """Build the next prompt: append, or rewrite the history where that is asked for."""
-        suffix = chat.observe(observation, turn.stopped)
+    def extend(self, turn: Turn, observation: str) -> None:
+        """Go on with the conversation after a turn."""
+        self.conversation.extend(turn.ids, turn.stopped, observation)
         self.observation = observation
-        self.spent += len(turn.ids) + len(suffix)
-        if not chat.append_only and chat.history == "fork":
-            self.messages.append({"role": "assistant", "content": turn.text})
-            self.messages.append({"role": "user", "content": observation})
-            self._rewrite(chat.rerender(self.messages), turn.ids)
-        elif budget.window is not None:
-            self.segments.append(turn.ids + suffix)
-            kept = self.segments[-budget.window :]
-            head = self.prompt[: self.opening_tokens]
-            self._rewrite(head + [token for segment in kept for token in segment], turn.ids)
-        else:
-            self.prompt += turn.ids
-            self.new_from = len(self.prompt)
-            self.prompt += suffix
-
-    def _rewrite(self, prompt: list[int], sampled: list[int]) -> None:
-        """Take a new prompt; it continues the row only if it begins with all the row holds."""
-        row = self.prompt + sampled
-        self.new_from = len(row) if prompt[: len(row)] == row else 0
-        self.prompt = prompt
 
 
 def _begin(trajectory: Trajectory, observation: str, info: Info) -> None:

@@ -205,9 +205,10 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     """Average over the episodes (or turns) that were not lost to a failed environment.
 
     Returns:
-        Names under ``rollout/``: ``return, success, score, turns, action_tokens, valid`` (share of
-        turns), ``stopped`` (share of turns that ended with a stop token), ``repeat`` (share of
-        turns that repeat an earlier action in the same state), and the shares of episodes
+        Names under ``rollout/``: ``return, success, score, turns, rows`` (training rows of an
+        episode), ``action_tokens, valid`` (share of turns), ``stopped`` (share of turns that ended
+        with a stop token), ``repeat`` (share of turns that repeat an earlier action in the same
+        state), and the shares of episodes
         ``ended_by_horizon``, ``ended_by_length`` and ``ended_by_error``.
     """
     count = len(trajectories)
@@ -219,12 +220,14 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     sound = [t for t in trajectories if t.stop_reason != StopReason.ERROR.value]
     turns = [turn for t in sound for turn in t.turns]
     episodes, steps = max(1, len(sound)), max(1, len(turns))
+    rows = sum(index == 0 or turn.fresh for t in sound for index, turn in enumerate(t.turns))
     repeats = sum(len(t.turns) - len({(u.state_key, u.text) for u in t.turns}) for t in sound)
     return {
         "rollout/return": sum(t.episode_return for t in sound) / episodes,
         "rollout/success": sum(t.success for t in sound) / episodes,
         "rollout/score": sum(t.score for t in sound) / episodes,
         "rollout/turns": len(turns) / episodes,
+        "rollout/rows": rows / episodes,
         "rollout/action_tokens": sum(t.action_tokens for t in sound) / episodes,
         "rollout/valid": sum(turn.valid for turn in turns) / steps,
         "rollout/stopped": sum(turn.stopped for turn in turns) / steps,

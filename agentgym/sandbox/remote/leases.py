@@ -15,14 +15,12 @@ Renew = Callable[[list[str]], object]
 
 _log = logging.getLogger(__name__)
 _renewals: dict[tuple[int, str], Renewals] = {}
-_lock = threading.Lock()
 
 
 def renewals(address: str, renew: Renew) -> Renewals:
     """Return what renews the leases of this process on a server."""
     key = (os.getpid(), address)  # threads do not survive a fork
-    with _lock:
-        return _renewals.setdefault(key, Renewals(renew))
+    return _renewals.setdefault(key, Renewals(renew))
 
 
 class Renewals:
@@ -38,6 +36,7 @@ class Renewals:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._pause = 1.0
+        self._maker = os.getpid()
 
     def add(self, box: str, lease: float) -> None:
         """Renew the lease of a box from now on, several times while it lasts."""
@@ -49,7 +48,9 @@ class Renewals:
                 self._thread.start()
 
     def drop(self, box: str) -> None:
-        """Renew the lease of a box no more."""
+        """Renew the lease of a box no more; a fork has none, and may have inherited a held lock."""
+        if self._maker != os.getpid():
+            return
         with self._changed:
             self._boxes.discard(box)
             self._changed.notify_all()

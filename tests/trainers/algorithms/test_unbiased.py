@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from agentgym.outcome import StopReason
 from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import HarnessEndings, ZeroVariance, apply_filters
@@ -113,3 +114,68 @@ def test_masking_episodes_that_ran_out_of_turns_biases_credit_and_the_default_do
     mean, error = estimate((HarnessEndings(),))
     assert mean == pytest.approx(0.155, abs=4 * error)
     assert mean < truth - 10 * error
+
+
+BUDGET, LONG = 7, 3
+"""Tokens of an episode, and of a turn that thinks; one that does not takes 1."""
+SOLVES = (0.08, 0.35)
+"""Chance that a turn solves the task, without thinking and with it."""
+
+
+def budgeted_value(logit: float, room: int = BUDGET) -> float:
+    """Chance that a policy which thinks with this logit solves the task within so many tokens.
+
+    A turn is begun while a long one fits, so whether it is begun does not depend on what it says.
+    """
+    if room < LONG:
+        return 0.0
+    p = 1 / (1 + np.exp(-logit))
+    return float(
+        sum(
+            chance * (solved + (1 - solved) * budgeted_value(logit, room - tokens))
+            for chance, solved, tokens in ((1 - p, SOLVES[0], 1), (p, SOLVES[1], LONG))
+        )
+    )
+
+
+def simulate_budget(logit: float) -> tuple[Batch, np.ndarray]:
+    """Episodes whose turns think or do not, until one solves the task or the tokens run out."""
+    rng = np.random.default_rng(1)
+    p, n = 1 / (1 + np.exp(-logit)), GROUPS * SIZE
+    room, live = np.full(n, BUDGET), np.arange(n)
+    ends = np.full(n, "length", dtype=object)
+    traj, pay, score = [], [], []
+    while len(live):
+        thinks = rng.random(len(live)) < p
+        solved = rng.random(len(live)) < np.where(thinks, SOLVES[1], SOLVES[0])
+        traj.append(live)
+        pay.append(solved.astype(float))
+        score.append(np.where(thinks, 1 - p, -p))
+        room[live] -= np.where(thinks, LONG, 1)
+        ends[live[solved]] = "success"
+        live = live[~solved & (room[live] >= LONG)]
+    order = np.argsort(np.concatenate(traj), kind="stable")
+    of, paid, own = (np.concatenate(parts)[order] for parts in (traj, pay, score))
+    m, group = len(of), np.arange(n) // SIZE
+    ints, zeros, ends = np.zeros(m, dtype=int), np.zeros(m), ends.astype(str)
+    states, tokens = np.arange(m), np.arange(m)
+    batch = Batch(tokens, of, group, 0 * group, paid, ends, states, ints, ints, zeros, zeros)
+    return batch, own
+
+
+def test_masking_episodes_that_ran_out_of_tokens_biases_credit_and_the_default_does_not() -> None:
+    """Most of what thinking loses is in the episodes that would be left out."""
+    logit = -1.0
+    batch, score = simulate_budget(logit)
+    truth = (budgeted_value(logit + 1e-5) - budgeted_value(logit - 1e-5)) / 2e-5
+
+    def estimate(filters: tuple) -> tuple[float, float]:
+        masks = apply_filters(batch, filters)
+        a = advantage(batch, [PADDED], train=masks.train, baseline=masks.baseline)
+        return gradient(batch, score * a * masks.train[batch.token_traj])
+
+    mean, error = estimate(get_preset("default").filters)
+    assert abs(mean - truth) < 4 * error < 0.2 * truth
+    masked, error = estimate((HarnessEndings(masked=(StopReason.LENGTH,)),))
+    assert masked == pytest.approx(0.73 * truth, abs=4 * error)
+    assert masked < truth - 6 * error

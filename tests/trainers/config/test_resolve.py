@@ -50,11 +50,12 @@ def test_other_policies_have_defaults_of_their_own(flags, rates, steps, minutes)
 
 NONE_IS_A_CHOICE = {
     "horizon_gate",
+    "push_to_hub",
     "rollout.workers",
     "rollout.step_timeout",
     "rollout.window",
 }
-"""Settings whose None is not filled in: no gate, no limit, all turns, what suits the family."""
+"""Settings whose None is not filled in: no gate, no hub, no limit, all turns, what suits a family."""
 
 
 def open_settings(part: Any, prefix: str = "") -> set[str]:

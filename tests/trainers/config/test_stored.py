@@ -52,7 +52,7 @@ def test_more_steps_or_minutes_extend_a_run(now):
 
 
 def test_what_changes_no_number_may_change():
-    now = after(rollout=RolloutConfig(backend="thread", workers=3), report_to="tensorboard")
+    now = after(rollout=RolloutConfig(backend="thread", workers=3), report_to=("tensorboard",))
     assert compare(after(), now).changes == ()
     assert compare(after(), after(rollout=RolloutConfig(window=3))).changes
 

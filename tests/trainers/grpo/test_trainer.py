@@ -188,7 +188,7 @@ def test_inexact_engines_get_importance_weights(tmp_path):
 def test_forked_histories_train_on_several_rows(tmp_path):
     made_tokenizer = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE)
     made_tokenizer.chat_template = made_tokenizer.chat_template.replace("</think>", "red")
-    chat = TurnTokenizer(made_tokenizer, history="fork")
+    chat = TurnTokenizer(made_tokenizer, history="auto")
     args = {"minibatches": 2}
     made = trainer(tmp_path, chat=chat, args=args, envs=TextVectorEnv([Picky] * 16))
     scored = made._generate_and_score_completions([{"prompt": ""}] * 16)

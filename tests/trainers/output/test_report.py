@@ -13,11 +13,13 @@ import pytest
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.config.resolve import ResolvedRun, resolve
-from trainers.output.report import write_card, write_report
+from trainers.output.card import write_card
+from trainers.output.report import write_report
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
     ARMS,
     ArmResult,
+    ChosenPolicy,
     Difference,
     Evaluation,
     GreedyResults,
@@ -266,7 +268,7 @@ def test_the_card_says_what_was_trained_on_what_with_which_result(folder):
 def test_the_code_of_the_card_plays_as_the_run_did(finished, tmp_path, monkeypatch):
     """Greedy actions leave nothing to chance, so they reach exactly what the run measured."""
     summary = Summary.from_dict(json.loads((finished / "summary.json").read_text()))
-    monkeypatch.chdir(finished / "checkpoints" / "trained")
+    monkeypatch.chdir(finished / "checkpoints" / "best")
     names: dict[str, Any] = {}
     exec(code(Path("README.md").read_text()), names)
     assert summary.greedy is not None
@@ -288,3 +290,24 @@ def test_the_card_of_adapters_loads_them_and_begins_with_the_system_message(fold
     assert "AutoPeftModelForCausalLM" in code(shown)
     assert "You act in a text environment" in code(shown)
     compile(code(shown), "card", "exec")
+
+
+def test_the_card_of_a_model_of_the_hub_names_its_base_in_the_metadata(folder):
+    from huggingface_hub import ModelCard
+
+    (folder.trained / "adapter_config.json").touch()
+    data = ModelCard(card(folder, model="some/chat-model")).data
+    assert (data.base_model, data.base_model_relation) == ("some/chat-model", "adapter")
+    assert data.library_name == "peft"
+    assert ModelCard(card(folder)).data.base_model is None, "a model from scratch has no base"
+
+
+def test_the_card_says_which_step_its_weights_are_of(folder):
+    best = ChosenPolicy("best", 1, 0.5, 0.75)
+    (folder.best).mkdir()
+    write_card(folder, resolved(folder), replace(SUMMARY, chosen=best))
+    assert "- Weights: those after step 1." in (folder.best / "README.md").read_text()
+    assert not (folder.trained / "README.md").exists(), "it was not the one that was compared"
+    assert "Weights: those" not in card(folder)
+    shown = words(page(folder, chosen=best))
+    assert f"place = '{folder.best}'" in shown

@@ -29,7 +29,9 @@ def assert_same_run(folder: Path, whole: Path) -> None:
     assert {path.stem for path in names} >= {"episodes", "random", "oracle", "sft", "rl"}
     for name in names:
         assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
-    for name in ("warm-start", "trained"):
+    for name in ("warm-start", "trained", "best"):
+        if not (whole / "checkpoints" / name).exists():
+            continue
         weights = [
             load_file(p / "checkpoints" / name / "model.safetensors") for p in (folder, whole)
         ]
@@ -84,7 +86,8 @@ MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "after the first validation": (LOG, {"phase": "valid", "step": 0}),
     "before the first checkpoint": (LOG, {"phase": "rl", "step": 1}),
     "in the middle of the first checkpoint": ("transformers.Trainer._save_rng_state", {}),
-    "after the first checkpoint": ("trainers.phases.reinforcement.write_curve", {}),
+    "after the first checkpoint": ("trainers.phases.callbacks.write_curve", {}),
+    "after the best policy was kept": ("trainers.phases.best.BestPolicy._mark", {}),
     "between validation and the step's record": (LOG, {"phase": "valid", "step": 4}),
     "between a validation's episodes and its record": (
         "trainers.output.episode_log.EpisodeLog.append",

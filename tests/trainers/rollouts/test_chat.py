@@ -8,7 +8,8 @@ import trl
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
 from trainers.models.tiny import CHAT_TEMPLATE
-from trainers.rollouts.chat import ChatTemplate, TurnTokenizer
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.template import ChatTemplate
 
 REWRITES = CHAT_TEMPLATE.replace("{{ m['content'] }}", "{{ messages|length }}{{ m['content'] }}")
 CHATML = (
@@ -71,19 +72,19 @@ def test_action_text_round_trips_and_drops_special_tokens():
 
 def test_thinking_stripping_template_is_kept_or_forked_or_refused(caplog):
     made = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE)
-    kept = TurnTokenizer(made)
+    kept = TurnTokenizer(made, history="keep")
     assert not kept.append_only
     assert "thinking" in caplog.text
-    assert not TurnTokenizer(made, history="fork").append_only
+    assert not TurnTokenizer(made, history="auto").append_only
     with pytest.raises(ConfigurationError, match="turn 1 renders"):
         TurnTokenizer(made, history="error")
 
 
 def test_template_that_rewrites_plain_turns_is_noticed(caplog):
     made = tiny_policy.tokenizer(REWRITES)
-    with pytest.raises(ConfigurationError, match="history='fork'"):
+    with pytest.raises(ConfigurationError, match="history='auto'"):
         TurnTokenizer(made, history="error")
-    assert not TurnTokenizer(made).append_only
+    assert not TurnTokenizer(made, history="keep").append_only
     assert "earlier turns" in caplog.text
 
 
@@ -130,7 +131,7 @@ def test_real_templates(template, specials, options, append_only):
     assert chat.append_only is append_only
     assert made.convert_ids_to_tokens(chat.end_of_turn) == specials[1]
     rendered = chat.tokenizer.decode(chat.observe("a door\n"))
-    fixed = TurnTokenizer(made, template_kwargs=options, history="fork")
+    fixed = TurnTokenizer(made, template_kwargs=options, history="auto")
     assert chat.observe("a door\n") == fixed._template._slow_suffix("a door\n")
     assert rendered.count("a door") == 1
     if append_only:

@@ -152,7 +152,7 @@ def test_stripped_thinking_gives_several_rows():
     words = ("<think>", "</think>", "go")
     made = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE, words)
     made.add_tokens(["<think>", "</think>"])
-    chat = TurnTokenizer(made, history="fork")
+    chat = TurnTokenizer(made, history="auto")
     script = lambda p: "<think>go</think> press red"  # noqa: E731
     play = runner(script, TokenBudget(10, 300, 400), chat=chat)
     (episode,) = play.run(tiny_policy.tasks(1), horizon=4)
@@ -164,7 +164,7 @@ def test_stripped_thinking_gives_several_rows():
     assert all(row.mask[row.ids.index(thinking)] == 1 for row in rows)
     plain = runner(varied, chat=chat).run(tiny_policy.tasks(1), horizon=4)
     assert len(to_rows(plain)) == 1
-    kept = runner(script, TokenBudget(10, 300, 400), chat=TurnTokenizer(made))
+    kept = runner(script, TokenBudget(10, 300, 400), chat=TurnTokenizer(made, history="keep"))
     assert len(to_rows(kept.run(tiny_policy.tasks(1), horizon=4))) == 1
 
 

@@ -1,0 +1,112 @@
+"""Where a training step's time goes, and how fast it is beside plain TRL and vLLM.
+
+``profile`` is the default run, ``agentgym-train --env webshop``, for a few steps after a warm start
+that is cut short: seconds of a step by part, as the trainer measures them itself. ``trainers`` are
+the arms of ``trainer_arms.py``: the suite's trainer with either engine, and TRL's, on one model and
+a toy task of the same shape. An arm whose packages are missing is skipped, and said.
+
+Usage: ``python benchmarks/trainer_profile.py [--env webshop] [--steps 6] [--imitation 250]
+[--rounds 2]``. Prints JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from provenance import to_json
+from trainer_arms import ARMS
+
+ROOT = Path(__file__).resolve().parents[1]
+ENVIRONMENT = {
+    **os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false",
+    "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+}  # fmt: skip
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--env", default="webshop")
+    parser.add_argument("--steps", type=int, default=6, help="steps that are measured")
+    parser.add_argument("--imitation", type=int, default=250, help="steps of the warm start")
+    parser.add_argument("--rounds", type=int, default=2, help="times that each arm runs, in turn")
+    options = parser.parse_args()
+    arms = {arm: why for arm in ARMS if (why := missing(arm))}
+    turns = [arm for _ in range(options.rounds) for arm in ARMS if arm not in arms]
+    found: dict[str, list[dict[str, Any]]] = {}
+    for arm in turns:
+        found.setdefault(arm, []).append(run_arm(arm, options.steps))
+    print(
+        to_json(
+            {
+                "profile": profile(options.env, options.steps, options.imitation),
+                "trainers": {arm: best(rounds) for arm, rounds in found.items()},
+                "skipped": arms,
+                "load": os.getloadavg(),
+            }
+        )
+    )
+
+
+def profile(env: str, steps: int, imitation: int) -> dict[str, Any]:
+    """Train the default run for a few steps and read what it wrote about their time."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        command = [
+            sys.executable, "-m", "trainers.cli", f"--env={env}", f"--out={out}", "--minutes=0",
+            f"--steps={steps + 1}", f"--sft.max-steps={imitation}", "--sft.gate-success=0.99",
+            "--eval.every=0", "--eval.tasks=16", "--rl.save-every=1000",
+        ]  # fmt: skip
+        subprocess.run(command, check=True, env=ENVIRONMENT, stdout=sys.stderr)
+        lines = (out / "metrics.jsonl").read_text().splitlines()
+    records = [record for record in map(json.loads, lines) if record["phase"] == "rl"][1:]
+    parts = {
+        part: statistics.fmean(record["time"][part] for record in records)
+        for part in records[0]["time"]
+    }
+    seconds = sum(parts.values())
+    # The last figure is per episode; a default step has 16 groups of 8.
+    tokens = 128 * statistics.fmean(record["action_tokens"] for record in records)
+    return {
+        "env": env,
+        "steps": len(records),
+        "seconds_per_step": seconds,
+        "sampled_tokens_per_second": tokens / seconds,
+        "seconds": parts,
+        "shares": {part: value / seconds for part, value in parts.items()},
+    }
+
+
+def missing(arm: str) -> str:
+    """Say why an arm cannot run here; empty if it can."""
+    if arm == "vllm" and importlib.util.find_spec("vllm") is None:
+        return "vllm is not installed in this environment"
+    return ""
+
+
+def run_arm(arm: str, steps: int) -> dict[str, Any]:
+    """Run one trainer in a process of its own."""
+    command = [sys.executable, str(ROOT / "benchmarks" / "trainer_arms.py"), arm]
+    done = subprocess.run(
+        [*command, f"--steps={steps + 1}"], check=True, env=ENVIRONMENT, stdout=subprocess.PIPE
+    )
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def best(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the round with the least processor time: other work on the machine only adds to it."""
+    return min(rounds, key=lambda figures: float(figures["processor_seconds_per_step"]))
+
+
+if __name__ == "__main__":
+    main()

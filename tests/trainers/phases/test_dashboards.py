@@ -1,0 +1,215 @@
+"""Dashboards, through the command: what they hold afterwards, and what becomes of a lost one."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.trainers import toy_runs
+from trainers.cli import main, parse_config
+from trainers.grpo.trainer import RolloutEvent
+from trainers.phases import dashboards
+from trainers.phases.dashboards import COLUMNS, Dashboards, sample_turns
+from trainers.phases.step_times import PARTS
+from trainers.rollouts.trajectory import Trajectory, Turn
+
+QUICK: dict[str, Any] = {
+    "steps": 2, "sft__max_steps": 2, "eval__every": 1, "eval__tasks": 4, "eval__valid_tasks": 4,
+}  # fmt: skip
+FIGURES = {
+    "train/loss", "train/entropy", "train/grad_norm", "train/rollout/return", "train/rollout/valid",
+    "train/credit/group_return_std", "train/credit/zero_variance_groups",
+    "train/sampling/kl_behaviour", "eval/score", "eval/success",
+    *(f"train/time/{part}" for part in PARTS),
+}  # fmt: skip
+
+
+# -- what they hold --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that told three dashboards, none of them over a network."""
+    for package in ("tensorboard", "wandb", "trackio"):
+        pytest.importorskip(package)
+    folder = tmp_path_factory.mktemp("dashboards")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WANDB_MODE", "offline")
+        patch.setenv("TRACKIO_DIR", str(folder / "trackio"))
+        flags = ["--report-to", "tensorboard", "wandb", "trackio"]
+        # In a process of its own: trackio reads its folder when it is imported.
+        ended = toy_runs.run_command(toy_runs.arguments(folder / "run", *flags, **QUICK))
+    assert ended.returncode == 0, ended.stderr
+    assert not (folder / "run" / "warnings.log").exists()
+    return folder
+
+
+def test_tensorboard_holds_figures_and_episodes(shown):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    read = EventAccumulator(str(shown / "run" / "tensorboard"))
+    read.Reload()
+    assert set(read.Tags()["scalars"]) >= FIGURES
+    assert [event.step for event in read.Scalars("train/loss")] == [1, 2]
+    record = toy_runs.by_phase(shown / "run")["rl"][1]
+    assert read.Scalars("train/loss")[1].value == pytest.approx(record["loss"], rel=1e-6)
+    tables = read.Tensors("train/episodes/text_summary")
+    assert [event.step for event in tables] == [1, 2]
+    text = tables[0].tensor_proto.string_val[0].decode()
+    assert text.startswith("| " + " | ".join(COLUMNS) + " |\n| ---")
+    assert "press" in text
+
+
+def test_wandb_holds_figures_and_episodes(shown):
+    (path,) = (shown / "run" / "wandb").glob("offline-run-*/run-*.wandb")
+    content = path.read_bytes()  # a log of protocol buffers, whose strings stand there as they are
+    assert {name for name in FIGURES if name.encode() not in content} == set()
+    tables = list(path.parent.glob("files/media/table/train/episodes_*.json"))
+    assert len(tables) == 2
+    assert all(f'"{column}"' in tables[0].read_text() for column in COLUMNS)
+
+
+def test_trackio_holds_figures_and_episodes(shown):
+    (path,) = (shown / "trackio").glob("*.db")
+    with sqlite3.connect(path) as connection:
+        rows = [row[0] for row in connection.execute("SELECT metrics FROM metrics")]
+    text = "\n".join(row if isinstance(row, str) else row.decode() for row in rows)
+    assert all(f'"{name}"' in text for name in FIGURES)
+    assert '"train/episodes"' in text
+
+
+# -- which are asked for ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "names"),
+    [
+        ([], ()),
+        (["--report-to", "none"], ()),
+        (["--report-to", "wandb"], ("wandb",)),
+        (["--report-to", "wandb", "--report-to", "tensorboard"], ("wandb", "tensorboard")),
+    ],
+)
+def test_none_one_or_several(tmp_path, flags, names):
+    from trainers.config.resolve import resolve
+
+    config = parse_config(toy_runs.arguments(tmp_path, *flags))
+    assert resolve(config).config.report_to == names
+
+
+# -- what becomes of a lost one --------------------------------------------------------------------
+
+
+class Listener:
+    """A dashboard that notes what it is told, and fails or falls silent at a message."""
+
+    def __init__(self, fails_at: int = 99, silent_at: int = 99) -> None:
+        self.heard: list[str] = []
+        self._fails_at, self._silent_at = fails_at, silent_at
+        self.released = threading.Event()
+
+    def _hear(self, what: str) -> None:
+        self.heard.append(what)
+        if len(self.heard) == self._fails_at:
+            raise ConnectionError("the server is gone\nand more")
+        if len(self.heard) == self._silent_at:
+            self.released.wait()
+
+    def on_train_begin(self, *_: Any, **__: Any) -> None:
+        self._hear("begin")
+
+    def on_log(self, *_: Any, logs: Any = None, **__: Any) -> None:
+        self._hear("log")
+
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        self._hear("end")
+
+    def table(self, *_: Any) -> None:
+        self._hear("table")
+
+
+def trajectory(reward: float, group: int = 0) -> Trajectory:
+    turn = Turn(
+        [1], [2], [-0.1], observation="a | page\nof two", text=f"go {reward}", reward=reward,
+        reward_terms={"task": reward},
+    )  # fmt: skip
+    return Trajectory(group=group, task_id=f"toy/{group}", turns=[turn], stop_reason="horizon")
+
+
+def three_steps(told: Dashboards) -> None:
+    """What a short training tells."""
+    state: Any = SimpleNamespace(is_world_process_zero=True, global_step=0)
+    event: tuple[Any, ...] = (None, state, None)
+    told.on_train_begin(*event)
+    for step in (1, 2, 3):
+        state.global_step = step
+        told.on_rollout(RolloutEvent(step, 3, [trajectory(0.0), trajectory(1.0)], {}))
+        told.on_log(*event, logs={"loss": 0.1})
+    told.close()
+
+
+def test_a_dashboard_that_fails_is_left_alone_after_one_warning(caplog):
+    lost, well = Listener(fails_at=3), Listener()
+    with caplog.at_level(logging.WARNING):
+        three_steps(Dashboards({"lost": lambda: lost, "well": lambda: well}))
+    assert lost.heard == ["begin", "log", "table"]
+    assert well.heard == ["begin", *["log", "table"] * 3, "end"]
+    (warning,) = caplog.messages
+    assert warning.startswith(
+        "lost is told nothing more, and training goes on: the server is gone;"
+    )
+
+
+def test_one_that_does_not_answer_holds_the_training_up_for_no_longer_than_is_said(
+    caplog, monkeypatch
+):
+    monkeypatch.setattr(dashboards, "CLOSE_SECONDS", 0.2)
+    silent, well = Listener(silent_at=2), Listener()
+    with caplog.at_level(logging.WARNING):
+        three_steps(Dashboards({"silent": lambda: silent, "well": lambda: well}))
+    silent.released.set()
+    assert silent.heard[:2] == ["begin", "log"]
+    assert well.heard[-1] == "end"
+    assert [m.split(" is told")[0] for m in caplog.messages] == ["silent"]
+    assert "has not answered for 0.2 s" in caplog.text
+
+
+def test_a_run_whose_tracker_cannot_be_reached_or_written_ends_well(tmp_path, monkeypatch):
+    """For real: nobody listens at that port, and a file stands where TensorBoard wants a folder."""
+    pytest.importorskip("wandb")
+    pytest.importorskip("tensorboard")
+    monkeypatch.setattr(dashboards, "INIT_SECONDS", 2.0)
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("WANDB_API_KEY", "a" * 40)
+    monkeypatch.setenv("WANDB_MODE", "online")
+    out = tmp_path / "run"
+    make = dashboards.reporter_makers
+
+    def without_a_folder(run: Any, folder: Any) -> Any:
+        (folder.path / "tensorboard").write_text("in the way")
+        return make(run, folder)
+
+    monkeypatch.setattr("trainers.phases.reinforcement.reporter_makers", without_a_folder)
+    flags = ["--report-to", "wandb", "tensorboard"]
+    assert main(toy_runs.arguments(out, *flags, **QUICK)) == 0
+    warnings = (out / "warnings.log").read_text()
+    for name in ("wandb", "tensorboard"):
+        assert warnings.count(f"{name} is told nothing more, and training goes on") == 1
+    assert (out / "summary.json").exists()
+
+
+# -- sample episodes -------------------------------------------------------------------------------
+
+
+def test_the_best_and_the_worst_of_the_first_group_are_shown():
+    rows = sample_turns(7, [trajectory(r) for r in (0.5, 1.0, -0.5)] + [trajectory(9.0, group=1)])
+    assert [row[4] for row in rows] == ["go 1.0", "go -0.5"]
+    assert rows[0] == [7, "toy/0", 1, "a | page\nof two", "go 1.0", 1.0, "task=1"]
+    assert sample_turns(1, []) == []
+    assert len(sample_turns(1, [trajectory(0.0)])) == 1

@@ -1,0 +1,186 @@
+"""Alarms in whole runs, asked for through the command, provoked by a learning rate far too high."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.trainers import toy_runs
+from trainers.cli import main
+from trainers.config.sections import Signal
+from trainers.output.run_folder import RunFolder
+from trainers.phases.measured_trainer import MeasuredTrainer
+
+QUICK: dict[str, Any] = {
+    "steps": 6, "sft__max_steps": 2, "eval__every": 2, "eval__tasks": 4, "eval__valid_tasks": 4,
+    "rl__save_every": 1, "rl__keep_checkpoints": 9, "health__patience": 1, "health__window": 2,
+}  # fmt: skip
+COLLAPSE = {"rl__lr": 3.0, "rl__minibatches": 2}
+
+
+def trained(out: Path, *flags: str, **changes: Any) -> dict[str, list[dict[str, Any]]]:
+    """Train through the command line; the records by phase."""
+    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+    return toy_runs.by_phase(out)
+
+
+def summary(out: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((out / "summary.json").read_text())
+    return content
+
+
+def weights(path: Path) -> dict[str, torch.Tensor]:
+    return load_file(path / "model.safetensors")
+
+
+def same(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> bool:
+    return left.keys() == right.keys() and all(torch.equal(left[k], right[k]) for k in left)
+
+
+def test_an_absurd_learning_rate_raises_alarms_and_a_warning_changes_nothing(tmp_path):
+    records = trained(tmp_path / "run", **COLLAPSE)
+    found = {record["signal"] for record in records["health"]}
+    assert found >= {"kl_behaviour", "zero_variance", "reward_spread"}
+    assert {record["action"] for record in records["health"]} == {"warn"}
+    assert [record["step"] for record in records["rl"]] == [1, 2, 3, 4, 5, 6]
+    told = summary(tmp_path / "run")
+    assert [event["signal"] for event in told["health"]] == [r["signal"] for r in records["health"]]
+    assert any("alarms in training (kl_behaviour" in remark for remark in told["remarks"])
+    assert "alarm at step 1: kl_behaviour" in (tmp_path / "run" / "warnings.log").read_text()
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Health of the training" in page
+    assert records["health"][0]["sentence"] in page
+
+
+def test_an_alarm_stops_the_training_and_resume_does_not_start_it_again(tmp_path, monkeypatch):
+    out = tmp_path / "run"
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    flags = ["--health.on-alarm", "stop"]
+    with monkeypatch.context() as patch:
+        patch.setattr("trainers.run._Run._summarise", die)
+        with pytest.raises(Killed):
+            trained(out, *flags, **COLLAPSE)
+    assert [record["step"] for record in toy_runs.by_phase(out)["rl"]] == [1]
+    records = trained(out, *flags, "--resume", **COLLAPSE)
+    assert [record["step"] for record in records["rl"]] == [1]
+    told = summary(out)
+    assert told["steps"] == 1
+    assert any("because an alarm ended it" in remark for remark in told["remarks"])
+
+
+class Restored:
+    """Spies on what a rollback begins with: the weights, and the rate of every group."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.seen: list[tuple[str, bool, float]] = []
+        load = MeasuredTrainer._load_optimizer_and_scheduler
+
+        def spy(trainer: MeasuredTrainer, checkpoint: str | None) -> None:
+            load(trainer, checkpoint)
+            if checkpoint is not None:
+                path = Path(checkpoint)
+                stored, now = weights(path), trainer.model.state_dict()
+                equal = all(torch.equal(stored[name], now[name]) for name in stored)
+                optimizer: Any = trainer.optimizer
+                self.seen.append((path.name, equal, optimizer.param_groups[0]["lr"]))
+
+        patch.setattr(MeasuredTrainer, "_load_optimizer_and_scheduler", spy)
+
+
+def killed_after_the_rollback(patch: pytest.MonkeyPatch) -> type[BaseException]:
+    """Let the run end right after it has noted that it went back."""
+
+    class Killed(BaseException):
+        pass
+
+    log = RunFolder.log
+
+    def dying(self: RunFolder, **record: Any) -> None:
+        log(self, **record)
+        if record["phase"] == "rollback":
+            raise Killed
+
+    patch.setattr(RunFolder, "log", dying)
+    return Killed
+
+
+BACK = ("--health.on-alarm", "rollback", "--health.rollbacks", "1", "--health.lr-factor", "0.1")
+
+
+def test_a_rollback_restores_the_checkpoint_bit_by_bit_and_ends_when_there_were_enough(
+    tmp_path, monkeypatch
+):
+    out, spy = tmp_path / "run", Restored(monkeypatch)
+    records = trained(out, *BACK, **COLLAPSE)
+    first, last = records["rollback"]
+    assert (first["step"], first["to"], first["signal"]) == (1, 0, "kl_behaviour")
+    # Twice as far back as is allowed: the second time it stays there.
+    assert spy.seen[0] == ("checkpoint-0", True, pytest.approx(0.3))
+    assert len(spy.seen) == 1
+    steps = [record["step"] for record in records.get("rl", [])]
+    assert steps == list(range(1, last["to"] + 1))
+    checkpoint = out / "checkpoints" / "rl" / f"checkpoint-{2 * last['to']}"
+    assert same(weights(checkpoint), weights(out / "checkpoints" / "trained"))
+    told = summary(out)
+    assert [(e["action"], e["to"]) for e in told["health"]] == [
+        ("rollback", 0), ("rollback", last["to"]),
+    ]  # fmt: skip
+    assert "Training went back to step 0" in (out / "report.html").read_text()
+
+
+def test_a_process_that_is_killed_when_it_went_back_goes_on_as_if_it_had_not_been(
+    tmp_path, monkeypatch
+):
+    others = [name for name in get_args(Signal) if name != "kl_behaviour"]
+    flags = ["--health.on-alarm=rollback", "--health.lr-factor=0.001", "--health.ignore", *others]
+    whole = trained(tmp_path / "whole", *flags, **COLLAPSE)
+    assert len(whole["rollback"]) == 1
+    assert [record["step"] for record in whole["rl"]] == [1, 2, 3, 4, 5, 6]
+    assert [record["learning_rate"] for record in whole["rl"]] == pytest.approx([3e-3] * 6)
+    with monkeypatch.context() as patch, pytest.raises(killed_after_the_rollback(patch)):
+        trained(tmp_path / "run", *flags, **COLLAPSE)
+    assert trained(tmp_path / "run", *flags, "--resume", **COLLAPSE) == whole
+
+
+def test_weights_that_are_not_finite_give_way_to_those_of_the_last_checkpoint(tmp_path):
+    """The step's update itself overflows: the gradient was finite, the weights are not."""
+    out = tmp_path / "run"
+    records = trained(out, rl__lr=1e38, rl__warmup=0, health__on_alarm="rollback")
+    assert {record["signal"] for record in records["rollback"]} == {"non_finite"}
+    assert all(torch.isfinite(w).all() for w in weights(out / "checkpoints" / "trained").values())
+
+
+def test_a_loss_that_is_no_number_updates_nothing_and_ends_the_training(tmp_path, monkeypatch):
+    out, loss = tmp_path / "run", MeasuredTrainer._compute_loss
+
+    def broken(trainer: MeasuredTrainer, *args: Any) -> torch.Tensor:
+        return loss(trainer, *args) * (float("nan") if trainer.batches == 2 else 1.0)
+
+    monkeypatch.setattr(MeasuredTrainer, "_compute_loss", broken)
+    records = trained(out)
+    assert [
+        (r["signal"], r["action"]) for r in records["health"] if r["signal"] == "non_finite"
+    ] == [("non_finite", "stop")]
+    last = records["rl"][-1]
+    assert (last["step"], last["loss"], last["grad_norm"]) == (3, None, None)
+    assert same(
+        weights(out / "checkpoints" / "rl" / "checkpoint-2"),
+        weights(out / "checkpoints" / "trained"),
+    )
+
+
+def test_weights_that_are_not_finite_and_no_checkpoint_end_in_a_sentence(tmp_path, capsys):
+    changes = {**QUICK, "rl__lr": 1e38, "rl__save_every": 5}
+    assert main(toy_runs.arguments(tmp_path / "run", **changes)) == 2
+    assert "expected weights that are finite after" in toy_runs.last_line(capsys.readouterr().err)

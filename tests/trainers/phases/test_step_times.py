@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from trainers.phases import step_times
+from trainers.phases.step_times import PARTS, StepTimes
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(step_times, "time", made)
+    return made
+
+
+def test_no_second_is_counted_twice(clock):
+    times = StepTimes()
+    clock.now = 1.0
+    with times.part("update"):
+        clock.now = 3.0
+        with times.part("rest"):
+            clock.now = 10.0
+        clock.now = 11.0
+    clock.now = 12.0
+    taken = times.take()
+    assert tuple(taken) == PARTS
+    assert taken["update"] == 3.0
+    assert taken["rest"] == 9.0
+    assert sum(taken.values()) == 12.0
+    assert sum(times.take().values()) == 0.0
+
+
+def test_seconds_that_are_told_afterwards_are_moved_as_far_as_there_are_any(clock):
+    times = StepTimes()
+    clock.now = 4.0
+    times.move("rest", "generation", 3.0)
+    times.move("rest", "environments", 3.0)
+    taken = times.take()
+    assert (taken["generation"], taken["environments"], taken["rest"]) == (3.0, 1.0, 0.0)
+
+
+def test_a_part_that_fails_is_over(clock):
+    times = StepTimes()
+    with pytest.raises(ValueError, match="no"), times.part("update"):
+        clock.now = 1.0
+        raise ValueError("no")
+    clock.now = 5.0
+    assert times.take() == {**dict.fromkeys(PARTS, 0.0), "update": 1.0, "rest": 4.0}

@@ -1,0 +1,150 @@
+"""Models whose chat template is special or missing, given to ``agentgym-train``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from tests.toy import ToyEnv
+from tests.trainers import tiny_policy, toy_runs
+from trainers.cli import main
+from trainers.config.resolve import resolve
+from trainers.models.tiny import CHAT_TEMPLATE, build_model
+
+QUICK = {
+    "steps": 1, "sft__max_steps": None, "eval__every": 0, "eval__tasks": 4, "horizon": "3",
+    "rl__groups": 3, "rl__group_size": 2, "rl__turn_tokens": 6, "rl__episode_tokens": 120,
+}  # fmt: skip
+NO_SYSTEM = (
+    "{%- if messages[0]['role'] == 'system' -%}{{ raise_exception('no system role') }}{%- endif -%}"
+    + CHAT_TEMPLATE
+)
+FIRST_ONLY = CHAT_TEMPLATE.replace("in messages", "in messages[:2]")
+LONG_ID = "agentgym-test/Long-v0"
+
+
+class LongEnv(ToyEnv):
+    """Every third task begins with more than a small model can read."""
+
+    def _start(self, task: Any, rng: Any) -> str:
+        text = super()._start(task, rng)
+        return text if task.index % 3 else f"{text} {'. ' * 250}"
+
+
+if LONG_ID not in gymnasium.registry:
+    gymnasium.register(LONG_ID, entry_point="tests.trainers.test_chat_doors:LongEnv")
+
+
+def model(folder: Path, template: str | None, positions: int = 256) -> Path:
+    """A small chat model with a template."""
+    tokenizer = tiny_policy.tokenizer(words=("you", "act", "think"))
+    tokenizer.chat_template = CHAT_TEMPLATE
+    build_model(tokenizer, tiny_policy.SIZE).save_pretrained(folder)
+    tokenizer.chat_template = template
+    tokenizer.save_pretrained(folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"max_position_embeddings": positions}))
+    return folder
+
+
+def sentence(capsys: pytest.CaptureFixture[str]) -> str:
+    """What is said last on standard error."""
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    return toy_runs.last_line(said)
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        (None, "expected a tokenizer with a chat_template, got none"),
+        (FIRST_ONLY, "expected a chat template with a place for the observation of a turn"),
+        (
+            "{%- for m in messages -%}{{ m['role'] }} {{ m['content'] }}\n{%- endfor -%}",
+            "between an action and the observation after it, but the chat template does not",
+        ),
+        ("{{ raise_exception('not today') }}", "but it fails: not today"),
+    ],
+)
+def test_a_template_that_cannot_hold_an_episode_is_refused(tmp_path, capsys, template, expected):
+    made = model(tmp_path / "model", template)
+    out = tmp_path / "run"
+    assert main(toy_runs.arguments(out, **QUICK, model=made)) == 2
+    assert expected in sentence(capsys)
+    assert not out.exists()
+
+
+def test_system_text_goes_into_the_first_message_where_there_is_no_system_role(tmp_path):
+    made = model(tmp_path / "model", NO_SYSTEM)
+    out = tmp_path / "run"
+    assert main(toy_runs.arguments(out, **QUICK, model=made)) == 0
+    other = tmp_path / "other"
+    assert main(toy_runs.arguments(other, **QUICK, model=model(tmp_path / "m", CHAT_TEMPLATE))) == 0
+    read = [
+        [turn["prompt_tokens"] for line in lines for turn in json.loads(line)["turns"][:1]]
+        for lines in ((f / "episodes.jsonl").read_text().splitlines() for f in (out, other))
+    ]
+    # Two newlines stand where one message ended and the next began.
+    assert read[0] == read[1]
+
+
+def test_an_opening_that_no_model_of_this_size_can_read_is_told_before_training(tmp_path, capsys):
+    made = model(tmp_path / "model", CHAT_TEMPLATE, positions=24)
+    out = tmp_path / "run"
+    changes = {**QUICK, "rl__episode_tokens": 20}
+    assert main(toy_runs.arguments(out, **changes, model=made)) == 2
+    said = sentence(capsys)
+    assert "expected the opening of an episode to leave room for a turn of 6 tokens" in said
+    assert "among the 24 that the model reads" in said
+    assert not [line for line in (out / "metrics.jsonl").read_text().splitlines() if '"rl"' in line]
+
+
+def test_an_episode_that_is_too_long_in_mid_run_costs_only_itself(tmp_path):
+    out = tmp_path / "run"
+    changes = {**QUICK, "env": LONG_ID, "rl__groups": 9, "seed": 1}
+    made = model(tmp_path / "model", CHAT_TEMPLATE)
+    assert main(toy_runs.arguments(out, **changes, model=made)) == 0
+    (record,) = toy_runs.by_phase(out)["rl"]
+    assert 0 < record["ended_by_length"] < 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "turn", "episode"),
+    [
+        ([], 1024, 4096 + 3 * 1024),
+        (["--rl.turn-tokens=100"], 100, 4096 + 300),
+        (["--rl.episode-tokens=2000"], 1024, 2000),
+        (["--template-args", "enable_thinking=false"], 256, 4096),
+    ],
+)
+def test_a_model_that_thinks_has_the_tokens_for_it(tmp_path, flags, turn, episode):
+    thinking = CHAT_TEMPLATE.replace(
+        "<|assistant|>{%- endif",
+        "<|assistant|>{%- if enable_thinking is defined and not enable_thinking -%}"
+        "<think></think>{%- endif -%}{%- endif",
+    )
+    made = model(tmp_path / "model", thinking)
+    open_budgets = {"rl__turn_tokens": None, "rl__episode_tokens": None}
+    config = toy_runs.config(tmp_path, *flags, **{**QUICK, **open_budgets, "model": made})
+    rl = resolve(config).config.rl
+    assert (rl.turn_tokens, rl.episode_tokens) == (turn, episode)
+
+
+def test_the_rows_of_a_step_follow_the_template(tmp_path):
+    """By default the history is followed; ``keep`` trains one row per episode."""
+    rewriting = CHAT_TEMPLATE.replace(
+        "{{ m['content'] }}", "{{ m['content'] }}{{ ' think' if m['role'] == 'assistant' }}"
+    )
+    made = model(tmp_path / "model", rewriting)
+    rows = {}
+    for history in ("auto", "keep"):
+        out = tmp_path / history
+        flags = [] if history == "auto" else [f"--rollout.history={history}"]
+        assert main(toy_runs.arguments(out, *flags, **QUICK, model=made)) == 0
+        (record,) = toy_runs.by_phase(out)["rl"]
+        rows[history] = record["rows"]
+    assert rows == {"auto": record["turns"], "keep": 1}

@@ -1,0 +1,142 @@
+"""``--memory.*``, asked through the command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from agentgym.errors import ConfigurationError, DependencyNotInstalled
+from tests.trainers import tiny_policy, toy_runs
+from trainers.cli import main
+from trainers.config.resolve import resolve
+from trainers.config.stored import compare, read_config, read_settings
+from trainers.models.tiny import build_model
+
+QUICK: dict[str, Any] = {"steps": 1, "eval__every": 0, "eval__tasks": 4, "sft__max_steps": 0}
+
+
+@pytest.fixture(scope="module")
+def chat_model(tmp_path_factory: Any) -> Path:
+    """A model as one finds it on the hub, but small."""
+    folder: Path = tmp_path_factory.mktemp("chat-model")
+    tokenizer = tiny_policy.tokenizer()
+    tokenizer.save_pretrained(folder)
+    size = tiny_policy.TinyConfig(hidden=64, layers=2, heads=2, intermediate=128, context=256)
+    build_model(tokenizer, size).save_pretrained(folder)
+    return folder
+
+
+def settings(**changes: Any) -> Any:
+    """The settings of memory as a run would use them."""
+    return resolve(toy_runs.config(Path("unused"), **changes)).config.memory
+
+
+def test_a_pretrained_model_is_checkpointed_and_a_tiny_one_is_not(chat_model):
+    open_ = {"memory__micro_tokens": None}
+    tiny, other = settings(**open_), settings(model=chat_model, **QUICK, **open_)
+    assert (tiny.precision, tiny.checkpointing, tiny.micro_tokens) == ("fp32", "off", 8192)
+    assert (other.checkpointing, other.micro_tokens) == ("on", 16_384)
+    asked = {"memory__precision": "bf16", "memory__checkpointing": "off"}
+    chosen = settings(model=chat_model, **QUICK, **asked)
+    assert (chosen.precision, chosen.checkpointing) == ("bf16", "off")
+
+
+@pytest.mark.parametrize(
+    ("bits", "changes"),
+    [
+        ("4bit", {"memory__precision": "bf16", "memory__optimizer": "adamw-8bit"}),
+        ("8bit", {"memory__precision": "fp32", "memory__checkpointing": "off"}),
+    ],
+)
+def test_adapters_are_trained_over_a_quantised_base(chat_model, tmp_path, bits, changes):
+    """From the command to the adapter that is kept; the base has the bits that were asked for."""
+    import torch
+    from safetensors.torch import load_file
+
+    pytest.importorskip("bitsandbytes", reason="the extra 'memory' is not installed")
+    out = tmp_path / "run"
+    asked = QUICK | changes | {"memory__quantize": bits, "rl__lr": 1e-3, "model": chat_model}
+    assert main(toy_runs.arguments(out, **asked)) == 0
+    weights = load_file(out / "checkpoints" / "trained" / "adapter_model.safetensors")
+    assert all(weight.dtype == torch.float32 for weight in weights.values())
+    [step] = toy_runs.by_phase(out)["rl"]
+    assert 0 < step["importance_mean"] < 2, "tokens of an inexact engine are weighed"
+
+
+def test_all_weights_are_trained_in_bfloat16(chat_model, tmp_path):
+    """What is kept is float32, and the engine generates as the training multiplies."""
+    import torch
+    from safetensors.torch import load_file
+
+    out = tmp_path / "run"
+    changes = QUICK | {"memory__precision": "bf16", "lora__r": 0, "model": chat_model}
+    assert main(toy_runs.arguments(out, **changes)) == 0
+    weights = load_file(out / "checkpoints" / "trained" / "model.safetensors")
+    assert all(weight.dtype == torch.float32 for weight in weights.values())
+    [step] = toy_runs.by_phase(out)["rl"]
+    assert 0 < step["importance_mean"] < 2, "tokens of an inexact engine are weighed"
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({"model": "tiny"}, "expected a pretrained --model"),
+        ({"lora__r": 0}, "expected a pretrained --model with --lora.r above 0"),
+        ({"engine": "vllm"}, "expected --engine hf with --memory.quantize 4bit"),
+        ({"sft__max_steps": 5}, "expected --sft.max-steps 0 with --memory.quantize 4bit"),
+    ],
+)
+def test_what_cannot_be_quantised_is_refused(chat_model, changes, wanted):
+    asked = {**QUICK, "model": chat_model, "memory__quantize": "4bit", **changes}
+    with pytest.raises(ConfigurationError, match=wanted):
+        settings(**asked)
+
+
+def test_a_missing_bitsandbytes_is_named_with_what_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "bitsandbytes", None)
+    with pytest.raises(DependencyNotInstalled, match=r"bitsandbytes.*\[memory\]"):
+        settings(memory__optimizer="adamw-8bit")
+
+
+def test_pages_want_a_gpu(monkeypatch):
+    import types
+
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setitem(sys.modules, "bitsandbytes", types.ModuleType("bitsandbytes"))
+    with pytest.raises(ConfigurationError, match=r"expected a GPU .* use adamw-8bit or adamw"):
+        settings(memory__optimizer="paged-adamw-8bit")
+
+
+def test_a_dry_run_tells_the_memory_without_loading_weights(
+    chat_model, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "200")
+    (bare := tmp_path / "bare").mkdir()
+    for path in chat_model.iterdir():
+        if path.suffix != ".safetensors":
+            (bare / path.name).write_bytes(path.read_bytes())
+    flags = toy_runs.arguments(tmp_path / "run", "--dry-run", model=bare, **QUICK)
+    assert main(flags) == 0
+    shown = capsys.readouterr().out
+    assert "memory per device, estimated" in shown
+    for part in ("weights", "gradients", "optimizer", "activations", "working", "generation"):
+        assert f"│ {part} " in shown
+    assert "micro-batches of 400 tokens" in shown
+    assert main(toy_runs.arguments(tmp_path / "run", "--dry-run", model=tmp_path / "no")) == 2
+    assert "expected --model" in capsys.readouterr().err
+
+
+def test_a_run_from_before_micro_batches_by_tokens_is_read(tmp_path):
+    """Its number of episodes changed no number of the run; it can be read and continued."""
+    path = tmp_path / "config.yaml"
+    old = {"env": "webshop", "rl": {"micro_batch": 16, "lr": 1e-3}}
+    path.write_text(yaml.safe_dump({**old, "resolved": {"rl": {"micro_batch": 16}}}))
+    assert read_config(path).rl.lr == 1e-3
+    found = compare(read_settings(path), {"env": "webshop", "rl": {"lr": 1e-3}})
+    assert not found.changes

@@ -1,0 +1,292 @@
+"""An estimate of the memory that training takes on each device, from a model's shape alone.
+
+With P weights, of which T are trained, b bytes for a number in the forward pass and n tokens in a
+micro-batch, padding included:
+
+    weights      P x 4, or x 2 for a frozen base in bf16; matrices x 1.03 in 8 bits, x .52 in 4 bits
+    gradients    T x 4
+    optimiser    T x 8 (AdamW), T x 2.03 (8-bit states with a scale per 256 weights)
+    cast weights P x 2: autocast keeps bf16 copies of trained float32 matrices for a pass
+    reference    P x 4, if the preset compares with it and there are no adapters to turn off
+    activations  n x layers x (the input of a layer with checkpointing, else what autograd keeps of
+                 it, see ``_layer_bytes``), and a mask of n x (longest row)
+    working      the larger of what the head needs (a tile of --memory.logits_mib, what torch's
+                 functions on it need without Triton, hidden states and their gradients, and the
+                 head's gradient, V x H x 4, if it is trained) and what the backward pass of a layer
+                 needs (with checkpointing the whole layer once)
+    generation   slots x context x layers x 2 x (width of keys) x b: the key-value cache, which the
+                 in-process engine keeps until the next weights; it is an upper bound, reached when
+                 every episode fills its context
+
+Under data parallelism each device needs all of it; FSDP and ZeRO 3 divide weights, gradients and
+optimiser states by the number of devices. What the framework itself takes (CUDA context 0.5 GiB,
+fragments of the allocator) comes on top.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TINY
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["MemoryEstimate", "ModelShape", "Training", "estimate", "memory_plan"]
+
+GIB = 2**30
+TILE_TOKENS = 4096
+"""Tokens of a tile of logits, at most."""
+TILES_WITHOUT_TRITON = 7
+"""Tiles in float32 that torch's own functions hold at once in the backward pass of a tile."""
+STATES = {"adamw": 8.0, "adamw-8bit": 2.03, "paged-adamw-8bit": 2.03}
+"""Bytes of an optimiser's states per trained weight."""
+QUANTIZED = {"8bit": 1.0, "4bit": 0.516}
+"""Bytes per weight of a matrix: NF4 with double quantisation has 8 bits for 64 weights besides."""
+
+
+@dataclass(frozen=True)
+class ModelShape:
+    """What the memory of a model depends on."""
+
+    layers: int
+    """Decoder layers."""
+    hidden: int
+    """Width."""
+    intermediate: int
+    """Width inside the feed-forward layer, of all experts that a token takes."""
+    queries: int
+    """Heads times width of a head."""
+    keys: int
+    """Key heads times width of a head."""
+    vocabulary: int
+    """Tokens."""
+    parameters: int
+    """All weights; tied ones count once."""
+    matrices: int
+    """Weights in linear layers, the head left out: what is quantised, and what is adapted."""
+    ends: int
+    """Inputs and outputs of those layers together: an adapter has rank times as many weights."""
+
+    @classmethod
+    def of(cls, config: Any) -> ModelShape:
+        """Read the shape off a configuration of transformers; no weights are made."""
+        import torch
+        from transformers import AutoModelForCausalLM
+
+        with torch.device("meta"):
+            model = AutoModelForCausalLM.from_config(config)
+        head = model.get_output_embeddings()
+        linear = [
+            module
+            for module in model.modules()
+            if isinstance(module, torch.nn.Linear) and module is not head
+        ]
+        text = config.get_text_config()
+        heads = text.num_attention_heads
+        width = getattr(text, "head_dim", None) or text.hidden_size // heads
+        experts = getattr(text, "num_experts_per_tok", None)
+        inner = getattr(text, "moe_intermediate_size", None) if experts else None
+        inner = inner or getattr(text, "intermediate_size", None) or 4 * text.hidden_size
+        return cls(
+            layers=text.num_hidden_layers,
+            hidden=text.hidden_size,
+            intermediate=inner * (experts or 1),
+            queries=heads * width,
+            keys=(getattr(text, "num_key_value_heads", None) or heads) * width,
+            vocabulary=text.vocab_size,
+            parameters=sum(p.numel() for p in model.parameters()),
+            matrices=sum(module.weight.numel() for module in linear),
+            ends=sum(module.in_features + module.out_features for module in linear),
+        )
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a model is trained, as far as memory goes."""
+
+    micro_tokens: int
+    """Tokens of a micro-batch, padding included."""
+    row_tokens: int
+    """Tokens of its longest row."""
+    precision: str = "fp32"
+    """``fp32`` or ``bf16``."""
+    checkpointing: bool = False
+    """Whether activations are computed again."""
+    rank: int = 0
+    """Rank of the adapters; 0 trains all weights."""
+    logits_mib: int = 256
+    """Size of a tile of logits."""
+    optimizer: str = "adamw"
+    """Name of the optimiser."""
+    quantize: str = "none"
+    """Bits of the frozen base."""
+    reference: bool = False
+    """Whether a copy of the policy is kept."""
+    triton: bool = True
+    """Whether tiles are reduced by one kernel, as on a GPU."""
+    slots: int = 0
+    """Episodes that are played at a time by an engine in this process."""
+    context: int = 0
+    """Most tokens of an episode's context."""
+    shards: int = 1
+    """Devices that weights, gradients and optimiser states are divided among."""
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """Bytes on one device, by what they are for."""
+
+    weights: int
+    """Weights, adapters among them."""
+    reference: int
+    """Copy of the policy."""
+    gradients: int
+    """Gradients of what is trained."""
+    optimizer: int
+    """States of the optimiser."""
+    cast_weights: int
+    """Copies in low precision, while a pass lasts."""
+    activations: int
+    """What is kept of a micro-batch for its backward pass."""
+    working: int
+    """What the head or one layer needs while it is computed."""
+    generation: int
+    """Key-value cache of an engine in this process."""
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return sum(getattr(self, item.name) for item in fields(self))
+
+
+def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
+    """Estimate the memory of one device; the formulas are at the top of this file."""
+    low = 2 if training.precision == "bf16" else 4
+    adapters = training.rank * shape.ends
+    trained = adapters or shape.parameters
+    frozen = shape.parameters if adapters else 0
+    weights = trained * 4.0 + frozen * low
+    if training.quantize != "none":
+        weights -= shape.matrices * (low - QUANTIZED[training.quantize])
+    cast = low == 2 and not adapters
+    cache = 2 * shape.layers * shape.keys * low
+    return MemoryEstimate(
+        weights=int(weights / training.shards),
+        reference=int(training.reference * (0 if adapters else shape.parameters * 4)),
+        gradients=int(trained * 4 / training.shards),
+        optimizer=int(trained * STATES[training.optimizer] / training.shards),
+        cast_weights=2 * (shape.matrices + shape.hidden * shape.vocabulary) if cast else 0,
+        activations=_activation_bytes(shape, training),
+        working=max(_head_bytes(shape, training), _backward_bytes(shape, training)),
+        generation=training.slots * training.context * cache,
+    )
+
+
+def _activation_bytes(shape: ModelShape, training: Training) -> int:
+    """Bytes that are kept of a micro-batch, for all layers."""
+    tokens = max(training.micro_tokens, training.row_tokens)
+    # Between layers, all weights trained, everything is float32.
+    wide = training.precision == "fp32" or not training.rank
+    layer = shape.hidden * (4 if wide else 2)
+    if not training.checkpointing:
+        layer = _layer_bytes(shape, training)
+    return tokens * (shape.layers * layer + training.row_tokens)
+
+
+def _backward_bytes(shape: ModelShape, training: Training) -> int:
+    """Bytes of the backward pass of one layer: gradients, and with checkpointing the layer."""
+    tokens = max(training.micro_tokens, training.row_tokens)
+    low = 2 if training.precision == "bf16" else 4
+    passing = 2 * low * (shape.intermediate + shape.hidden)
+    return tokens * (passing + training.checkpointing * _layer_bytes(shape, training))
+
+
+def _layer_bytes(shape: ModelShape, training: Training) -> int:
+    """Bytes that autograd keeps of a token in one layer: two norms, attention, a gated MLP.
+
+    A norm keeps its input, its input divided by its size (if its weight is trained) and its output,
+    which the linear layers after it need; norms compute in float32. Attention keeps queries, keys
+    and values of all heads, and its output twice; the MLP keeps both of its branches, the activated
+    one and their product. In bf16 each adapter keeps a copy of its input.
+    """
+    hidden, inner, queries = shape.hidden, shape.intermediate, shape.queries
+    if training.precision == "fp32":
+        norms = (2 if training.rank else 3) * 2 * hidden
+        return 4 * (norms + 5 * queries + 4 * inner)
+    low = 2 * (5 * queries + 4 * inner)
+    return low + (2 * 4 * hidden + 5 * 2 * hidden if training.rank else 2 * 10 * hidden)
+
+
+def _head_bytes(shape: ModelShape, training: Training) -> int:
+    """Bytes of the head: tiles of logits, hidden states and their gradients, its own gradient."""
+    tokens = max(training.micro_tokens, training.row_tokens)
+    low = 2 if training.precision == "bf16" else 4
+    rows = min(tokens, TILE_TOKENS)
+    columns = min(shape.vocabulary, training.logits_mib * 2**20 // (low * rows))
+    tile = rows * max(1, columns)
+    tiles = tile * low + (0 if training.triton else TILES_WITHOUT_TRITON * 4 * tile)
+    states = tokens * shape.hidden * (low + 4)
+    head = 0 if training.rank else shape.vocabulary * shape.hidden * 4
+    return tiles + states + head
+
+
+# -- the plan of a run -----------------------------------------------------------------------------
+
+
+def memory_plan(run: ResolvedRun) -> RenderableType:
+    """Say how a run uses memory, for a person to read before it begins.
+
+    Raises:
+        ConfigurationError: The model cannot be found.
+    """
+    from rich.console import Group
+    from rich.table import Table
+
+    memory = run.config.memory
+    how = (
+        f"precision {memory.precision}, checkpointing {memory.checkpointing}, micro-batches of "
+        f"{memory.micro_tokens:,} tokens, logits in tiles of {memory.logits_mib} MiB, "
+        f"{memory.optimizer}"
+        + (f", base of {memory.quantize}" if memory.quantize != "none" else "")
+    )
+    if run.config.model == TINY:
+        return Group(f"memory: {how}; the tiny policy takes less than 1 GiB")
+    from trainers.models.policy import read_model_config
+
+    config = read_model_config(run.config.model)
+    found = estimate(ModelShape.of(config), _training(run, config))
+    table = Table("memory", "GiB")
+    for item in fields(found):
+        table.add_row(item.name.replace("_", " "), f"{getattr(found, item.name) / GIB:.2f}")
+    lines = [f"memory: {how}", f"memory per device, estimated: {found.total / GIB:.2f} GiB"]
+    if run.config.engine == "vllm":
+        lines.append("vLLM takes its own share of the device on top of this estimate")
+    return Group(*lines, table)
+
+
+def _training(run: ResolvedRun, config: Any) -> Training:
+    """Return how a run trains its model."""
+    import torch
+
+    from trainers.models.policy import token_budget
+
+    settings, memory = run.config, run.config.memory
+    budget = token_budget(run, config)
+    inside = settings.engine == "hf"
+    return Training(
+        micro_tokens=memory.micro_tokens,
+        row_tokens=budget.context,
+        precision=memory.precision,
+        checkpointing=memory.checkpointing == "on",
+        rank=settings.lora.r,
+        logits_mib=memory.logits_mib,
+        optimizer=memory.optimizer,
+        quantize=memory.quantize,
+        reference="reference" in run.preset.needs or run.preset.loss.kl_beta > 0,
+        triton=torch.cuda.is_available(),
+        slots=settings.rl.episodes if inside else 0,
+        context=budget.context if inside else 0,
+    )

@@ -1,0 +1,162 @@
+"""The card of a trained model: what was trained on what, what it reached, and how to use it.
+
+The front matter is the metadata of the Hugging Face hub, written by ``huggingface_hub`` itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgym.caching import write_atomically
+from trainers.config.describe import horizon_in_words
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TINY
+from trainers.config.stored import FREE, RESOLVED, read_settings
+from trainers.models.policy import task_prompt
+from trainers.output.run_folder import RunFolder
+from trainers.output.summary import ArmResult, Summary
+from trainers.output.templates import render
+
+if TYPE_CHECKING:
+    from huggingface_hub import ModelCardData
+
+__all__ = ["chosen_folder", "has_adapters", "usage_code", "write_card"]
+
+TAGS = ("agentgym", "reinforcement-learning", "multi-turn", "text-agent", "trl")
+SERVED = 8192
+"""Most tokens of a conversation in the example of vLLM."""
+
+
+def chosen_folder(folder: RunFolder, summary: Summary) -> Path:
+    """Return the checkpoint of the policy that was compared."""
+    return folder.checkpoints / summary.chosen.checkpoint if summary.chosen else folder.trained
+
+
+def write_card(
+    folder: RunFolder, run: ResolvedRun, summary: Summary, checkpoint: Path | None = None
+) -> None:
+    """Write the ``README.md`` of the trained model.
+
+    Args:
+        folder: Folder of the run.
+        run: Its settings.
+        summary: Its result.
+        checkpoint: Where the model lies; None: the policy that was compared.
+    """
+    place = checkpoint or chosen_folder(folder, summary)
+    adapters = has_adapters(place)
+    card = render(
+        "card.md.j2",
+        metadata=_metadata(run, summary, adapters, merged=place == folder.merged).to_yaml(),
+        run=run,
+        horizon=horizon_in_words(run),
+        summary=summary,
+        base=base_name(run),
+        adapters=adapters,
+        merged=place == folder.merged,
+        results=list(summary.results()),
+        usage=usage_code(run, summary, place, "."),
+        rank=run.config.lora.r,
+        # With a warm start the adapters are those of its result, which lies beside them.
+        beneath="../warm-start" if adapters and run.config.sft.max_steps else base_name(run),
+        served=SERVED,
+        settings=_settings(folder),
+    )
+    write_atomically(place / "README.md", card.encode())
+
+
+def base_name(run: ResolvedRun) -> str:
+    """Return the name of the base model; where it lies on this machine tells a reader nothing."""
+    model = run.config.model
+    return Path(model).resolve().name if Path(model).exists() else model
+
+
+def usage_code(run: ResolvedRun, summary: Summary, checkpoint: Path, place: str) -> str:
+    """Return Python code that loads a trained model from a place and evaluates it, greedily."""
+    system = []
+    if run.config.model != TINY:
+        env = run.make_env()
+        system = [{"role": "system", "content": task_prompt(env)}]
+        env.close()
+    return render(
+        "usage.py.j2",
+        run=run,
+        summary=summary,
+        module=run.config.env.rpartition(":")[0],
+        adapters=has_adapters(checkpoint),
+        place=place,
+        system=system,
+    )
+
+
+def has_adapters(path: Path) -> bool:
+    """Return whether a folder holds LoRA adapters, not a whole model."""
+    return (path / "adapter_config.json").exists()
+
+
+def _metadata(run: ResolvedRun, summary: Summary, adapters: bool, merged: bool) -> ModelCardData:
+    """Return the metadata by which the hub lists and links a model."""
+    from huggingface_hub import ModelCardData
+
+    # The hub resolves the name of the base model, so a folder of this machine is none.
+    on_the_hub = run.config.model != TINY and not Path(run.config.model).exists()
+    relation = "adapter" if adapters else "merge" if merged else "finetune"
+    values: dict[str, Any] = {
+        "library_name": "peft" if adapters else "transformers",
+        "pipeline_tag": "text-generation",
+        "tags": [*TAGS, run.family, summary.preset, *(["lora"] if adapters or merged else [])],
+        "base_model": run.config.model if on_the_hub else None,
+        "base_model_relation": relation if on_the_hub else None,
+        "model_name": f"{base_name(run)}-{run.family}-{summary.preset}",
+    }
+    return ModelCardData(**values, eval_results=_eval_results(run, summary))
+
+
+def _eval_results(run: ResolvedRun, summary: Summary) -> list[Any]:
+    """Return score and success of the trained policy as the hub shows results."""
+    from huggingface_hub import EvalResult
+
+    found: ArmResult = summary.eval["rl"]
+    return [
+        EvalResult(
+            task_type="reinforcement-learning",
+            task_name="text agent",
+            dataset_type=summary.env,
+            dataset_name=f"{run.family}, {found.n} held-out tasks",
+            dataset_split=summary.evaluation.split,
+            dataset_revision=summary.evaluation.panel_sha256,
+            metric_type=name,
+            metric_name=f"{name}, {summary.evaluation.decoding} actions",
+            metric_value=round(value, 4),
+        )
+        for name, value in (("success", found.success), ("score", found.score_mean))
+    ]
+
+
+def _settings(folder: RunFolder) -> str:
+    """Return what was asked for when the run began, as YAML for ``--config``."""
+    import yaml
+
+    from trainers.config.schema import from_mapping
+    from trainers.config.stored import CONFIG_FILE, kept
+
+    stored = read_settings(folder.path / CONFIG_FILE)
+    defaults = kept(from_mapping({"env": stored["env"]}))
+    asked = {"env": stored["env"], **_changed(stored, defaults)}
+    if "model" in asked and Path(asked["model"]).exists():
+        asked["model"] = Path(asked["model"]).resolve().name
+    return yaml.safe_dump(asked, sort_keys=False)
+
+
+def _changed(values: dict[str, Any], defaults: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the settings that differ from their defaults and change what a run computes."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if name == RESOLVED or f"{prefix}{name}" in FREE or value == defaults.get(name):
+            continue
+        if isinstance(value, dict) and isinstance(defaults.get(name), dict):
+            value = _changed(value, defaults[name], f"{prefix}{name}.")
+        if value != {}:
+            found[name] = value
+    return found

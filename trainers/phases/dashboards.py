@@ -1,0 +1,255 @@
+"""Dashboards: TensorBoard, Weights & Biases and trackio are told what happens in training.
+
+Figures go through the callbacks of transformers, sample episodes as a table beside them. Each
+dashboard has a thread of its own, so that neither a slow connection nor a lost one holds training
+up: one that fails is left alone after a warning.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from queue import Queue
+from typing import Any, Protocol
+
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.integrations import TensorBoardCallback, TrackioCallback, WandbCallback
+
+from agentgym.errors import require
+from agentgym.outcome import StopReason
+from trainers.config.resolve import ResolvedRun
+from trainers.grpo.trainer import RolloutEvent
+from trainers.output.run_folder import RunFolder
+from trainers.rollouts.trajectory import Trajectory
+
+__all__ = ["COLUMNS", "PROJECT", "Dashboards", "Reporter", "reporter_makers", "sample_turns"]
+
+PROJECT = "agentgym"
+"""Project of wandb and trackio, unless WANDB_PROJECT or TRACKIO_PROJECT names another."""
+COLUMNS = ("step", "task", "turn", "observation", "action", "reward", "terms")
+"""Columns of the table of sample episodes."""
+TABLE = "episodes"
+"""Its name."""
+CELL = 600
+"""Most characters of a cell."""
+INIT_SECONDS = 30.0
+"""Seconds after which wandb gives up to reach its server at the start."""
+CLOSE_SECONDS = 60.0
+"""Seconds that the end of training waits for a dashboard to take in what it was told."""
+ENV_ID = "WANDB_RUN_ID"
+
+Rows = Sequence[Sequence[Any]]
+
+logger = logging.getLogger(__name__)
+
+
+class Reporter(Protocol):
+    """What a dashboard is told: transformers' events, and a table."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> Any:
+        """Connect."""
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> Any:
+        """Take in figures."""
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> Any:
+        """Say goodbye."""
+
+    def table(self, rows: Rows, step: int) -> None:
+        """Take in rows of :data:`COLUMNS`."""
+        ...
+
+
+class WandbReporter(WandbCallback):
+    """Weights & Biases; a run that is resumed goes on in the same chart."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def setup(self, args: Any, state: Any, model: Any, **kwargs: Any) -> None:
+        """Connect, for a bounded time."""
+        if state.is_world_process_zero and self._wandb.run is None:
+            known = self._folder.state().get("wandb_id")
+            run = self._wandb.init(
+                project=os.environ.get("WANDB_PROJECT", PROJECT),
+                name=args.run_name,
+                dir=str(self._folder.path),
+                id=os.environ.get(ENV_ID) or known,
+                resume="allow",
+                settings=self._wandb.Settings(init_timeout=INIT_SECONDS, console="off", quiet=True),
+            )
+            self._folder.note(wandb_id=run.id)
+        super().setup(args, state, model, **kwargs)
+
+    def table(self, rows: Rows, step: int) -> None:
+        """Log a table."""
+        table = self._wandb.Table(columns=list(COLUMNS), data=[list(row) for row in rows])
+        self._wandb.log({f"train/{TABLE}": table, "train/global_step": step})
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Send what is left."""
+        super().on_train_end(args, state, control, **kwargs)
+        self._wandb.finish()
+
+
+class TrackioReporter(TrackioCallback):
+    """trackio, in its local database or wherever its variables say."""
+
+    def table(self, rows: Rows, step: int) -> None:
+        """Log a table."""
+        pandas = require("pandas", "train")
+        frame = pandas.DataFrame([list(row) for row in rows], columns=list(COLUMNS))
+        table = self._trackio.Table(dataframe=frame)
+        self._trackio.log({f"train/{TABLE}": table, "train/global_step": step})
+
+
+class TensorBoardReporter(TensorBoardCallback):
+    """TensorBoard, in the folder of the run."""
+
+    def __init__(self, path: Path) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        super().__init__(SummaryWriter(str(path)))
+
+    def table(self, rows: Rows, step: int) -> None:
+        """Log a table, as text that TensorBoard sets as one."""
+        lines = [COLUMNS, ["---"] * len(COLUMNS), *rows]
+        text = "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+        self.tb_writer.add_text(f"train/{TABLE}", text, step)
+
+
+def reporter_makers(run: ResolvedRun, folder: RunFolder) -> dict[str, Callable[[], Reporter]]:
+    """Return what makes a reporter for each dashboard that is asked for, by name."""
+    makers: dict[str, Callable[[], Reporter]] = {
+        "tensorboard": lambda: TensorBoardReporter(folder.path / "tensorboard"),
+        "wandb": lambda: WandbReporter(folder),
+        "trackio": TrackioReporter,
+    }
+    return {name: makers[name] for name in run.config.report_to}
+
+
+class Dashboards(TrainerCallback):
+    """Tell several dashboards, none of which can hold the training up.
+
+    Args:
+        makers: What makes the reporter of each dashboard, by name.
+    """
+
+    def __init__(self, makers: Mapping[str, Callable[[], Reporter]]) -> None:
+        self._channels = [_Channel(name, make) for name, make in makers.items()]
+        self._rows: list[list[Any]] = []
+        self._last: tuple[Any, ...] = ()
+
+    def on_rollout(self, event: RolloutEvent) -> None:
+        """Keep sample episodes of a step until it is logged."""
+        if self._channels:
+            self._rows = sample_turns(event.step, event.trajectories)
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Connect, once; what goes on after a rollback is told to the same dashboards."""
+        self._last = (args, copy.copy(state), copy.copy(control))
+        self._tell(lambda r, *event: r.on_train_begin(*event, model=kwargs.get("model")))
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Pass on figures, and the sample episodes."""
+        if not state.is_world_process_zero:
+            return
+        self._last = (args, copy.copy(state), copy.copy(control))
+        figures, rows, step = dict(logs or {}), self._rows, state.global_step
+        model, self._rows = kwargs.get("model"), []
+        self._tell(lambda r, *event: r.on_log(*event, logs=figures, model=model))
+        if rows:
+            self._tell(lambda r, *_: r.table(rows, step))
+
+    def figures(self, **values: float) -> None:
+        """Pass on figures that no step logs, such as those of a validation."""
+        self._tell(lambda r, *event: r.on_log(*event, logs=values))
+
+    def close(self) -> None:
+        """Say goodbye, and wait for the dashboards to take in what they were told, but not long."""
+        self._tell(lambda r, *event: r.on_train_end(*event))
+        for channel in self._channels:
+            channel.close()
+
+    def _tell(self, message: Callable[..., Any]) -> None:
+        """Send a message about the present moment through every channel."""
+        event = self._last
+        if event:
+            for channel in self._channels:
+                channel.send(lambda reporter: message(reporter, *event))
+
+
+class _Channel:
+    """One dashboard and the thread in which it is told; after a failure it is told no more."""
+
+    def __init__(self, name: str, make: Callable[[], Reporter]) -> None:
+        self._name, self._make = name, make
+        self._queue: Queue[Callable[[Reporter], Any] | None] = Queue()
+        self._open = True
+        self._thread = threading.Thread(target=self._work, name=f"to {name}", daemon=True)
+        self._thread.start()
+
+    def send(self, message: Callable[[Reporter], Any]) -> None:
+        """Leave a message; it is heard in the order in which it came."""
+        if self._open:
+            self._queue.put(message)
+
+    def close(self) -> None:
+        """End the thread, if it comes to its end."""
+        self._queue.put(None)
+        self._thread.join(CLOSE_SECONDS)
+        if self._thread.is_alive() and self._open:
+            self._lose(f"it has not answered for {CLOSE_SECONDS:g} s")
+
+    def _work(self) -> None:
+        """Hear messages until the end, or until one cannot be told."""
+        try:
+            reporter = self._make()
+            while (message := self._queue.get()) is not None:
+                message(reporter)
+        except Exception as error:
+            self._lose(str(error).strip().split("\n")[0] or type(error).__name__)
+
+    def _lose(self, reason: str) -> None:
+        """Give the dashboard up."""
+        self._open = False
+        logger.warning(
+            "%s is told nothing more, and training goes on: %s; all figures stand in metrics.jsonl",
+            self._name, reason,
+        )  # fmt: skip
+
+
+def sample_turns(step: int, trajectories: Sequence[Trajectory]) -> list[list[Any]]:
+    """Return the turns of the best and of the worst episode of a step's first group, as rows."""
+    group = [t for t in trajectories if t.turns and t.stop_reason != StopReason.ERROR.value]
+    group = [t for t in group if t.group == group[0].group]
+    ranked = sorted(group, key=lambda t: -t.episode_return)  # stable: the first of equals
+    shown = ranked[:1] if len(ranked) < 2 else [ranked[0], ranked[-1]]
+    return [
+        [
+            step, trajectory.task_id, number, turn.observation[:CELL], turn.text[:CELL],
+            turn.reward, " ".join(f"{name}={part:g}" for name, part in turn.reward_terms.items()),
+        ]
+        for trajectory in shown
+        for number, turn in enumerate(trajectory.turns, 1)
+    ]  # fmt: skip
+
+
+def _cell(value: Any) -> str:
+    """Write a value into a cell of a Markdown table."""
+    text = f"{value:.3g}" if isinstance(value, float) else str(value)
+    return text.replace("|", "\\|").replace("\n", "<br>")

@@ -1,0 +1,242 @@
+"""Is the policy well? The signals of a collapse, and when each of them is an alarm.
+
+A signal is a figure of a step. Its *now* is the mean of the last ``patience`` steps, its *usual*
+the median of the ``window`` steps before those. Rules compare now with a fixed limit, with the
+usual, or with both, so that one odd step, or a policy that was never any better, is no alarm:
+
+============= ================================ =================================================
+signal        alarm where now is               what it stands for
+============= ================================ =================================================
+entropy       below a share of the usual       a policy that no longer tries anything
+entropy_rise  above a multiple of the usual    a policy that writes noise
+clip_fraction above a limit                    updates too large for their data
+kl            above a limit                    far from the reference
+kl_behaviour  above a limit                    far from where the step began
+logp_gap      above a limit                    the engine serves another policy than is trained
+zero_variance above a limit, unsolved          groups whose members do alike: nothing to learn
+repeat        above a limit and twice usual    loops: the same action in the same state
+invalid       above a limit and twice usual    actions that the environment does not understand
+reward_spread below a share, unsolved          RAGEN's echo trap, in its first sign
+grad_norm     above a multiple of the usual    RAGEN's echo trap, at its end
+============= ================================ =================================================
+
+RAGEN (arXiv 2504.20073) saw, in this order: the spread of rewards within groups fall, their mean
+fall, gradient norms spike, after which no run recovered. A loss, a gradient or a weight that is not
+finite needs no rule. With ``--rl.top-p`` below 1 the policy that plays differs from the one that is
+trained on purpose, and neither ``kl_behaviour`` nor ``logp_gap`` is judged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any
+
+from trainers.config.sections import HealthConfig
+
+__all__ = ["FINITE", "NON_FINITE", "SIGNALS", "Alarm", "HealthMonitor", "Rule", "last_good"]
+
+Records = Iterable[Mapping[str, Any]]
+
+NON_FINITE = "non_finite"
+"""Signal of a loss, gradient or weight that is no number."""
+FINITE = "finite"
+"""Figure of a step that is 0 if any of them was none."""
+SOLVED = 0.9
+"""Success from which on members of a group that do alike are no bad sign."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a signal is an alarm."""
+
+    signal: str
+    """Name, and that of its threshold in ``HealthConfig``."""
+    figure: str
+    """Key of the step's record."""
+    falls: bool = False
+    """Whether low values are the bad ones."""
+    limit: bool = True
+    """Whether the threshold is a fixed limit; else it is a multiple of the usual value."""
+    times_usual: float | None = None
+    """Multiple of the usual value that must be exceeded besides a fixed limit."""
+    unsolved: bool = False
+    """Whether steps whose episodes are nearly all solved are passed over."""
+    inverted: bool = False
+    """Whether the figure is one minus what is wanted."""
+    meaning: str = ""
+    """What is likely to have happened, and what helps."""
+
+    def value(self, record: Mapping[str, Any]) -> float | None:
+        """Return the signal of a step, or None where the step says nothing about it."""
+        value = record.get(self.figure)
+        if value is None or (self.unsolved and record.get("success", 0.0) >= SOLVED):
+            return None
+        return 1.0 - value if self.inverted else float(value)
+
+    def broken(self, now: float, usual: float | None, threshold: float) -> bool:
+        """Return whether the signal is an alarm; without a usual value, only limits count."""
+        if self.limit:
+            bound, factor = threshold, self.times_usual
+        else:
+            bound, factor = (math.inf if self.falls else -math.inf), threshold
+        if factor is not None and usual is None:
+            return False
+        if not self.limit and not usual:
+            return False  # Of nothing every value is a multiple.
+        if factor is not None and usual is not None:
+            bound = min(bound, factor * usual) if self.falls else max(bound, factor * usual)
+        return now < bound if self.falls else now > bound
+
+
+SIGNALS = (
+    Rule(
+        "entropy", "entropy", falls=True, limit=False,
+        meaning="the policy no longer explores: a lower --rl.lr, or an entropy bonus, helps",
+    ),
+    Rule(
+        "entropy_rise", "entropy", limit=False,
+        meaning="the policy is turning to noise: a lower --rl.lr helps",
+    ),
+    Rule(
+        "clip_fraction", "clip_fraction",
+        meaning="updates are too large for their data: a lower --rl.lr or fewer updates help",
+    ),
+    Rule(
+        "kl", "kl",
+        meaning="the policy has left its reference far behind: a lower --rl.lr helps",
+    ),
+    Rule(
+        "kl_behaviour", "kl_behaviour",
+        meaning="a step changes the policy too much: a lower --rl.lr or fewer updates help",
+    ),
+    Rule(
+        "logp_gap", "logp_gap_mean",
+        meaning="what generates is not the policy that is trained: check precision and weight sync",
+    ),
+    Rule(
+        "zero_variance", "zero_variance_groups", unsolved=True,
+        meaning="members of a group do alike, so nothing can be learned: other tasks, larger "
+        "groups or a higher --rl.temperature help",
+    ),
+    Rule(
+        "repeat", "repeat", times_usual=2.0,
+        meaning="the policy goes round in circles: --rl.hooks repeat prices that",
+    ),
+    Rule(
+        "invalid", "valid", times_usual=2.0, inverted=True,
+        meaning="the policy forgets how actions are written: a lower --rl.lr or a higher "
+        "--rl.invalid-penalty helps",
+    ),
+    Rule(
+        "reward_spread", "group_return_std", falls=True, limit=False, unsolved=True,
+        meaning="returns within groups grow alike, the first sign of a collapse",
+    ),
+    Rule(
+        "grad_norm", "grad_norm", limit=False,
+        meaning="gradients spike, the last sign of a collapse: a lower --rl.lr helps",
+    ),
+)  # fmt: skip
+"""All rules."""
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A signal that has just become bad."""
+
+    signal: str
+    """Its name."""
+    step: int
+    """Step after which it was raised."""
+    since: int
+    """Last step before those that raised it."""
+    value: float | None
+    """The signal now; None if it is no number."""
+    usual: float | None
+    """What it usually was, where that was asked."""
+    sentence: str
+    """All of this in words."""
+
+
+class HealthMonitor:
+    """Judge steps in the order in which they happen.
+
+    An alarm is raised when a signal becomes bad, and not again before it was good.
+
+    Args:
+        settings: Thresholds.
+        records: Records of the steps so far; no alarm is raised for them again.
+    """
+
+    def __init__(self, settings: HealthConfig, records: Records = ()) -> None:
+        self._settings = settings
+        self._rules = [rule for rule in SIGNALS if rule.signal not in settings.ignore]
+        self._values: dict[str, list[float]] = {rule.signal: [] for rule in self._rules}
+        self._bad: set[str] = set()
+        for record in records:
+            self.observe(record)
+
+    def observe(self, record: Mapping[str, Any]) -> list[Alarm]:
+        """Take in the record of a step and return the alarms that it raises."""
+        step = record["step"]
+        if record.get(FINITE, 1.0) < 1:
+            sentence = (
+                "expected loss, gradients and weights that are finite, got some that are not; a "
+                "lower --rl.lr helps"
+            )
+            return [Alarm(NON_FINITE, step, step - 1, None, None, sentence)]
+        found = (self._judge(rule, record, step) for rule in self._rules)
+        return [alarm for alarm in found if alarm is not None]
+
+    def _judge(self, rule: Rule, record: Mapping[str, Any], step: int) -> Alarm | None:
+        """Judge one signal."""
+        values, patience, window = (
+            self._values[rule.signal], self._settings.patience, self._settings.window,
+        )  # fmt: skip
+        value = rule.value(record)
+        if value is None:
+            return None
+        values.append(value)
+        if len(values) < patience:
+            return None
+        now, before = fmean(values[-patience:]), values[-patience - window : -patience]
+        usual = median(before) if 2 * len(before) >= window else None
+        threshold = getattr(self._settings, rule.signal)
+        if not rule.broken(now, usual, threshold):
+            self._bad.discard(rule.signal)
+            return None
+        if rule.signal in self._bad:
+            return None
+        self._bad.add(rule.signal)
+        sentence = _sentence(rule, now, usual, threshold)
+        return Alarm(rule.signal, step, step - patience, now, usual, sentence)
+
+
+def _sentence(rule: Rule, now: float, usual: float | None, threshold: float) -> str:
+    """Say what is wrong with a signal."""
+    side = "below" if rule.falls else "above"
+    bound = f"{side} {threshold:g}" if rule.limit else f"{side} {threshold:g} of its usual value"
+    known = f", usually {usual:.3g}" if usual is not None else ""
+    return f"{rule.signal} is {now:.3g}{known}, {bound}; {rule.meaning}"
+
+
+def last_good(checkpoints: Sequence[int], alarm: Alarm, scores: Mapping[int, float]) -> int | None:
+    """Choose the checkpoint to go back to.
+
+    Args:
+        checkpoints: Steps after which checkpoints were saved, all of them before the alarm's step
+            or at it.
+        alarm: What went wrong.
+        scores: Validation scores by step.
+
+    Returns:
+        Of those from before the trouble the one of the best score, the later of equals; without
+        scores the last. Where trouble is older than all of them, the oldest; None if there is none.
+    """
+    before = [step for step in checkpoints if step <= alarm.since]
+    if not before:
+        return min((step for step in checkpoints if step < alarm.step), default=None)
+    validated = [step for step in before if step in scores]
+    return max(validated or before, key=lambda step: (scores.get(step, 0.0), step))

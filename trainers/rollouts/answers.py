@@ -1,0 +1,126 @@
+"""What a model writes in its turn: thinking and channels around the answer.
+
+The model's text is taken apart as a conversation server does it: the answer is the content of the
+message, its thinking goes into the field that the template reads, and the template decides what
+later turns see of it. How thinking is marked is learnt from the template itself: from tags that it
+knows, or from how it renders a message with thinking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from trainers.rollouts.template import ChatTemplate, Message
+
+__all__ = ["Answer", "AnswerFormat"]
+
+TAGS = (
+    ("<think>", "</think>"),
+    ("<|channel>thought", "<channel|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("[THINK]", "[/THINK]"),
+)
+"""Marks around thinking, which a template may know without rendering them."""
+FIELDS = ("reasoning_content", "reasoning", "thinking")
+"""Fields of a message from which templates read thinking."""
+_THOUGHT = "think twice"
+
+
+class Answer(NamedTuple):
+    """A turn of the model, taken apart."""
+
+    thinking: str
+    """What it thought."""
+    content: str
+    """What it said: the action."""
+
+
+@dataclass(frozen=True)
+class AnswerFormat:
+    """How a template writes the thinking and the content of an answer."""
+
+    opening: str = ""
+    """Mark before thinking."""
+    closing: str = ""
+    """Mark after thinking; empty: the template knows of no thinking."""
+    channel: str = ""
+    """Mark before the content if that has a channel of its own (gpt-oss), else empty."""
+    field: str | None = None
+    """Field of a message with its thinking; None: the template would not render it."""
+    prompted: str = ""
+    """The generation prompt, from the end of the last message."""
+    plain: str = ""
+    """What the template puts before the content of an answer without thinking."""
+    thought: tuple[str, str] = ("", "")
+    """What the template puts before and after the thinking of an answer."""
+
+    @classmethod
+    def of(cls, template: ChatTemplate) -> AnswerFormat:
+        """Learn the format from a template."""
+        prompted, plain = template.around_answer()
+        field, before, after = _thinking_field(template)
+        tags = next((pair for pair in TAGS if pair[1] in template.source), None)
+        if tags is not None:
+            thought = (before, after) if field else (f"{tags[0]}\n", f"\n{tags[1]}\n\n")
+            found = cls(*tags, field=field, prompted=prompted, plain=plain, thought=thought)
+            if found.begun and not field:
+                found = cls(*tags, prompted=prompted, plain=plain, thought=("", thought[1]))
+            return found
+        if field is None:
+            return cls(prompted=prompted, plain=plain)
+        channel = plain if plain and after.endswith(plain) else ""
+        return cls(before, after, channel, field, prompted, plain, (before, after))
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether all that the model writes is the answer."""
+        return not self.closing and not self.plain.isspace()
+
+    @property
+    def begun(self) -> bool:
+        """Whether the generation prompt itself opens the thinking."""
+        opened = self.prompted.rfind(self.opening) if self.opening else -1
+        return opened > self.prompted.rfind(self.closing)
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the model may think in its turn: the prompt has not done it in its place."""
+        return bool(self.closing) and (self.begun or self.closing not in self.prompted)
+
+    @cached_property
+    def leads(self) -> list[str]:
+        """What may stand before the content of an answer that was written, not sampled."""
+        candidates = ("", self.plain, f"{self.closing}\n\n")
+        return [lead for lead in candidates if self.split(f"{lead}act").content == "act"]
+
+    def split(self, said: str) -> Answer:
+        """Take the text of a turn apart; one that was cut while it thought has no content."""
+        if not self.closing:
+            return Answer("", said.removeprefix(self.plain) if self.plain.isspace() else said)
+        text = f"{self.opening}{said}" if self.begun else said
+        before, found, content = text.rpartition(self.channel or self.closing)
+        if found:
+            before = before.removesuffix(self.closing.removesuffix(self.channel))
+            _, opened, thinking = before.partition(self.opening)
+            return Answer((thinking if opened else before).strip("\n"), content.lstrip("\n"))
+        start, opening = text.lstrip(), self.opening.lstrip()
+        if self.channel or start.startswith(opening):
+            return Answer(start.removeprefix(opening).strip("\n"), "")
+        return Answer("", said)
+
+    def message(self, answer: Answer) -> Message:
+        """Return an answer as the message that the template reads."""
+        extra = {self.field: answer.thinking} if self.field and answer.thinking else {}
+        return {"role": "assistant", "content": answer.content, **extra}
+
+
+def _thinking_field(template: ChatTemplate) -> tuple[str | None, str, str]:
+    """Return the field from which a template reads thinking, and the text before and after that."""
+    for field in FIELDS:
+        _, before = template.around_answer({field: _THOUGHT})
+        if _THOUGHT in before:
+            head, _, tail = before.partition(_THOUGHT)
+            return field, head, tail
+    return None, "", ""

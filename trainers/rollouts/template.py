@@ -1,0 +1,271 @@
+"""A tokenizer's chat template: conversations and what stands between two turns, as text and ids.
+
+Templates differ in what they accept. Some raise on a system message or leave it out, some want
+content as a list of typed parts, some print today's date; these are told apart once, by rendering
+small conversations, and served alike.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+__all__ = ["ChatTemplate", "Message"]
+
+logger = logging.getLogger(__name__)
+
+Message = Mapping[str, str]
+"""One chat message: ``{"role": ..., "content": ...}``; an answer may hold its thinking as well."""
+
+TODAY = datetime.date(2026, 1, 1)
+"""The day that templates print which ask for the date: a run must not depend on the calendar."""
+_SYSTEM, _USER, _ACTION = "house rules", "north room", "look around"
+_PROBES = ("a door", "two\nlines of text", "1. item $45", "  spaced  ", "", "ends in newline\n")
+_MARKUP = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
+"""What role markers look like, whether or not the tokenizer calls them special."""
+_THINK_TAG = re.compile(r"</?think>")
+
+
+class ChatTemplate:
+    """Render with one tokenizer's chat template, whole conversations and the suffixes of turns.
+
+    Attributes:
+        tokenizer: The tokenizer.
+        end_of_turn: Id of the token that closes an answer when another message follows.
+        end_text: Its text.
+        last_id: Id of the token that closes an answer at the end of a conversation; another one in
+            templates such as gpt-oss's.
+    """
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        end_of_turn: int | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Study the template.
+
+        Args:
+            tokenizer: A tokenizer with a chat template.
+            end_of_turn: Id that closes an answer; found in the template if None.
+            kwargs: Extra arguments of ``apply_chat_template``, e.g. ``enable_thinking``.
+
+        Raises:
+            ConfigurationError: No chat template, one without a place for the texts of an episode,
+                or no end-of-turn token in it.
+        """
+        if not getattr(tokenizer, "chat_template", None):
+            raise ConfigurationError(
+                "expected a tokenizer with a chat_template, got none: use an instruct model or set "
+                "tokenizer.chat_template (trainers.models.tiny.CHAT_TEMPLATE only appends)."
+            )
+        self.tokenizer = tokenizer
+        self._kwargs = dict(kwargs or {})
+        if "strftime_now" in self.source:
+            self._kwargs.setdefault("strftime_now", TODAY.strftime)
+        self._backend = getattr(tokenizer, "backend_tokenizer", None)
+        self._typed = self._folds = False
+        self._typed = not self._shows([("user", _USER)])
+        self._check_places()
+        self._folds = not self._shows([("system", _SYSTEM), ("user", _USER)])
+        found = self._special_after_action(self._dummy("x"))
+        if end_of_turn is None and found is None:
+            raise ConfigurationError(
+                "expected the chat template to close an assistant message with a special token, "
+                "found none: pass end_of_turn=<token id>."
+            )
+        self.end_of_turn = int(found if end_of_turn is None else end_of_turn)  # type: ignore[arg-type]
+        last = self._special_after_action(self._dummy("x")[:2])
+        self.last_id = self.end_of_turn if last is None or end_of_turn is not None else last
+        self.end_text = str(tokenizer.convert_ids_to_tokens(self.end_of_turn))
+        self._base = self._dummy_base()
+        self._wrap = self._find_wrapper()
+
+    @property
+    def source(self) -> str:
+        """The template's own text."""
+        return str(self.tokenizer.chat_template)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text, special tokens in it included, none added.
+
+        The Rust tokenizer is called directly (5x cheaper) unless padding or truncation left on by
+        somebody else would change the result.
+        """
+        fast = self._backend
+        if fast is not None and fast.truncation is None and fast.padding is None:
+            return list(fast.encode(text, add_special_tokens=False).ids)
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def encode_after_end(self, text: str) -> list[int]:
+        """Ids of a text that stands behind the end-of-turn token, which may swallow white space."""
+        return self.encode(self.end_text + text)[1:]
+
+    def decode(self, ids: Sequence[int], special: bool = False) -> str:
+        """Text of ids, with or without special tokens."""
+        decoder = self.tokenizer if self._backend is None else self._backend
+        return str(decoder.decode(list(ids), skip_special_tokens=not special))
+
+    def text(self, messages: Sequence[Message], prompt: bool = True) -> str:
+        """Render messages to text, with the generation prompt if wanted."""
+        given: list[Any] = _folded(messages) if self._folds else [dict(m) for m in messages]
+        if self._typed:
+            for message in given:
+                message["content"] = [{"type": "text", "text": message["content"]}]
+        return str(
+            self.tokenizer.apply_chat_template(
+                given, tokenize=False, add_generation_prompt=prompt, **self._kwargs
+            )
+        )
+
+    def render(self, messages: Sequence[Message]) -> list[int]:
+        """Render messages to ids with the generation prompt."""
+        return self.encode(self.text(messages))
+
+    def markup(self) -> set[str]:
+        """Texts that observations may not hold: special tokens and the marks around messages."""
+        dummy: list[Message] = [{"role": "system", "content": _SYSTEM}, *self._dummy("x")]
+        marks = set(_MARKUP.findall(self.text(dummy))) | set(self.tokenizer.all_special_tokens)
+        return {mark for mark in marks if not _THINK_TAG.fullmatch(mark)}
+
+    def around_answer(self, extra: Mapping[str, str] | None = None) -> tuple[str, str]:
+        """Return how the template writes the last answer of a conversation.
+
+        Args:
+            extra: Further entries of the message, such as its thinking.
+
+        Returns:
+            The generation prompt, and what the template puts before the answer's content that is
+            not in the prompt.
+        """
+        user: Message = {"role": "user", "content": _USER}
+        answer: Message = {"role": "assistant", "content": _ACTION, **(extra or {})}
+        prompt, whole = self.text([user]), self.text([user, answer], prompt=False)
+        added = whole[len(_shared(prompt, whole)) :]
+        return prompt[prompt.rindex(_USER) + len(_USER) :], added[: added.rindex(_ACTION)]
+
+    def suffix(self, observation: str) -> list[int]:
+        """Ids from the end of an assistant message to the next one, around an observation.
+
+        The end-of-turn token before them is left out.
+
+        Raises:
+            ConfigurationError: The template renders earlier messages differently because of it.
+        """
+        if self._wrap is None:
+            return self._slow_suffix(observation)
+        head, tail, strip = self._wrap
+        body = observation.strip() if strip else observation
+        return self.encode_after_end(f"{head}{body}{tail}")
+
+    def _dummy(self, observation: str) -> list[Message]:
+        """A conversation of one action and one observation after it."""
+        return [
+            {"role": "user", "content": _USER},
+            {"role": "assistant", "content": _ACTION},
+            {"role": "user", "content": observation},
+        ]
+
+    def _shows(self, parts: Sequence[tuple[str, str]]) -> bool:
+        """Return whether the template accepts these messages and renders all their texts."""
+        try:
+            text = self.text([{"role": role, "content": content} for role, content in parts])
+        except Exception:  # whatever a template raises, or runs into
+            logger.debug("the chat template refuses %s", parts, exc_info=True)
+            return False
+        return all(content in text for _, content in parts)
+
+    def _check_places(self) -> None:
+        """Check that actions and observations have a place in the template.
+
+        Raises:
+            ConfigurationError: They have not.
+        """
+        try:
+            text = self.text(self._dummy("a door"))
+        except Exception as error:  # whatever a template raises, or runs into
+            raise ConfigurationError(
+                "expected a chat template that renders user, assistant and user messages, but it "
+                f"fails: {error}"
+            ) from error
+        for place, sought in (("action", _ACTION), ("observation", "a door")):
+            if sought not in text:
+                raise ConfigurationError(
+                    f"expected a chat template with a place for the {place} of a turn, but "
+                    f"{sought!r} is missing in {text!r}: use another chat template."
+                )
+
+    def _special_after_action(self, messages: Sequence[Message]) -> int | None:
+        """The first special token after the assistant's text."""
+        text = self.text(messages, prompt=False)
+        tail = text[text.rindex(_ACTION) + len(_ACTION) :]
+        special = set(self.tokenizer.all_special_ids) | set(self.tokenizer.added_tokens_decoder)
+        return next((token for token in self.encode(tail) if token in special), None)
+
+    def _dummy_base(self) -> list[int]:
+        """Ids of the dummy conversation up to the end-of-turn token of its action.
+
+        Two renderings that differ only in the observation share exactly this prefix and the
+        opening markup of the observation; trimming at the last end-of-turn token leaves the base.
+        """
+        one, two = self.text(self._dummy("alpha 1")), self.text(self._dummy("beta 2"))
+        shared = _shared(one, two)
+        end = shared.rfind(self.end_text)
+        if end < 0:
+            raise ConfigurationError(
+                f"expected {self.end_text!r} between an action and the observation after it, but "
+                "the chat template does not put it there: pass the right end_of_turn=<token id>."
+            )
+        return self.encode(shared[: end + len(self.end_text)])
+
+    def _slow_suffix(self, observation: str) -> list[int]:
+        """Suffix of an observation by rendering the whole dummy conversation."""
+        ids, base = self.render(self._dummy(observation)), self._base
+        if ids[: len(base)] != base:
+            raise ConfigurationError(
+                "expected the chat template to render earlier messages independently of the last "
+                f"observation, but it changed for {observation[:80]!r}: use another chat template."
+            )
+        return ids[len(base) :]
+
+    def _find_wrapper(self) -> tuple[str, str, bool] | None:
+        """Fixed text around an observation, if the template is that simple: (head, tail, strip).
+
+        None if some probe renders otherwise; then every suffix is rendered by the template.
+        """
+        mark = "\u2042mark\u2042"
+        text = self.text(self._dummy(mark))
+        at = text.index(mark)
+        end = text.rindex(self.end_text, 0, at) + len(self.end_text)
+        for strip in (False, True):
+            self._wrap = (text[end:at], text[at + len(mark) :], strip)
+            if all(self.suffix(probe) == self._slow_suffix(probe) for probe in _PROBES):
+                return self._wrap
+        logger.info("the chat template is not a plain wrapper: it renders every observation")
+        return None
+
+
+def _shared(one: str, two: str) -> str:
+    """Return what two texts begin with alike."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False))
+    return "".join(a for a, _ in same)
+
+
+def _folded(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """Put a system message in front of the text of the first user message, as Gemma's users do."""
+    if not messages or messages[0]["role"] != "system":
+        return [dict(message) for message in messages]
+    head, *rest = (dict(message) for message in messages)
+    if not rest or rest[0]["role"] != "user":
+        return [{"role": "user", "content": head["content"]}, *rest]
+    rest[0]["content"] = f"{head['content']}\n\n{rest[0]['content']}"
+    return rest
