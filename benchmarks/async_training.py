@@ -133,22 +133,24 @@ def throughput(delays: Sequence[float], steps: int) -> list[dict[str, Any]]:
 # -- held-out results ------------------------------------------------------------------------------
 
 
-def train(folder: Path, *flags: str) -> None:
-    """Carry a run on to its end."""
-    if not (folder / "summary.json").exists() or "--steps" in flags:
+def train(folder: Path, steps: int, *flags: str) -> dict[str, Any]:
+    """Carry a run on to so many steps, unless it is there already; return its summary."""
+    path = folder / "summary.json"
+    if not path.exists() or json.loads(path.read_text())["steps"] < steps:
         with folder.with_suffix(".log").open("a") as stream:
+            command = [sys.executable, "-m", "trainers.cli", "--out", str(folder), *flags]
             subprocess.run(
-                [sys.executable, "-m", "trainers.cli", "--out", str(folder), *flags],
-                check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=stream,
-                stderr=stream,
+                [*command, "--steps", str(steps)], check=True, stdout=stream, stderr=stream,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
             )  # fmt: skip
+    summary: dict[str, Any] = json.loads(path.read_text())
+    return summary
 
 
 def pair(seed: int, steps: int, out: Path) -> dict[str, Any]:
     """Train twice from one warm start; compare on the same held-out tasks."""
     stem = out / f"seed{seed}-start"
-    if not stem.exists():
-        train(stem, *REDUCED, "--seed", str(seed), "--steps", "1")
+    train(stem, 1, *REDUCED, "--seed", str(seed))
     successes, row = [], {"seed": seed}
     for staleness in STALENESS:
         folder = out / f"seed{seed}-staleness{staleness}"
@@ -157,12 +159,11 @@ def pair(seed: int, steps: int, out: Path) -> dict[str, Any]:
             settings = yaml.safe_load((folder / "config.yaml").read_text())
             settings["rl"]["staleness"] = staleness
             (folder / "config.yaml").write_text(yaml.safe_dump(settings))
-        train(folder, "--resume", "--steps", str(steps))
-        summary = json.loads((folder / "summary.json").read_text())
+        summary = train(folder, steps, "--resume")
         row[f"staleness_{staleness}"] = summary["eval"]["rl"]["success"]
         successes.append(held_out(folder))
     row["warm_start"] = summary["eval"]["sft"]["success"]
-    row["staleness_1_minus_0"] = vars(paired_difference(successes[1], successes[0]))
+    row["staleness_1_minus_0"] = paired_difference(*successes[::-1])._asdict()
     return row
 
 
