@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -109,6 +110,22 @@ def test_what_one_process_cannot_do_is_refused(tmp_path, capsys, flag):
     assert main(toy_runs.arguments(tmp_path / "run", flag, "--rollout.backend=sync")) == 2
     assert f"expected {flag.split('=')[0]} only with --rollout.backend thread" in said(capsys)
     assert not (tmp_path / "run").exists()
+
+
+def test_training_that_generates_ahead_is_reproducible_and_survives_a_kill(tmp_path, monkeypatch):
+    flags = {"steps": 4, "rl__save_every": 2}
+    out, again = tmp_path / "run", tmp_path / "again"
+    with monkeypatch.context() as patch, pytest.raises(killed_at("rl", 3, patch)):
+        trained(out, "--rl.staleness=1", **flags)
+    shutil.copytree(out, again)
+    assert not [t for t in threading.enumerate() if t.name == "agentgym-rollouts"]
+    for folder in (out, again):
+        assert main(["--resume", "--out", str(folder)]) == 0
+    records = toy_runs.by_phase(out)
+    assert records == toy_runs.by_phase(again)
+    # Step 3 is played anew by the policy of the checkpoint, which has no lag then.
+    assert [record["staleness"] for record in records["rl"]] == [0.0, 1.0, 0.0, 1.0]
+    assert all(record["importance_mean"] > 0 for record in records["rl"])
 
 
 # -- what the policy samples and reads -------------------------------------------------------------

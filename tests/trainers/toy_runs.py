@@ -63,7 +63,7 @@ SETTINGS: Mapping[str, Any] = {
 
 ALIVE = "alive"
 """For a process that is not killed."""
-CLOCK = ("seconds", "time", "tokens_per_second")
+CLOCK = ("seconds", "time", "tokens_per_second", "waited_seconds")
 """Fields of ``metrics.jsonl`` that two equal runs do not share."""
 
 
