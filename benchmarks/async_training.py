@@ -157,7 +157,9 @@ def pair(seed: int, steps: int, out: Path) -> dict[str, Any]:
         if not folder.exists():
             shutil.copytree(stem, folder)
             settings = yaml.safe_load((folder / "config.yaml").read_text())
-            settings["rl"]["staleness"] = staleness
+            # Told as asked and as resolved: a resumed run may not change a setting otherwise.
+            for part in (settings, settings["resolved"]):
+                part["rl"]["staleness"] = staleness
             (folder / "config.yaml").write_text(yaml.safe_dump(settings))
         summary = train(folder, steps, "--resume")
         row[f"staleness_{staleness}"] = summary["eval"]["rl"]["success"]
