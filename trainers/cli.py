@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import errno
+import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,14 +37,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     # One thread per process: small models on few cores lose more at barriers than they gain.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    # It tells of an optional kernel whenever PEFT is imported.
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
     from agentgym.cli.exits import run_command
 
     return run_command(
         PROGRAM,
-        lambda: _main(argv),
+        lambda: _together(lambda: _main(argv)),
         stopped="stopped; repeat the command with --resume to continue",
         explain=_full_disk,
     )
+
+
+def _together(body: Callable[[], int]) -> int:
+    """Carry out a command in every process of a run; one of them says why it fails."""
+    from trainers import processes
+
+    try:
+        code = body()
+    except BaseException:
+        if processes.first_to_speak():
+            raise
+        processes.leave()
+    processes.stop()
+    return code
 
 
 def _main(argv: Sequence[str] | None) -> int:
@@ -52,22 +69,49 @@ def _main(argv: Sequence[str] | None) -> int:
 
     for module in ("pydantic", "annotated_types", "yaml"):  # the settings themselves need these
         require(module, "train")
+    from trainers import processes
+
     given = sys.argv[1:] if argv is None else argv
-    config = parse_config(given)
-    if _early(given).dry_run:
-        from rich.console import Console
-
-        from trainers.config.describe import describe
-        from trainers.config.resolve import resolve
-        from trainers.models.memory import memory_plan
-
-        run = resolve(config)
-        Console().print(describe(config, run), memory_plan(run), sep="\n")
+    early = _early(given)
+    if early.launch_config is not None:
+        print(launch_config(early.launch_config))
         return 0
+    with processes.main_speaks():
+        config = parse_config(given)
+        if early.dry_run:
+            from rich.console import Console
+
+            from trainers.config.describe import describe
+            from trainers.config.resolve import resolve
+            from trainers.models.memory import memory_plan
+
+            run, console = resolve(config), Console()
+            console.print(describe(config, run), memory_plan(run), sep="\n")
+            if run.config.engine == "vllm-server":
+                from trainers.phases.rollout_setup import server_command
+
+                console.print("server:", server_command(run), soft_wrap=True, highlight=False)
+            return 0
     from trainers.run import train
 
     train(config)
     return 0
+
+
+def launch_config(name: str) -> Path:
+    """Return the configuration of ``accelerate launch`` that has a name.
+
+    Raises:
+        ConfigurationError: There is none; the message lists those that there are.
+    """
+    from agentgym.errors import ConfigurationError
+
+    found = {path.stem: path for path in (Path(__file__).parent / "launch").glob("*.yaml")}
+    if name not in found:
+        raise ConfigurationError(
+            f"expected --launch-config to be one of {', '.join(sorted(found))}, got {name!r}"
+        )
+    return found[name]
 
 
 def _full_disk(error: Exception) -> str | None:
@@ -140,6 +184,7 @@ def _early(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--env")
     parser.add_argument("--config", type=Path)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--launch-config")
     for switch in ("--resume", "--dry-run"):
         parser.add_argument(switch, action="store_true")
     early, _ = parser.parse_known_args(argv)
@@ -172,6 +217,9 @@ def _parse(argv: Sequence[str], path: Path | None) -> TrainConfig:
         over it."""
         dry_run: bool = False
         """Show every setting as it would be used, and end."""
+        launch_config: str | None = None
+        """Print the path of a configuration of ``accelerate launch``, to run on several GPUs, and
+        end: ddp, fsdp2, zero2 or zero3."""
 
     explain_fields(Arguments)
     default: Any = tyro.MISSING_NONPROP

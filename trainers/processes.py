@@ -25,9 +25,26 @@ if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
 
 __all__ = [
-    "ProcessLost", "barrier", "broadcast", "explain_loss", "first_to_speak", "gather", "is_main",
-    "main_only", "on_main", "rank", "share", "start", "stop", "wait_for_the_end", "world",
-]  # fmt: skip
+    "ProcessLost",
+    "barrier",
+    "broadcast",
+    "first_to_speak",
+    "gather",
+    "is_main",
+    "leave",
+    "losses_explained",
+    "main_only",
+    "main_speaks",
+    "on_cpu",
+    "on_main",
+    "rank",
+    "sharded",
+    "share",
+    "start",
+    "stop",
+    "trainer_arguments",
+    "world",
+]
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -35,10 +52,10 @@ P = ParamSpec("P")
 WAIT = timedelta(hours=1)
 """Longest wait of a collective of the training: for the slowest process's episodes of a step."""
 MAIN_ALONE = timedelta(days=7)
-"""Longest wait for what the main process does alone, such as playing the baselines. A process that
-dies is noticed at once, whatever the wait: its connections close, and the launcher ends the rest."""
-LINGER = 30.0
-"""Seconds in which the launcher ends a process that leaves it to another to say what is wrong."""
+"""Longest wait for what the main process does alone, such as playing the baselines. The death of a
+process is noticed at once: its connections close, and the launcher ends the others."""
+LINGER = 10.0
+"""Most seconds that a process waits for another to say what is wrong, before it ends as well."""
 SPOKEN = "agentgym/spoken"
 """Key of the processes' store: how many of them had something to say at their end."""
 COLLECTIVE = ("gloo", "nccl", "ProcessGroup", "TCPStore", "peer", "DistBackend")
@@ -67,6 +84,12 @@ def is_main() -> bool:
     return rank() == 0
 
 
+def sharded() -> bool:
+    """Return whether the launcher asks for sharded weights, which no process holds whole."""
+    stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
+    return _asked("ACCELERATE_USE_FSDP") or (_asked("ACCELERATE_USE_DEEPSPEED") and stage == "3")
+
+
 def start() -> None:
     """Connect the processes that the launcher started; does nothing for a single one.
 
@@ -77,12 +100,39 @@ def start() -> None:
     if world() == 1 or _control is not None:
         return
     import torch
-    from accelerate import PartialState
+    from accelerate import DistributedType, PartialState
 
-    PartialState(cpu=not torch.cuda.is_available(), timeout=WAIT)
+    state = PartialState(cpu=on_cpu(), timeout=WAIT)
+    if state.device.type == "cpu":
+        state.device = torch.device("cpu")  # torch.load knows no cpu:0.
+    if state.distributed_type == DistributedType.MULTI_CPU and sharded():
+        # Accelerate shards where it sees accelerators; torch does on the CPU as well.
+        state.distributed_type = DistributedType.MULTI_GPU
     _control = _dist().new_group(backend="gloo", timeout=MAIN_ALONE)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
+
+
+def on_cpu() -> bool:
+    """Return whether the libraries are to be told that there is no accelerator.
+
+    They would not let DeepSpeed run then, which finds out by itself.
+    """
+    import torch
+
+    return not (torch.cuda.is_available() or _asked("ACCELERATE_USE_DEEPSPEED"))
+
+
+def trainer_arguments() -> dict[str, Any]:
+    """Return what a trainer of transformers has to be told: to leave the processes connected."""
+    arguments: dict[str, Any] = {"use_cpu": on_cpu()}
+    if _control is not None:
+        from accelerate.state import AcceleratorState
+
+        # Of an earlier trainer of this run, whose model was wrapped in its way.
+        AcceleratorState._reset_state(reset_partial_state=False)
+        arguments["accelerator_config"] = {"use_configured_state": True}
+    return arguments
 
 
 def stop() -> None:
@@ -100,7 +150,7 @@ def stop() -> None:
 def barrier() -> None:
     """Wait until every process is here."""
     if _control is not None:
-        with _collective():
+        with losses_explained():
             _dist().barrier(group=_control)
 
 
@@ -109,7 +159,7 @@ def broadcast(value: T) -> T:
     if _control is None:
         return value
     box = [value]
-    with _collective():
+    with losses_explained():
         _dist().broadcast_object_list(box, src=0, group=_control)
     return box[0]
 
@@ -119,7 +169,7 @@ def gather(values: Sequence[T]) -> list[T]:
     if _control is None:
         return list(values)
     parts: list[Any] = [None] * world()
-    with _collective():
+    with losses_explained():
         _dist().all_gather_object(parts, list(values), group=_control)
     return [value for part in parts for value in part]
 
@@ -154,38 +204,69 @@ def main_only(function: Callable[P, None]) -> Callable[P, None]:
     return called
 
 
+@contextlib.contextmanager
+def main_speaks() -> Iterator[None]:
+    """Let only the main process print; the others would say the same."""
+    if is_main():
+        yield
+        return
+    with (
+        open(os.devnull, "w", encoding="utf-8") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        yield
+
+
 # -- the end ---------------------------------------------------------------------------------------
 
 
-def explain_loss(error: BaseException) -> ProcessLost | None:
-    """Return what an error of torch's means if another process is its cause, else None."""
-    if isinstance(error, ProcessLost):
-        return error
-    text = f"{type(error).__name__} {error}".lower()
-    if world() > 1 and isinstance(error, RuntimeError):
-        if any(word.lower() in text for word in COLLECTIVE):
-            return ProcessLost(_lost())
-    return None
+@contextlib.contextmanager
+def losses_explained() -> Iterator[None]:
+    """Raise :class:`ProcessLost` for what torch raises when another process is gone."""
+    try:
+        yield
+    except RuntimeError as error:
+        text = f"{type(error).__name__} {error}".lower()
+        known = any(word.lower() in text for word in COLLECTIVE)
+        if world() == 1 or isinstance(error, AgentGymError) or not known:
+            raise
+        raise ProcessLost(_lost()) from error
 
 
 def first_to_speak() -> bool:
-    """Return whether no process of the run has said yet why it ends; asked once, at the end."""
-    if world() == 1:
-        return True
-    if _control is None:
+    """Return whether it is for this process to say why the run ends; asked once, at the end.
+
+    What is wrong with the arguments all processes find before they are connected: the main one
+    says it. Later it is the first that asks; the launcher, which ends it next, has to wait.
+    """
+    if world() == 1 or _control is None:
         return is_main()
     from torch.distributed.distributed_c10d import _get_default_store
 
     try:
-        return int(_get_default_store().add(SPOKEN, 1)) == 1
+        first = int(_get_default_store().add(SPOKEN, 1)) == 1
     except RuntimeError:  # the store went with the process that held it
-        return True
+        first = True
+    if first and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    return first
 
 
-def wait_for_the_end() -> None:
-    """Give the main process time to say what is wrong: a launcher ends all once one has ended."""
-    if _control is None and not is_main():
-        time.sleep(LINGER)
+def leave() -> NoReturn:
+    """End this process without a word, once the one that speaks had time for it.
+
+    As soon as that one has ended, the launcher ends this one.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    time.sleep(LINGER)
+    os._exit(1)  # An orderly end would wait for processes that are gone.
+
+
+def _asked(variable: str) -> bool:
+    """Return whether the launcher has set a switch."""
+    return os.environ.get(variable, "").lower() in ("true", "1")
 
 
 def _terminated(*_: Any) -> NoReturn:
@@ -199,15 +280,6 @@ def _lost() -> str:
         f"expected all {world()} processes to work until the end, but another one ended, or the "
         "launcher was stopped; the folder is intact: repeat the command with --resume to continue"
     )
-
-
-@contextlib.contextmanager
-def _collective() -> Iterator[None]:
-    """Say clearly that another process is gone."""
-    try:
-        yield
-    except RuntimeError as error:
-        raise explain_loss(error) or error from error
 
 
 def _dist() -> Any:

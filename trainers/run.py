@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.caching import write_atomically
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
 from agentgym.vector.backends import backend_session
+from trainers import processes
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.schema import TINY, TrainConfig
 from trainers.models.policy import check_model
@@ -59,7 +60,7 @@ logger = logging.getLogger(__name__)
 
 
 def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]:
-    """Carry out a run, or continue one.
+    """Carry out a run, or continue one; of several processes, all call it.
 
     Args:
         config: The settings.
@@ -72,15 +73,17 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
         AgentGymError: A setting is wrong, a package is missing, or the environment cannot be
             used; the folder stays fit for ``--resume``.
     """
-    _one_process()
+    processes.start()
     run = resolve(config)
     _check_packages(run)
+    _check_division(run)
     check_model(config.model, run.template_args, run.config.rollout.history)
     check_export(run)
     check_hub(run)
     folder = RunFolder.open(run.config.out, config, run.resolved())
-    if folder.complete:
-        with display or Display() as shown:
+    display = display or Display(quiet=not processes.is_main())
+    if processes.broadcast(folder.complete):
+        with display as shown:
             shown.note(
                 f"this run is complete: {folder.summary_path}; more --steps or --minutes extend it"
             )
@@ -89,9 +92,10 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     try:
         folder.extend()
         with (
-            display or Display() as shown,
+            display as shown,
             _warnings_to(folder.warnings_path),
             backend_session(run.config.rollout.backend),
+            processes.losses_explained(),
         ):
             return _Run(run, folder, shown).execute()
     finally:
@@ -125,13 +129,14 @@ def _check_packages(run: ResolvedRun) -> None:
             )
 
 
-def _one_process() -> None:
-    """Refuse launchers that start several processes, which would all write one folder."""
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+def _check_division(run: ResolvedRun) -> None:
+    """Refuse a number of processes that the episodes of an update cannot be dealt out to."""
+    settings, count = run.config.rl, processes.world()
+    if settings.episodes % (settings.minibatches * count):
         raise ConfigurationError(
-            "expected agentgym-train to run in one process, but WORLD_SIZE is "
-            f"{os.environ['WORLD_SIZE']}; for several, launch a script of your own around "
-            "trainers.grpo.trainer.MultiTurnTrainer with accelerate"
+            f"expected a number of processes that divides the {settings.episodes} episodes of a "
+            f"step (--rl.groups x --rl.group-size, in {settings.minibatches} --rl.minibatches), "
+            f"got {count}"
         )
 
 
@@ -158,6 +163,10 @@ class _Run:
         if comparison.no_scale:
             self._display.note(comparison.no_scale)
         self._learn(comparison)
+        return processes.on_main(lambda: self._conclude(comparison))
+
+    def _conclude(self, comparison: PolicyComparison) -> dict[str, Any]:
+        """Write the curve, the card, the report and the summary, and show the result."""
         summary = self._summarise(comparison)
         write_curve(self._folder, self._names)
         write_card(self._folder, self._run, summary)
@@ -269,7 +278,12 @@ class _WarningFile(logging.FileHandler):
 
 @contextmanager
 def _warnings_to(path: Path) -> Iterator[None]:
-    """Write what the packages warn of, such as failed episodes, to a file instead of the screen."""
+    """Write what the packages warn of, such as failed episodes, to a file instead of the screen.
+
+    Every process has a file of its own, for none of them knows what the others are warned of.
+    """
+    if not processes.is_main():
+        path = path.with_stem(f"{path.stem}-{processes.rank()}")
     handler = _WarningFile(path, delay=True, encoding="utf-8")
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))

@@ -55,10 +55,10 @@ class Connections:
         self._idle: deque[HTTPConnection] = deque()
         self._process = os.getpid()
 
-    def post(
+    def request(
         self,
         path: str,
-        body: bytes,
+        body: bytes | None,
         headers: Mapping[str, str],
         largest: int,
         timeout: float | None = None,
@@ -67,7 +67,7 @@ class Connections:
 
         Args:
             path: Path and query.
-            body: What to send.
+            body: What to send; None asks with GET.
             headers: Headers besides the length.
             largest: Most bytes of an answer.
             timeout: Seconds that this request may take; those of all if left out.
@@ -111,7 +111,7 @@ class Connections:
         self,
         connection: HTTPConnection,
         path: str,
-        body: bytes,
+        body: bytes | None,
         headers: Mapping[str, str],
         largest: int,
         deadline: float,
@@ -119,7 +119,8 @@ class Connections:
         """Send and receive; the connection is kept if it can be used again."""
         kept = False
         try:
-            connection.request("POST", path, body, dict(headers))
+            method = "GET" if body is None else "POST"
+            connection.request(method, path, body, dict(headers))
             response = connection.getresponse()
             data = _read(response, largest, deadline)
             kept = not response.will_close and len(data) <= largest

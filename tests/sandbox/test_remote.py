@@ -209,7 +209,7 @@ def test_an_answer_that_was_lost_comes_again_and_nothing_runs_twice(
 def test_a_command_that_still_runs_is_waited_for_and_not_started_again(
     box: RemoteSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = client._connections[("http", box.url.removeprefix("http://"))].post
+    real = client._connections[("http", box.url.removeprefix("http://"))].request
 
     def impatient(*arguments: Any) -> Reply:
         if len(Counting.made[0].ran) == 0:
@@ -218,7 +218,7 @@ def test_a_command_that_still_runs_is_waited_for_and_not_started_again(
         return real(*arguments)
 
     monkeypatch.setattr(
-        client._connections[("http", box.url.removeprefix("http://"))], "post", impatient
+        client._connections[("http", box.url.removeprefix("http://"))], "request", impatient
     )
     assert box.exec("wait").text == "wait"
     assert Counting.made[0].ran == ["wait"]

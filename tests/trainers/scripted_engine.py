@@ -85,6 +85,9 @@ class ScriptedEngine:
         """Note the version; a script has no weights."""
         self.version = version
 
+    def rest(self) -> None:
+        """Do nothing."""
+
     def close(self) -> None:
         """Do nothing."""
 

@@ -7,6 +7,7 @@ import os
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -19,7 +20,7 @@ import numpy as np
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
 from tests.toy import TOY_ID, ToyEnv
-from trainers.cli import parse_config
+from trainers.cli import launch_config, parse_config
 from trainers.config.schema import TrainConfig
 
 ROOT = Path(__file__).parents[2]
@@ -60,6 +61,8 @@ SETTINGS: Mapping[str, Any] = {
 }
 """Two stage switches (steps 3 and 5), three checkpoints of each phase, a few seconds."""
 
+ALIVE = "alive"
+"""For a process that is not killed."""
 CLOCK = ("seconds", "time", "tokens_per_second")
 """Fields of ``metrics.jsonl`` that two equal runs do not share."""
 
@@ -84,7 +87,7 @@ def config(out: Path, *flags: str, **changes: Any) -> TrainConfig:
 
 def run_command(
     command: Iterable[str],
-    die_at: str = "",
+    die_at: str = ALIVE,
     environment: Mapping[str, str] = os.environ,
     **options: Any,
 ) -> subprocess.CompletedProcess[str]:
@@ -93,7 +96,7 @@ def run_command(
     Args:
         command: Arguments.
         die_at: ``phase:step`` of a record of ``metrics.jsonl``; as soon as it is written the
-            process gets SIGKILL. Empty: it lives on.
+            process gets SIGKILL.
         environment: Its environment variables; offline unless these say otherwise.
         **options: Of ``subprocess.run``.
     """
@@ -106,6 +109,49 @@ def run_command(
         timeout=600,
         **options,
     )
+
+
+def launch(
+    command: Iterable[str], config: str = "ddp", die_at: str = ALIVE, nodes: int = 1
+) -> list[subprocess.CompletedProcess[str]]:
+    """Run ``agentgym-train`` in two processes of this machine, as a user would launch it.
+
+    Args:
+        command: Arguments.
+        config: Name of the launch configuration.
+        die_at: ``phase:step@rank``: that process gets SIGKILL when the record is written.
+        nodes: Launchers that start a process each (2), or one that starts both (1).
+
+    Returns:
+        How each launcher ended.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    node = ["--num_machines", str(nodes), "--main_process_ip", "127.0.0.1"]
+    launcher = [
+        sys.executable, "-m", "accelerate.commands.launch",
+        "--config_file", str(launch_config(config)), "--num_processes", "2", *node,
+        "--main_process_port", str(port),
+    ]  # fmt: skip
+    what = ["-m", "tests.trainers.toy_runs", die_at, *command]
+    started = [
+        subprocess.Popen(
+            [*launcher, "--machine_rank", str(rank), *what],
+            cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for rank in range(nodes)
+    ]  # fmt: skip
+    ended = []
+    try:
+        for process in started:
+            out, err = process.communicate(timeout=500)  # A deadlock must fail the test.
+            ended.append(subprocess.CompletedProcess(process.args, process.returncode, out, err))
+    finally:
+        for process in started:
+            process.terminate()
+    return ended
 
 
 def metrics(folder: Path) -> list[dict[str, Any]]:
@@ -224,14 +270,17 @@ def _die_at(moment: str) -> None:
     """Arrange for SIGKILL right after a record has been written."""
     import signal
 
+    from trainers import processes
     from trainers.output.run_folder import RunFolder
 
+    moment, _, rank = moment.partition("@")
     phase, _, step = moment.partition(":")
     log = RunFolder.log
 
     def log_and_die(self: RunFolder, **record: Any) -> None:
         log(self, **record)
-        if (record["phase"], str(record.get("step", record.get("arm")))) == (phase, step):
+        here = str(record.get("step", record.get("arm")))
+        if (record["phase"], here, processes.rank()) == (phase, step, int(rank or 0)):
             os.kill(os.getpid(), signal.SIGKILL)
 
     RunFolder.log = log_and_die  # type: ignore[method-assign]
@@ -240,6 +289,6 @@ def _die_at(moment: str) -> None:
 if __name__ == "__main__":
     from trainers.cli import main
 
-    if sys.argv[1]:
+    if sys.argv[1] != ALIVE:
         _die_at(sys.argv[1])
     sys.exit(main(sys.argv[2:]))

@@ -55,6 +55,8 @@ TINY_TURN = 18
 """Tokens per turn of the tiny policy; a family decides on those of its episodes."""
 PRETRAINED_TURN, PRETRAINED_EPISODE = 256, 4096
 """Tokens per turn and per episode of a pretrained model."""
+VLLM_MEMORY, VLLM_SLEEPER = 0.3, 0.5
+"""Share of a GPU for vLLM beside the training, and if it sleeps meanwhile."""
 THINKING_TURN = 1024
 """Tokens per turn of a model that may think first."""
 TINY_MICRO, PRETRAINED_MICRO = 8192, 16_384
@@ -177,6 +179,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     kwargs = {**defaults.env, **arguments}
     kwargs.setdefault("max_turns", full)
     _choose_backend(settings["rollout"], env_id, kwargs)
+    _check_engine(asked)
     # With the hooks that are asked for, since an environment may refuse them.
     hooks = {"reward_hooks": parse_hooks(asked.rl.hooks)} if asked.rl.hooks else {}
     env = making.make_env(env_id, {**kwargs, **hooks}, "--env-args")
@@ -258,6 +261,7 @@ def _filled(asked: TrainConfig, preset: Preset, defaults: FamilyDefaults) -> dic
                 if own_price is None
                 else own_price,
             },
+            "vllm": {"memory": VLLM_SLEEPER if asked.vllm.sleep else VLLM_MEMORY},
             "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},
         },
     )
@@ -333,6 +337,25 @@ def _choose_backend(settings: dict[str, Any], env_id: str, kwargs: Mapping[str, 
                 f"process or ray, because nothing can stop or share out an environment that runs "
                 f"in this process; got {settings[name]} with sync"
             )
+
+
+def _check_engine(asked: TrainConfig) -> None:
+    """Refuse settings of vLLM that the chosen engine has no use for."""
+    settings, server = asked.vllm, asked.engine == "vllm-server"
+    if server and not settings.url:
+        raise ConfigurationError(
+            "expected --vllm.url, the address of a vLLM server such as http://127.0.0.1:8000, for "
+            "--engine vllm-server, got none; --dry-run with any address shows how to start one"
+        )
+    if settings.url and not server:
+        raise ConfigurationError(
+            f"expected --vllm.url only with --engine vllm-server, got it with {asked.engine}"
+        )
+    if settings.sleep and asked.engine != "vllm":
+        raise ConfigurationError(
+            "expected --vllm.sleep only with --engine vllm, which shares the GPU with the "
+            f"training, got it with {asked.engine}"
+        )
 
 
 def _divide(rl: dict[str, Any], preset: Preset) -> None:

@@ -35,6 +35,7 @@ from trainers.config.sections import (
     FilledRl,
     FilledRollout,
     FilledSft,
+    FilledVllm,
     HealthConfig,
     LoraConfig,
     MemoryConfig,
@@ -42,6 +43,7 @@ from trainers.config.sections import (
     RolloutConfig,
     SftConfig,
     TinyConfig,
+    VllmConfig,
 )
 
 TINY = "tiny"
@@ -59,8 +61,10 @@ class TrainConfig:
     """Keyword arguments of the environment as ``name=value`` (values are read as JSON)."""
     model: str = TINY
     """``tiny``, or a path or hub id of a pretrained chat model."""
-    engine: Literal["hf", "vllm"] = "hf"
-    """What generates: transformers in this process, or vLLM in this process."""
+    engine: Literal["hf", "hf-copy", "vllm", "vllm-server"] = "hf"
+    """What generates: transformers with the weights that are trained (hf), or with a copy of them
+    (hf-copy), vLLM in this process, or servers of vLLM. Where weights are sharded over processes,
+    hf is hf-copy."""
     preset: str = "turn-loo"
     """Credit assignment and loss, by name (see ``trainers.algorithms.presets``).
 
@@ -124,6 +128,8 @@ class TrainConfig:
     """Evaluation."""
     tiny: TinyConfig = field(default_factory=TinyConfig)
     """The tiny model."""
+    vllm: VllmConfig = field(default_factory=VllmConfig)
+    """vLLM."""
     health: HealthConfig = field(default_factory=HealthConfig)
     """Alarms."""
     memory: MemoryConfig = field(default_factory=MemoryConfig)
@@ -144,6 +150,7 @@ class FilledConfig(TrainConfig):
     rl: FilledRl
     rollout: FilledRollout
     eval: FilledEval
+    vllm: FilledVllm
     memory: FilledMemory
 
 

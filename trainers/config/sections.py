@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from trainers.config.kinds import (
@@ -292,6 +293,44 @@ class MemoryConfig:
     """Load the frozen base under adapters in 8 or 4 bits (QLoRA, by bitsandbytes)."""
 
 
+@strict
+@dataclass(frozen=True)
+class VllmConfig:
+    """vLLM in this process, or servers of it (``--engine vllm`` and ``vllm-server``)."""
+
+    memory: Share | None = None
+    """Share of a GPU's memory that vLLM in this process takes, weights included.
+
+    None: .3, as training keeps weights, gradients and optimiser beside it; .5 with
+    ``--vllm.sleep``, which frees it while training. Without a GPU 1 GiB is taken."""
+    tensor_parallel: Count = 1
+    """GPUs that share the model."""
+    max_length: Count | None = None
+    """Most tokens of prompt and completion; None: what the token budgets need."""
+    max_sequences: Count | None = None
+    """Most sequences decoded together; None: the episodes that play at a time."""
+    sleep: bool = False
+    """Free vLLM's memory while the policy trains; only on a GPU."""
+    lora: Literal["auto", "merge", "adapter"] = "auto"
+    """Whether adapters are merged into all weights at every sync, or served beside the base.
+
+    auto: as adapters on a GPU where vLLM can serve them exactly, else merged."""
+    dtype: Literal["float32", "bfloat16", "float16"] | None = None
+    """Precision of weights and cache; None: that of the training's forward pass."""
+    eager: bool | None = None
+    """Leave out CUDA graphs and compilation, which saves memory and start-up time and costs speed.
+
+    None: only without a GPU."""
+    url: str | None = None
+    """Addresses of the servers, ``http://host:8000[,http://...]``; ``--dry-run`` shows how to start
+    one."""
+    folder: Path | None = None
+    """Folder that trainer and servers can read, through which weights travel. None: NCCL where
+    there are GPUs, else the folder of the run."""
+    patience: NotNegative = 60.0
+    """Seconds for which a server may be unreachable before the run ends."""
+
+
 # -- the same, with nothing left open --------------------------------------------------------------
 
 
@@ -352,3 +391,10 @@ class FilledMemory(MemoryConfig):
     precision: Literal["fp32", "bf16"]
     checkpointing: Literal["on", "off"]
     micro_tokens: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledVllm(VllmConfig):
+    """vLLM, with every default decided but those of the device."""
+
+    memory: float

@@ -88,7 +88,7 @@ class RolloutEvent:
     horizon: int
     """Turn budget of the step."""
     trajectories: Sequence[Trajectory]
-    """Episodes of this process."""
+    """Episodes of all processes, in their order."""
     metrics: Mapping[str, float]
     """Figures over all processes."""
 
@@ -214,6 +214,7 @@ class MultiTurnTrainer(BatchTrainer):
         mine = slice(before, before + sum(t.action_tokens for t in self.trajectories))
         self._add_credit(batch, credit, mask, mine)
         self._report(step, everyone, credit)
+        self._rest()
         return batch
 
     def play_groups(self, step: int, count: int, rank: int = 0, world: int = 1) -> list[Trajectory]:
@@ -310,7 +311,7 @@ class MultiTurnTrainer(BatchTrainer):
         figures["rollout/horizon"] = float(self.horizon)
         # The third generation is the first that shows a broken merge of adapters, which begin at 0.
         if self._probe_every and self._generations % self._probe_every in (0, 2):
-            figures["sampling/probe_gap"] = self._probe()
+            figures["sampling/probe_gap"] = self._probe(everyone)
         self._generations += 1
         tokens = sum(len(turn.context) + len(turn.ids) for t in everyone for turn in t.turns)
         self.state.num_input_tokens_seen += tokens
@@ -321,7 +322,7 @@ class MultiTurnTrainer(BatchTrainer):
         if isinstance(self.schedule, Gated):
             self.schedule.report_success(step, figures["rollout/success"])
         if self._on_rollout is not None:
-            self._on_rollout(RolloutEvent(step, self.horizon, self.trajectories, figures))
+            self._on_rollout(RolloutEvent(step, self.horizon, everyone, figures))
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], *_: Any, **__: Any) -> Tensor:
         """6: the loss of one update, whose micro-batches add up to the gradient of all its rows.
@@ -387,6 +388,7 @@ class MultiTurnTrainer(BatchTrainer):
         greedy: bool = False,
         group_size: int = 1,
         seed: int = 0,
+        first: int = 0,
     ) -> list[Trajectory]:
         """Play episodes with the present policy at the full horizon, without learning from them.
 
@@ -395,12 +397,15 @@ class MultiTurnTrainer(BatchTrainer):
             greedy: Take the likeliest token instead of sampling.
             group_size: Episodes per task.
             seed: Seed of environments and sampling.
+            first: Number of the first task, where this process plays a part of a longer list.
         """
         self._sync()
         return self.runner.run(
             tasks,
             horizon=self.full_horizon,
             group_size=group_size,
+            groups=range(first, first + len(tasks)),
+            first_episode=first * group_size,
             seed=seed,
             sampling=self._sampling(greedy=greedy),
         )
@@ -449,6 +454,12 @@ class MultiTurnTrainer(BatchTrainer):
                 self.runner.engine.sync(weights, version)
             self._synced = version
 
+    def _rest(self) -> None:
+        """Let the engine free memory for the training; weights that it gives up are sent anew."""
+        self.runner.engine.rest()
+        if self.runner.engine.version != self._synced:
+            self._synced = None
+
     # -- log-probabilities -------------------------------------------------------------------------
 
     def _micro_batches(self, batch: Mapping[str, Any]) -> list[MicroBatch]:
@@ -468,10 +479,11 @@ class MultiTurnTrainer(BatchTrainer):
         logps, mask = self._forward.logps(self.model, batch), sampled_mask(batch)
         return [row[held].tolist() for row, held in zip(logps, mask, strict=True)]
 
-    def _probe(self) -> float:
-        """Compare the engine's log-probabilities with those of training."""
+    def _probe(self, everyone: Sequence[Trajectory]) -> float:
+        """Compare the engine's log-probabilities with those of training.
+
+        Every process takes the same prompts: a forward pass of sharded weights is an act of all.
+        """
         fp32 = self.runner.engine.exact and not (self.args.bf16 or self.args.fp16)
         sampling = self._sampling(max_tokens=PROBE_TOKENS)
-        return probe_gap(
-            self.runner, self._policy, self.trajectories, sampling, self._row_logps, fp32=fp32
-        )
+        return probe_gap(self.runner, self._policy, everyone, sampling, self._row_logps, fp32=fp32)

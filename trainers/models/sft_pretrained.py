@@ -27,6 +27,7 @@ from transformers import (
 )
 from trl import SFTConfig, SFTTrainer
 
+from trainers import processes
 from trainers.models.sft import (
     GateFn,
     ProgressFn,
@@ -135,8 +136,10 @@ class PretrainedSft:
         return SftResult(self.step, watch.loss, watch.gated, watch.seconds)
 
     def merged(self) -> PreTrainedModel:
-        """Return the model with its adapters merged into its weights."""
-        return self.model.merge_and_unload() if isinstance(self.model, PeftModel) else self.model
+        """Return the model with its adapters merged into its weights, where those are whole."""
+        if processes.sharded() or not isinstance(self.model, PeftModel):
+            return self.model
+        return self.model.merge_and_unload()
 
     def save(self, path: Path) -> None:
         """Write a checkpoint into a folder."""
@@ -188,11 +191,13 @@ class _Watch(TrainerCallback):
         """Tell the means since the last time."""
         trainer = self._trainer
         count = (step - 1) % self._sft.settings.log_every + 1
-        self.loss = torch.stack(trainer.losses).sum().item() / count
+        accelerator = trainer.accelerator
+        loss = accelerator.reduce(torch.stack(trainer.losses).sum(), "mean")
+        self.loss = loss.item() / count
         figures = {
             "loss": self.loss,
             "lr": trainer.lr_scheduler.get_last_lr()[0],
-            "tokens_per_second": float(trainer.tokens) / self._since,
+            "tokens_per_second": float(accelerator.reduce(trainer.tokens, "sum")) / self._since,
         }
         self.seconds += self._since
         trainer.losses, trainer.tokens, self._since = [], 0, 0.0
@@ -210,11 +215,15 @@ def _rows_per_pass(rows: Sequence[Row], settings: SftSettings, micro_tokens: int
 def _arguments(
     settings: SftSettings, output: Path, size: int, precision: Mapping[str, Any]
 ) -> SFTConfig:
-    """Return TRL's configuration: one micro-batch per step unless it would be too large."""
-    parts = -(-settings.batch_size // size)
+    """Return TRL's configuration: one micro-batch per step unless it would be too large.
+
+    The rows of a step are shared out to the processes.
+    """
+    rows = -(-settings.batch_size // processes.world())
+    parts = -(-rows // size)
     return SFTConfig(
         output_dir=str(output),
-        per_device_train_batch_size=-(-settings.batch_size // parts),
+        per_device_train_batch_size=-(-rows // parts),
         gradient_accumulation_steps=parts,
         max_steps=settings.steps,
         learning_rate=settings.lr,
@@ -227,7 +236,7 @@ def _arguments(
         max_length=None,
         seed=settings.seed,
         **{"bf16": False, "gradient_checkpointing": False, **precision},
-        use_cpu=not torch.cuda.is_available(),
+        **processes.trainer_arguments(),
         save_strategy="no",
         logging_strategy="no",
         report_to=[],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentgym.caching import write_atomically
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
+from trainers.processes import main_only
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,6 +102,7 @@ def svg_axes(size: tuple[float, float]) -> Iterator[tuple[Axes, io.StringIO]]:
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
 
 
+@main_only
 def write_curve(folder: RunFolder, names: Mapping[str, str] = NAMES) -> None:
     """Write ``curve.png`` from the records so far."""
     write_atomically(folder.path / "curve.png", draw_curve(folder.metrics(), names))

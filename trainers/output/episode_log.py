@@ -16,6 +16,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.hooks import TurnReward
 from agentgym.outcome import StopReason
 from trainers.config.resolve import ResolvedRun
+from trainers.processes import main_only
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import Trajectory
 from trainers.rollouts.trajectory import Turn as PlayedTurn
@@ -24,7 +25,7 @@ __all__ = ["EpisodeLog", "to_episode"]
 
 
 class EpisodeLog:
-    """Write down what was played; nothing is played again.
+    """Write down what was played, in the main process; nothing is played again.
 
     Args:
         run: The run.
@@ -46,6 +47,7 @@ class EpisodeLog:
         env.close()
         self._chat = chat
 
+    @main_only
     def append(self, path: Path, trajectories: Iterable[Trajectory], **extra: Any) -> None:
         """Append episodes to a JSONL file; ``extra`` goes into that of every record.
 
@@ -55,6 +57,7 @@ class EpisodeLog:
         for episode in self._episodes(trajectories, extra):
             append_episode(path, episode)
 
+    @main_only
     def replace(self, path: Path, trajectories: Iterable[Trajectory], **extra: Any) -> None:
         """Write a file of episodes as a whole; a reader sees the old file or the new."""
         lines = [episode.to_line() for episode in self._episodes(trajectories, extra)]

@@ -4,6 +4,10 @@ Layout: ``config.yaml``, ``state.json``, ``metrics.jsonl``, ``episodes.jsonl`` (
 ``eval_episodes/<arm>.jsonl`` (of the compared policies, and ``valid.jsonl`` of the validations
 between), ``checkpoints/``, ``curve.png``, ``summary.json``, ``report.html``, and ``warnings.log``
 if there were any.
+
+Of the processes of a run the main one writes it: what writes does nothing in the others. They read
+checkpoints from it, so that the nodes of a run share it; what else they need to know of it the main
+process tells them.
 """
 
 from __future__ import annotations
@@ -17,11 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.caching import SCRATCH, write_atomically
 from agentgym.errors import ConfigurationError
+from trainers import processes
 from trainers.config.schema import TrainConfig
 from trainers.config.stored import CONFIG_FILE, RESOLVED, compare, kept, read_settings
 from trainers.output.jsonl import append_line, cut_unfinished_line, filter_lines, read_jsonl
 from trainers.output.phase import Phase
 from trainers.output.summary import GREEDY
+from trainers.processes import main_only
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -32,6 +38,8 @@ COMPLETE = "complete"
 """Marker file that is written last into a checkpoint."""
 VALIDATED = "validation.json"
 """The same of the best policy: what it reached on the validation tasks, and at which step."""
+SHARED_WITHIN = 30.0
+"""Seconds after which a new folder is seen by every node that shares its file system."""
 
 
 class RunFolder:
@@ -73,14 +81,31 @@ class RunFolder:
                 written.
         """
         folder = cls(path)
+        processes.on_main(lambda: folder._open_to_write(kept(config, resolved), config.resume))
+        folder._check_shared()
+        return folder
+
+    def _open_to_write(self, settings: Mapping[str, Any], resume: bool) -> None:
+        """Check the folder and make it, in the process that writes it."""
         try:
-            folder._open(kept(config, resolved), config.resume)
+            self._open(settings, resume)
         except OSError as error:
             raise ConfigurationError(
-                f"expected --out to be a folder that can be written, but {path} cannot: "
+                f"expected --out to be a folder that can be written, but {self.path} cannot: "
                 f"{error.strerror}; choose another --out"
             ) from error
-        return folder
+
+    def _check_shared(self) -> None:
+        """Check that this process sees what the main process wrote."""
+        until = time.monotonic() + SHARED_WITHIN
+        while not (self.path / CONFIG_FILE).exists():
+            if time.monotonic() > until:
+                raise ConfigurationError(
+                    f"expected --out on a file system that all nodes of the run share, but "
+                    f"{self.path} of the main process is not seen by process {processes.rank()}; "
+                    "choose another --out"
+                )
+            time.sleep(0.1)
 
     def _open(self, settings: Mapping[str, Any], resume: bool) -> None:
         """Check the folder, and make what a new run needs."""
@@ -112,6 +137,7 @@ class RunFolder:
         ):
             cut_unfinished_line(records)
 
+    @main_only
     def lock(self) -> None:
         """Keep a second process out of the folder until this one ends, however it ends.
 
@@ -129,6 +155,7 @@ class RunFolder:
                 "for it, or choose another --out"
             ) from error
 
+    @main_only
     def close(self) -> None:
         """Let other processes work on the folder."""
         if self._lock is not None:
@@ -161,9 +188,10 @@ class RunFolder:
 
     @property
     def complete(self) -> bool:
-        """Whether the run has ended, as long as it was to last."""
+        """Whether the run has ended, as long as it was to last; the main process knows."""
         return self._longer is None and self.summary_path.exists()
 
+    @main_only
     def extend(self) -> None:
         """Make room for more steps or minutes, if the settings ask for them.
 
@@ -209,6 +237,7 @@ class RunFolder:
         """
         return time.monotonic() - self._clock
 
+    @main_only
     def note(self, **values: Any) -> None:
         """Add notes on finished phases, and the time spent; survives ``kill -9``."""
         text = json.dumps({**self.state(), "seconds": self.seconds(), **values}, indent=1)
@@ -220,10 +249,12 @@ class RunFolder:
 
     # -- records --------------------------------------------------------------------------------
 
+    @main_only
     def log(self, **record: Any) -> None:
         """Append one line to ``metrics.jsonl``."""
         append_line(self.metrics_path, json.dumps(record))
 
+    @main_only
     def rewind(self, phase: str, step: int) -> None:
         """Drop records of ``phase`` after ``step``, which a resumed run will write again."""
         if self.metrics_path.exists():
@@ -232,6 +263,7 @@ class RunFolder:
                 lambda record: record.get("phase") != phase or record.get("step", 0) <= step,
             )
 
+    @main_only
     def rewind_episodes(self, step: int) -> None:
         """Drop episodes of training and validation after ``step``, which will be written again."""
         if self.episodes_path.exists():

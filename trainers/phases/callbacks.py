@@ -25,7 +25,7 @@ from trainers.phases.health import FINITE
 from trainers.phases.measured_trainer import KL_BEHAVIOUR, MeasuredTrainer
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.step_times import PARTS
-from trainers.processes import on_main
+from trainers.processes import broadcast, on_main
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import Trajectory, rollout_metrics
 
@@ -65,7 +65,8 @@ class RunLogger(TrainerCallback):
 
     def reload(self) -> None:
         """Read from the records what has been, as after they were cut."""
-        steps = [r for r in self._folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
+        records = on_main(self._folder.metrics)
+        steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
         self.turns = steps[-1]["turns_total"] if steps else 0
         self.tokens = steps[-1].get("tokens_total", 0) if steps else 0
 
@@ -204,21 +205,27 @@ class StopConditions(TrainerCallback):
         step, update = divmod(state.global_step, self._updates)
         if update:
             return  # In the middle of a step: its episodes serve for more updates.
-        if self.late:
+        late = self.late
+        if late:
             self._display.note(f"time is up: training ends at step {step}")
-        if self.met:
+        if late or self._spent:
             # Saved, so that a run which is killed after this goes on with just these weights.
             control.should_training_stop = control.should_save = True
 
     @property
     def met(self) -> bool:
         """Whether training is to end."""
-        return self.late or (self._turns > 0 and self._log.turns >= self._turns)
+        return self.late or self._spent
 
     @property
     def late(self) -> bool:
-        """Whether the time is up."""
-        return self._folder.seconds() > self._seconds
+        """Whether the time is up, by the clock of the main process; all processes ask together."""
+        return broadcast(self._folder.seconds() > self._seconds)
+
+    @property
+    def _spent(self) -> bool:
+        """Whether the turns are used up, which all processes count alike."""
+        return self._turns > 0 and self._log.turns >= self._turns
 
 
 class FirstCheckpoint(TrainerCallback):

@@ -9,6 +9,7 @@ from typing import Any
 from agentgym.errors import EnvFailure
 from agentgym.evaluation import Report, Row, evaluate, paired_difference, scaled
 from agentgym.outcome import StopReason
+from trainers import processes
 from trainers.config.resolve import TEST, ResolvedRun
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
@@ -41,11 +42,16 @@ class PolicyComparison:
     def __init__(self, run: ResolvedRun, folder: RunFolder) -> None:
         self._run, self._folder = run, folder
         self.panel = run.panel(TEST, run.config.eval.tasks)
-        self._reports: dict[str, Report] = {}
-        for record in folder.metrics():
+        self._reports = processes.on_main(self._stored)
+
+    def _stored(self) -> dict[str, Report]:
+        """Read the results that were recorded before."""
+        reports = {}
+        for record in self._folder.metrics():
             if record.get("phase") == Phase.COMPARISON:
                 rows = tuple(Row(**row) for row in record["rows"])
-                self._reports[record["arm"]] = self._report(record["arm"], rows)
+                reports[record["arm"]] = self._report(record["arm"], rows)
+        return reports
 
     def __contains__(self, arm: str) -> bool:
         """Return whether an arm has been evaluated."""
@@ -59,9 +65,15 @@ class PolicyComparison:
     def add_baselines(self) -> None:
         """Play the random policy and, where there is one, the expert; their episodes are kept.
 
+        The main process does, as nothing of the policy is needed; all know the results.
+
         Raises:
             EnvFailure: The environment failed in every episode.
         """
+        self._reports = processes.on_main(self._with_baselines)
+
+    def _with_baselines(self) -> dict[str, Report]:
+        """Add the results of the baselines that are not there yet."""
         settings = self._run.config.rollout
         env: GuardedEnv | str = self._run.env_id
         where: dict[str, Any] = {}
@@ -89,6 +101,7 @@ class PolicyComparison:
         finally:
             if isinstance(env, GuardedEnv):
                 env.close()
+        return self._reports
 
     @property
     def scale(self) -> tuple[float, float] | None:

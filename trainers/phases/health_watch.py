@@ -16,6 +16,7 @@ from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.phases.callbacks import RunLogger
 from trainers.phases.health import NON_FINITE, Alarm, HealthMonitor
+from trainers.processes import broadcast, on_main
 
 __all__ = ["HealthWatch"]
 
@@ -51,7 +52,7 @@ class HealthWatch(TrainerCallback):
 
     def reload(self) -> None:
         """Read from the records what has been, as after they were cut."""
-        records = self._folder.metrics()
+        records = on_main(self._folder.metrics)
         steps = (r for r in records if r.get("phase") == Phase.REINFORCEMENT)
         self._monitor = HealthMonitor(self._settings, steps)
         self.rollbacks = sum(r.get("phase") == Phase.ROLLBACK for r in records)
@@ -60,7 +61,7 @@ class HealthWatch(TrainerCallback):
     @property
     def stopped(self) -> bool:
         """Whether an alarm has ended the training, which was not extended since."""
-        note: Mapping[str, Any] = self._folder.state().get(STOPPED) or {}
+        note: Mapping[str, Any] = on_main(self._folder.state).get(STOPPED) or {}
         return bool(note) and {name: note[name] for name in self._length} == self._length
 
     def on_log(
@@ -74,7 +75,8 @@ class HealthWatch(TrainerCallback):
         """Judge the step; its record has just been written."""
         if logs is None or "loss" not in logs:
             return
-        for alarm in self._monitor.observe(self._log.record):
+        # All processes have to do the same; a figure may differ in its last digit.
+        for alarm in broadcast(self._monitor.observe(self._log.record)):
             self._act(alarm, control)
 
     def went_back(self, to: int, rate: float) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from transformers import PrinterCallback, ProgressCallback
 
 from agentgym.errors import DataError
+from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.precision import precision_arguments
@@ -51,7 +52,7 @@ class Reinforcement:
         self._run, self._folder, self._display = run, folder, display
         self.chat = policy.chat
         self._output = output = folder.checkpoints / CHECKPOINTS
-        self._checkpoint = latest(output)
+        self._checkpoint = processes.on_main(lambda: latest(output))
         self._step = self._steps_of(self._checkpoint) if self._checkpoint else 0
         _rewind(folder, self._step)
         hooks, schedule = run.make_hooks(), run.make_schedule()
@@ -61,7 +62,7 @@ class Reinforcement:
         self._trainer = MeasuredTrainer(
             policy.model,
             _arguments(run, policy, output),
-            **rollout_setup(run, policy, run.config.rl.episodes, hooks),
+            **rollout_setup(run, policy, len(processes.share(run.config.rl.episodes)), hooks),
             tasks=run.make_training_tasks().draw,
             horizon=schedule,
             preset=run.preset,
@@ -116,7 +117,7 @@ class Reinforcement:
         """
         last, trained = self._trainer.batches, self._folder.trained
         self.save(trained)
-        (trained / COMPLETE).touch()
+        processes.on_main((trained / COMPLETE).touch)
         best = self._best.kept
         if self._run.config.eval.keep == "last" or best is None:
             return ChosenPolicy(trained.name, last)
@@ -126,10 +127,11 @@ class Reinforcement:
 
     def _go_back(self, alarm: Alarm) -> None:
         """Go on from the last good checkpoint, as a process would that had been killed there."""
-        kept = {self._steps_of(path): path for path in complete(self._output)}
+        found = processes.on_main(lambda: complete(self._output))
+        kept = {self._steps_of(path): path for path in found}
         scores = {
             record["step"]: record["score"]
-            for record in self._folder.metrics()
+            for record in processes.on_main(self._folder.metrics)
             if record.get("phase") == Phase.VALIDATION
         }
         step = last_good(sorted(kept), alarm, scores)
@@ -137,8 +139,7 @@ class Reinforcement:
             self._health.give_up("there is no checkpoint from before the alarm to go back to")
             return
         # The record is last: a process that is killed before it meets the same alarm again.
-        for later in (path for number, path in kept.items() if number > step):
-            shutil.rmtree(later, ignore_errors=True)
+        _remove([path for number, path in kept.items() if number > step])
         _rewind(self._folder, step)
         self._log.reload()
         rate = self._run.config.rl.lr * self._run.config.health.lr_factor ** (
@@ -161,7 +162,7 @@ class Reinforcement:
         """Load the last checkpoint if training ended with weights that are no numbers."""
         if self._log.record.get("kl_behaviour", 0.0) is not None:
             return
-        checkpoint = latest(self._output)
+        checkpoint = processes.on_main(lambda: latest(self._output))
         if checkpoint is None:
             raise DataError(
                 "expected weights that are finite after reinforcement learning, but they are not, "
@@ -178,10 +179,19 @@ class Reinforcement:
         """Play held-out tasks with the present policy, for the environment's own rewards.
 
         The environments are those of training; what its hooks add is taken off again, so that
-        rewards can be compared with those of policies that were not trained.
+        rewards can be compared with those of policies that were not trained. Every process plays
+        its share of the tasks, and all return all episodes.
         """
-        played = self._trainer.play(tasks, greedy=greedy, seed=self._run.config.seed)
-        return [without_terms(trajectory, self._hook_names) for trajectory in played]
+        mine = processes.share(len(tasks))
+        played = self._trainer.play(
+            [tasks[index] for index in mine],
+            greedy=greedy,
+            seed=self._run.config.seed,
+            first=mine.start,
+        )
+        return processes.gather(
+            [without_terms(trajectory, self._hook_names) for trajectory in played]
+        )
 
     def save(self, path: Path) -> None:
         """Write the policy in the format of transformers or PEFT."""
@@ -192,6 +202,13 @@ class Reinforcement:
         self._trainer.runner.engine.close()
         self._trainer.runner.envs.close()
         self._dashboards.close()
+
+
+@processes.main_only
+def _remove(checkpoints: Sequence[Path]) -> None:
+    """Remove checkpoints."""
+    for checkpoint in checkpoints:
+        shutil.rmtree(checkpoint, ignore_errors=True)
 
 
 def _both(
@@ -232,6 +249,12 @@ def _is_complete(state: Path) -> bool:
         return False
 
 
+def _turns(folder: RunFolder) -> int:
+    """Return the turns of all training episodes that are recorded."""
+    steps = [r for r in folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
+    return int(steps[-1]["turns_total"]) if steps else 0
+
+
 def _rewind(folder: RunFolder, step: int) -> None:
     """Drop the records after a step, which will be written again."""
     folder.rewind(Phase.REINFORCEMENT, step)
@@ -269,4 +292,6 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
         project=os.environ.get("TRACKIO_PROJECT", PROJECT),
         # A loss that is no number is to be seen.
         logging_nan_inf_filter=False,
+        ddp_find_unused_parameters=False,  # Every pass uses every weight that is trained.
+        **processes.trainer_arguments(),
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -13,13 +15,16 @@ from agentgym.hooks import TurnReward
 from agentgym.tasks import Panel
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
+from trainers import processes
 from trainers.config.resolve import ResolvedRun
-from trainers.models.policy import LoadedPolicy
+from trainers.config.schema import TINY
+from trainers.grpo.precision import weights_dtype
+from trainers.models.policy import LoadedPolicy, adapters, read_model_config, token_budget
 from trainers.rollouts.engines import engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 from trainers.rollouts.runner import RolloutRunner
 
-__all__ = ["make_envs", "make_runner", "panel_tasks", "rollout_setup"]
+__all__ = ["make_envs", "make_runner", "panel_tasks", "rollout_setup", "server_command"]
 
 
 @dataclass(frozen=True)
@@ -77,15 +82,47 @@ def make_envs(run: ResolvedRun, slots: int, hooks: Sequence[TurnReward] = ()) ->
     )
 
 
+def server_command(run: ResolvedRun) -> str:
+    """Return the command that starts a vLLM server for a run; no weights are loaded for it."""
+    import torch
+
+    from trainers.rollouts.engines.vllm_command import ServerNeeds
+
+    config = run.config
+    tiny = SimpleNamespace(max_position_embeddings=config.tiny.context)
+    model = tiny if config.model == TINY else read_model_config(config.model)
+    context = token_budget(run, model).context
+    settings = _engine_settings(run, 0, context, config.rl.episodes)
+    # A policy from scratch is written here when the run first looks for the server.
+    options = {**settings.options}
+    options["model"] = options["model"] or str((config.out / "vllm" / "model").resolve())
+    frozen = adapters(run) is not None
+    needs = ServerNeeds.of_run(
+        dataclasses.replace(settings, options=options),
+        dtype=str(weights_dtype(config.memory.precision, frozen=frozen)).removeprefix("torch."),
+        rank=config.lora.r if frozen else 0,
+        cuda=torch.cuda.is_available(),
+    )
+    return needs.command()
+
+
 def _engine_maker(
     run: ResolvedRun, policy: LoadedPolicy, slots: int
 ) -> Callable[[Any], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
-    settings = EngineSettings(
-        policy.chat.pad_id,
-        policy.budget.context,
-        slots,
-        seed=run.config.seed,
-        bf16=run.config.memory.precision == "bf16",
-    )
-    return engine_maker(run.config.engine, settings)
+    settings = _engine_settings(run, policy.chat.pad_id, policy.budget.context, slots)
+    name = run.config.engine
+    if name == "hf" and processes.sharded():
+        name = "hf-copy"  # No process can generate with a part of the weights.
+    return engine_maker(name, settings)
+
+
+def _engine_settings(run: ResolvedRun, pad_id: int, context: int, slots: int) -> EngineSettings:
+    """Return what the engine of a run is told."""
+    config = run.config
+    options = dataclasses.asdict(config.vllm) | {
+        "model": "" if config.model == TINY else config.model,
+        "run_folder": config.out / "vllm",
+    }
+    bf16 = config.memory.precision == "bf16"
+    return EngineSettings(pad_id, context, slots, config.seed, options, bf16)

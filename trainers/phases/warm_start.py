@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -12,6 +13,7 @@ import numpy as np
 
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
+from trainers import processes
 from trainers.config.resolve import TRAIN, VALID, ResolvedRun
 from trainers.config.schema import TINY
 from trainers.grpo.precision import precision_arguments
@@ -25,7 +27,7 @@ from trainers.phases.rollout_setup import make_runner, panel_tasks
 from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.demonstrations import Demonstration, encode, watch
 from trainers.rollouts.engines.base import Sampling
-from trainers.rollouts.engines.policy_weights import policy_weights
+from trainers.rollouts.engines.policy_weights import base_model, policy_weights
 from trainers.rollouts.trajectory import Row, rollout_metrics, to_rows
 
 if TYPE_CHECKING:
@@ -41,30 +43,61 @@ def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedP
     """Return the policy that reinforcement learning starts from; continues where it was killed.
 
     The result is kept in ``checkpoints/warm-start`` and read from there, so that an interrupted run
-    goes on with the same one.
+    goes on with the same one. A tiny policy is trained by the main process alone; a pretrained one
+    by all, on their shares of every batch.
     """
     config, finished = run.config, folder.checkpoints / FINISHED
+    system = None if config.model == TINY else _system_message(run)
+    if config.model != TINY and not config.sft.max_steps:
+        # Nothing to keep: a copy of a pretrained model may be large.
+        return _learn(run, folder, display, system)
+    if not processes.on_main((finished / COMPLETE).exists):
+        if config.model == TINY:
+            processes.on_main(lambda: _learn(run, folder, display, None).save(finished))
+        else:
+            _save_whole(_learn(run, folder, display, system), finished)
+        processes.on_main((finished / COMPLETE).touch)
+    processes.on_main(lambda: _drop_checkpoints(folder))
+    return load_policy(run, finished, system)
+
+
+def _learn(
+    run: ResolvedRun, folder: RunFolder, display: Display, system: str | None
+) -> LoadedPolicy:
+    """Let a fresh or pretrained policy imitate the expert."""
     env = make_safe_env(run)
     try:
-        system = None if config.model == TINY else _system_message(run)
-        if not (finished / COMPLETE).exists():
-            player = OraclePolicy(env) if run.has_expert else RandomPolicy(config.seed)
-            shown = watch(env, demonstration_tasks(run), player)
-            words = VOCABULARY_EPISODES if config.model == TINY else 0
-            first = list(islice(shown, words))
-            policy = _fresh(run, system, first)
-            _check_opening(run, policy, env, first)
-            if not config.sft.max_steps and config.model != TINY:
-                return policy  # Nothing to keep: a copy of a pretrained model may be large.
-            if config.sft.max_steps:
-                _imitate(run, folder, display, policy, chain(first, shown))
-            policy.save(finished)
-            (finished / COMPLETE).touch()
+        player = OraclePolicy(env) if run.has_expert else RandomPolicy(run.config.seed)
+        shown = watch(env, demonstration_tasks(run), player)
+        words = VOCABULARY_EPISODES if run.config.model == TINY else 0
+        first = list(islice(shown, words))
+        policy = _fresh(run, system, first)
+        _check_opening(run, policy, env, first)
+        if run.config.sft.max_steps:
+            _imitate(run, folder, display, policy, chain(first, shown))
+        return policy
     finally:
         env.close()
+
+
+def _save_whole(policy: LoadedPolicy, path: Path) -> None:
+    """Write a policy whose weights may be spread over the processes, adapters merged."""
+    if not processes.sharded():
+        processes.on_main(lambda: policy.save(path))
+        return
+    whole = {}
+    for name, tensor in policy_weights(policy.model):  # All take part, one keeps them.
+        if processes.is_main():
+            whole[name] = tensor.cpu().clone()
+    base, tokenizer = base_model(policy.model), policy.chat.tokenizer
+    processes.on_main(lambda: base.save_pretrained(path, state_dict=whole))
+    processes.on_main(lambda: tokenizer.save_pretrained(path))
+
+
+def _drop_checkpoints(folder: RunFolder) -> None:
+    """Remove the checkpoints of a warm start that is done."""
     for checkpoint in folder.checkpoints.glob(f"{PREFIX}-*"):
         shutil.rmtree(checkpoint)
-    return load_policy(run, finished, system)
 
 
 def _check_opening(
@@ -135,17 +168,24 @@ def _imitate(
     """Run the supervised phase from the latest checkpoint to the gate."""
     display.phase("watch expert", 1)
     window = run.config.rollout.window
-    rows = to_rows(list(encode(shown, policy.chat, policy.initial_messages, window)))
+    together = run.config.model != TINY  # Otherwise no other process is here.
+
+    def watched() -> list[Row]:
+        return to_rows(list(encode(shown, policy.chat, policy.initial_messages, window)))
+
+    rows = processes.on_main(watched) if together else watched()
     display.update(1, rows=len(rows))
     sft = _make_sft(run, folder, policy, rows)
     checkpoint = folder.latest_checkpoint(PREFIX)
+    if together:
+        checkpoint = processes.broadcast(checkpoint)
     if checkpoint is not None:
         sft.load(checkpoint)
     elif run.config.model == TINY:
         _pretrain_copying(run, policy, display)
     folder.rewind(Phase.WARM_START, sft.step)
     display.phase("warm start", sft.settings.steps, sft.step)
-    gate = ValidationGate(run, folder, policy)
+    gate = ValidationGate(run, folder, policy, together=together)
     log = _WarmStartLog(run, folder, display, sft, gate)
     try:
         result = sft.run(log.validate, log.progress)
@@ -197,7 +237,7 @@ class ValidationGate:
     """End the warm start once the sampled policy solves enough validation tasks.
 
     It plays on the engine that was chosen for the run. Half of the run's time is the most that the
-    warm start may take.
+    warm start may take. Together, every process plays its share of the tasks.
 
     Attributes:
         engine: What generates.
@@ -205,10 +245,15 @@ class ValidationGate:
         reached: Whether that was enough.
     """
 
-    def __init__(self, run: ResolvedRun, folder: RunFolder, policy: LoadedPolicy) -> None:
+    def __init__(
+        self, run: ResolvedRun, folder: RunFolder, policy: LoadedPolicy, *, together: bool = False
+    ) -> None:
         self._run, self._folder, self._model = run, folder, policy.model
         self._tasks = panel_tasks(run.panel(VALID, run.config.sft.gate_tasks))
-        self._runner = make_runner(run, policy, run.config.sft.gate_tasks)
+        self._together = together
+        count = len(self._tasks)
+        self._mine = processes.share(count) if together else range(count)
+        self._runner = make_runner(run, policy, max(1, len(self._mine)))
         self.engine = self._runner.engine
         self.success, self.reached = 0.0, False
 
@@ -217,16 +262,21 @@ class ValidationGate:
         config = self._run.config
         self.engine.sync(policy_weights(self._model), step)
         played = self._runner.run(
-            self._tasks,
+            [self._tasks[index] for index in self._mine],
+            groups=self._mine,
+            first_episode=self._mine.start,
             horizon=config.eval.horizon,
             seed=step,
             sampling=Sampling(temperature=config.rl.temperature, top_p=config.rl.top_p),
         )
+        late = self._folder.seconds() > self._run.seconds / 2
+        if self._together:
+            played, late = processes.gather(played), processes.broadcast(late)
         figures = rollout_metrics(played)
         self.success, score = figures["rollout/success"], figures["rollout/score"]
         self._folder.log(phase=Phase.WARM_START, step=step, success=self.success, score=score)
         self.reached = self.success >= config.sft.gate_success
-        return self.reached or self._folder.seconds() > self._run.seconds / 2
+        return self.reached or late
 
     def close(self) -> None:
         """Close the engine and the environments."""
@@ -294,6 +344,14 @@ def _save(sft: Sft | PretrainedSft, folder: RunFolder, step: int) -> None:
     path = folder.checkpoints / f"{PREFIX}-{step}"
     path.mkdir(exist_ok=True)
     sft.save(path)
+    if isinstance(sft, Sft):
+        _keep_only(folder, path)
+    else:
+        processes.on_main(lambda: _keep_only(folder, path))
+
+
+def _keep_only(folder: RunFolder, path: Path) -> None:
+    """Mark a checkpoint as whole and drop older ones."""
     (path / COMPLETE).touch()
     for other in folder.checkpoints.glob(f"{PREFIX}-*"):
         if other != path:

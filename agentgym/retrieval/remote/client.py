@@ -172,7 +172,7 @@ class HttpRetriever:
             Unanswered: It may be answered when it is sent again.
         """
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        reply = self._connections.post(
+        reply = self._connections.request(
             self._path, body, {**headers, **self.headers}, LARGEST_ANSWER
         )
         if reply.status in RETRIED:

@@ -276,7 +276,7 @@ def _post(url: str, token: str, path: str, data: bytes, seconds: float) -> Reply
     key = (parts.scheme, parts.netloc)
     connections = _connections.setdefault(key, Connections(*key, PATIENCE))
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/octet-stream"}
-    return connections.post(parts.path + path, data, headers, LARGEST, seconds)
+    return connections.request(parts.path + path, data, headers, LARGEST, seconds)
 
 
 def _said(reply: Reply) -> str:

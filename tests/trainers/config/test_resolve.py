@@ -54,8 +54,14 @@ NONE_IS_A_CHOICE = {
     "rollout.workers",
     "rollout.step_timeout",
     "rollout.window",
+    "vllm.max_length",  # these are decided by policy and device
+    "vllm.max_sequences",
+    "vllm.dtype",
+    "vllm.eager",
+    "vllm.folder",
+    "vllm.url",
 }
-"""Settings whose None is not filled in: no gate, no hub, no limit, all turns, what suits the family."""
+"""Settings whose None is not filled in: no gate, hub or limit, all turns, what suits others."""
 
 
 def open_settings(part: Any, prefix: str = "") -> set[str]:

@@ -185,6 +185,29 @@ def test_inexact_engines_get_importance_weights(tmp_path):
     assert log(made, "sampling/importance_mean")[0] == pytest.approx(1.1052, abs=1e-3)
 
 
+def test_an_engine_that_rests_while_training_gets_its_weights_anew(tmp_path):
+    calls = []
+
+    class Sleeper(HFEngine):
+        def sync(self, named_params, version):
+            calls.append("sync")
+            super().sync(named_params, version)
+
+        def rest(self):
+            assert not self.running
+            calls.append("rest")
+            self.version = -1
+
+        def submit(self, requests, sampling):
+            assert self.version >= 0, "it was not woken"
+            super().submit(requests, sampling)
+
+    made = trainer(tmp_path, make_engine=lambda model: Sleeper(model), args={"steps": 2})
+    made.train()
+    made.play(tiny_policy.tasks(2))
+    assert calls == ["sync", "rest", "sync", "rest", "sync"]
+
+
 def test_forked_histories_train_on_several_rows(tmp_path):
     made_tokenizer = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE)
     made_tokenizer.chat_template = made_tokenizer.chat_template.replace("</think>", "red")

@@ -24,6 +24,7 @@ QUICK = {
     "rl__turn_tokens": 6,
     "rl__episode_tokens": 220,
     "rl__lr": 1e-2,
+    "rl__group_size": 16,  # so that some members of a group act better than others, by chance
     "eval__tasks": 8,
     "eval__every": 0,
 }

@@ -120,3 +120,34 @@ def test_rollouts_keep_the_sampled_tokens() -> None:
         assert len(episode.turns) == 3 or episode.success
         for turn in episode.turns:
             assert 1 <= len(turn.ids) == len(turn.logprobs) <= 6
+
+
+def test_an_engine_that_dies_ends_the_run_in_a_sentence_and_it_can_be_resumed(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from vllm.v1.engine.exceptions import EngineDeadError
+    from vllm.v1.engine.llm_engine import LLMEngine
+
+    from tests.trainers import toy_runs
+    from trainers.cli import main
+    from trainers.output.run_folder import RunFolder
+
+    def dead(self: Any) -> Any:
+        raise EngineDeadError
+
+    def dying(self: RunFolder, **record: Any) -> None:
+        log(self, **record)
+        if (record["phase"], record.get("step")) == ("rl", 2):
+            monkeypatch.setattr(LLMEngine, "step", dead)
+
+    log = RunFolder.log
+    monkeypatch.setattr(RunFolder, "log", dying)
+    changes = {"sft__max_steps": 5, "steps": 3, "eval__every": 0, "eval__tasks": 8}
+    changes |= {"rl__save_every": 1, "engine": "vllm"}
+    assert main(toy_runs.arguments(tmp_path / "run", **changes)) == 2
+    sentence = toy_runs.last_line(capfd.readouterr().err)
+    assert sentence.startswith("agentgym-train: expected vLLM to generate, but it failed with Eng")
+    assert "repeat the command with --resume" in sentence
+    assert toy_runs.run_command(["--resume", "--out", str(tmp_path / "run")]).returncode == 0
+    records = toy_runs.by_phase(tmp_path / "run")["rl"]
+    assert [record["step"] for record in records] == [1, 2, 3]

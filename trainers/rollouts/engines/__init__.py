@@ -29,7 +29,9 @@ class Engine(NamedTuple):
 ENGINES: Mapping[str, Engine] = MappingProxyType(
     {
         "hf": Engine("hf:HFEngine"),
+        "hf-copy": Engine("hf_copy:HFCopyEngine"),
         "vllm": Engine("vllm_colocate:VLLMColocateEngine", "vllm_process:check_vllm"),
+        "vllm-server": Engine("vllm_server:VLLMServerEngine"),
     }
 )
 """Every engine that a run can choose, by name."""

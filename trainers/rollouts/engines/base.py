@@ -11,9 +11,9 @@ else is in flight, up to the rounding of the logits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from agentgym.errors import ConfigurationError, NotSupported
 
@@ -103,6 +103,8 @@ class EngineSettings:
     """Most sequences at a time."""
     seed: int = 0
     """Seed of the engine's start, where it draws anything then; completions have their own."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the kind of engine, by name: those of ``--vllm.*`` for vLLM."""
     bf16: bool = False
     """Whether the training forward multiplies matrices in bfloat16."""
 
@@ -169,6 +171,14 @@ class GenerationEngine(Protocol):
                 checkpoint. Engines that share the model object with the trainer ignore them and
                 must not consume the iterator.
             version: Version to report from now on, normally the optimiser step.
+        """
+        ...
+
+    def rest(self) -> None:
+        """Free device memory, if the engine can, until it is needed again.
+
+        Called while nothing is in flight and the policy is about to be trained. An engine that
+        gives its weights up reports another ``version`` from then on and needs a ``sync``.
         """
         ...
 

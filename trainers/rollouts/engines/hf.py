@@ -215,6 +215,9 @@ class HFEngine:
         self._forget()
         self.version = version
 
+    def rest(self) -> None:
+        """Do nothing: the weights are those that train."""
+
     def close(self) -> None:
         """Free the cache."""
         self.abort()

@@ -2,12 +2,15 @@
 
 An engine with its own copy of the model (vLLM, a server) knows nothing of adapters, wrappers or
 tied tensors. ``policy_weights`` hides them: LoRA (or any PEFT tuner) is merged layer by layer into
-fresh tensors, wrapper prefixes are dropped, and the training weights are never written to.
+fresh tensors, wrapper prefixes are dropped, and the training weights are never written to. Weights
+that FSDP2 or ZeRO-3 shard over processes are gathered, a layer at a time.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, NotSupported
@@ -23,7 +26,7 @@ HEAD = "lm_head.weight"
 
 
 def policy_weights(
-    model: torch.nn.Module,
+    model: torch.nn.Module, *, merged: bool = True
 ) -> Generator[tuple[str, torch.Tensor], None, None]:
     """Stream the weights the policy acts with, under their base-checkpoint names.
 
@@ -31,8 +34,11 @@ def policy_weights(
     its adapter's delta, W' = W + s B A for LoRA, computed in a new tensor. Only one merged layer
     is alive at a time, and the training weights stay bit-identical because they are only read.
 
+    Of sharded weights all processes have to take the stream, whole, at the same time.
+
     Args:
         model: A transformers or PEFT model, possibly inside DDP or ``torch.compile`` wrappers.
+        merged: Whether adapters count; without them the weights are those of the base.
 
     Yields:
         (name, detached tensor) pairs; a tensor shared under two names comes once.
@@ -44,13 +50,16 @@ def policy_weights(
     base = base_model(model)
     if hasattr(_unwrap(model), "peft_config"):
         _check_tied_embeddings(base)
-        pairs = _walk(base, "", set())
+        pairs = _walk(base, "", set(), merged)
     else:
         pairs = base.named_parameters()
     for name, tensor in pairs:
-        detached = tensor.detach()
-        full = getattr(detached, "full_tensor", None)  # FSDP2 shards
-        yield name, full() if full is not None else detached
+        with _gathered([tensor]):
+            detached = tensor.detach()
+            if hasattr(tensor, "ds_id"):
+                detached = detached.clone()  # It may be kept; ZeRO-3 takes the whole away again.
+            full = getattr(detached, "full_tensor", None)  # FSDP2 shards
+            yield name, full() if full is not None else detached
 
 
 def base_model(model: torch.nn.Module) -> Any:
@@ -133,16 +142,35 @@ def _check_tied_embeddings(base: Any) -> None:
             )
 
 
-def _walk(module: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, torch.Tensor]]:
-    """Parameters below ``module`` in registration order, adapters merged away.
+def _walk(
+    module: Any, prefix: str, seen: set[int], merged: bool
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """Parameters below ``module`` in registration order, adapters merged away or left out.
 
     ``seen`` holds the ids of parameters already listed; all of them stay alive in the model.
     """
+    if hasattr(module, "unshard"):  # FSDP2: a unit of its own, whose weights come and go together
+        module.unshard()
+        try:
+            for name, tensor in _walk_unit(module, prefix, seen, merged):
+                # It may be kept; the memory of the unit is freed below.
+                yield name, tensor.detach().clone()
+        finally:
+            module.reshard()
+    else:
+        yield from _walk_unit(module, prefix, seen, merged)
+
+
+def _walk_unit(
+    module: Any, prefix: str, seen: set[int], merged: bool
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """Parameters below a module whose own are whole, or gathered one by one by who reads them."""
     from peft.tuners.tuners_utils import BaseTunerLayer
     from peft.utils.other import AuxiliaryTrainingWrapper, ModulesToSaveWrapper
 
     if isinstance(module, BaseTunerLayer):
-        yield from _merged(module, prefix)
+        with _gathered(module.parameters()):
+            yield from _merged(module, prefix, merged)
         return
     if isinstance(module, ModulesToSaveWrapper):
         module = _saved_module(module)
@@ -157,7 +185,19 @@ def _walk(module: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, torch
             seen.add(id(parameter))
             yield prefix + name, parameter
     for name, child in module.named_children():
-        yield from _walk(child, f"{prefix}{name}.", seen)
+        yield from _walk(child, f"{prefix}{name}.", seen, merged)
+
+
+@contextmanager
+def _gathered(parameters: Iterable[torch.Tensor]) -> Iterator[None]:
+    """Make parameters whole for the block, of which ZeRO-3 leaves each process a part."""
+    parts = [parameter for parameter in parameters if hasattr(parameter, "ds_id")]
+    with ExitStack() as stack:
+        if parts:
+            # DeepSpeed is there, for it has made these parts.
+            zero = importlib.import_module("deepspeed").zero
+            stack.enter_context(zero.GatheredParameters(parts))
+        yield
 
 
 def _saved_module(wrapper: Any) -> Any:
@@ -168,26 +208,26 @@ def _saved_module(wrapper: Any) -> Any:
     return wrapper.modules_to_save[active[0]]
 
 
-def _merged(layer: Any, prefix: str) -> Iterator[tuple[str, torch.Tensor]]:
-    """Merged parameters of one adapted layer; the layer is left exactly as it was.
+def _merged(layer: Any, prefix: str, merged: bool) -> Iterator[tuple[str, torch.Tensor]]:
+    """Parameters of one adapted layer, merged or not; the layer is left exactly as it was.
 
     The parameters point at copies while PEFT merges, so the training tensors are only read, and
     rounding of a merge followed by an unmerge cannot creep into them.
     """
     base = layer.get_base_layer()
     parameters = dict(base.named_parameters(recurse=False))
-    if layer.merged or layer.disable_adapters:
+    if layer.merged or layer.disable_adapters or not merged:
         yield from ((prefix + name, parameter) for name, parameter in parameters.items())
         return
     originals = {name: parameter.data for name, parameter in parameters.items()}
-    merged: dict[str, torch.Tensor] = {}
+    whole: dict[str, torch.Tensor] = {}
     try:
         for parameter in parameters.values():
             parameter.data = parameter.data.clone()
         layer.merge(safe_merge=True)  # raises ValueError on weights that are not finite
-        merged = {name: parameter.data.clone() for name, parameter in parameters.items()}
+        whole = {name: parameter.data.clone() for name, parameter in parameters.items()}
         layer.unmerge()
     finally:
         for name, parameter in parameters.items():
             parameter.data = originals[name]
-    yield from ((prefix + name, tensor) for name, tensor in merged.items())
+    yield from ((prefix + name, tensor) for name, tensor in whole.items())

