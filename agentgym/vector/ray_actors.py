@@ -254,9 +254,9 @@ def cluster_cpus() -> int:
 class _Session:
     """The connection of this process to Ray, which is one for all who use it.
 
-    What is connected already stays so. Otherwise the first user connects, by Ray's own rules: to
-    the cluster of ``RAY_ADDRESS``, to one that was started on this machine, or to a local Ray that
-    is started now. The last user disconnects, and that ends a local Ray.
+    What is connected already stays so. Otherwise the first user connects: to the cluster of
+    ``RAY_ADDRESS`` (``auto``: the one that was started on this machine), or to a local Ray that is
+    started now. The last user disconnects, and that ends a local Ray.
     """
 
     def __init__(self) -> None:
@@ -292,7 +292,10 @@ def _connect(ray: ModuleType) -> None:
     in_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        ray.init(include_dashboard=False, logging_level=logging.WARNING)
+        # Left to itself Ray would join whichever cluster this machine had last, alive or not.
+        address = os.environ.get("RAY_ADDRESS", "local")
+        local = {"include_dashboard": False} if address == "local" else {}
+        ray.init(address, logging_level=logging.WARNING, **local)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         where = os.environ.get("RAY_ADDRESS", "this machine")
         raise EnvFailure(f"expected Ray to be reached at {where}, but: {error}") from error

@@ -100,23 +100,26 @@ class Gated:
         """Value at a step that has been reached, or at the next one."""
         return self.rounds[self.stage(step)]
 
-    def report_success(self, step: int, success: float) -> None:
+    def report_success(self, step: int, success: float, planned: int = 0) -> None:
         """Record the mean success, in [0, 1], of a trained step (from 1).
 
-        A new stage starts at the next step.
+        A new stage starts at the next step that is not planned: ``planned`` steps after this one
+        have been given the value of the old stage already. They do not count for the new one.
         """
         check_step(step)
         if not 0.0 <= success <= 1.0:
             raise ConfigurationError(
                 f"expected a success rate in [0, 1], got {success}; pass the mean"
             )
+        if self._starts and step < self._starts[-1]:
+            return
         self._recent.append(success)
         while len(self._recent) > self.window:
             self._recent.popleft()
         full = len(self._recent) == self.window
         if full and sum(self._recent) / self.window >= self.threshold:
             if len(self._starts) < len(self.rounds) - 1:
-                self._starts.append(step + 1)
+                self._starts.append(step + 1 + planned)
             self._recent.clear()
 
     def stage(self, step: int) -> int:

@@ -356,6 +356,11 @@ def _check_engine(asked: TrainConfig) -> None:
             "expected --vllm.sleep only with --engine vllm, which shares the GPU with the "
             f"training, got it with {asked.engine}"
         )
+    if settings.sleep and asked.rl.staleness:
+        raise ConfigurationError(
+            "expected --vllm.sleep only with --rl.staleness 0, because generation ahead of the "
+            f"training goes on while that trains; got {asked.rl.staleness}"
+        )
 
 
 def _divide(rl: dict[str, Any], preset: Preset) -> None:

@@ -118,6 +118,12 @@ class RlConfig:
     """Checkpoints of this phase that are kept."""
     log_groups: Whole = 1
     """Groups per step whose episodes are written to ``episodes.jsonl``."""
+    staleness: Whole = 0
+    """Steps that generation runs ahead of training: while step s trains, the episodes of step s + N
+    are played, by the policy of N steps before their own; truncated importance weights correct for
+    that. 0: first the one, then the other, which is exact.
+
+    Above 0 ``--engine hf`` is ``hf-copy``, whose weights take the model's memory once more."""
 
 
 @strict

@@ -100,6 +100,9 @@ def folded_advantages(
         gap = np.abs(batch.logp_old - batch.logp_behave)
         metrics |= {"sampling/logp_gap_mean": gap.mean(), "sampling/logp_gap_max": gap.max()}
         metrics["sampling/importance_mean"] = float(behave.mean())
+        if mode != "none":
+            cut = behave >= loss.behave_cap if mode == "clip" else behave == 0.0
+            metrics["sampling/importance_truncated"] = float(cut.mean())
     return Credit(batch, np.where(train, folded, 0.0), weight, train, metrics)
 
 

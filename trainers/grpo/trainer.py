@@ -30,6 +30,7 @@ three and uses only what test_trl_contract.py guards.
 from __future__ import annotations
 
 import contextlib
+import copy
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +50,7 @@ from trainers.algorithms.schedule import Constant, Gated, Schedule
 from trainers.grpo.advantages import Credit, check_sampled, folded_advantages, loss_columns
 from trainers.grpo.arguments import check_preset
 from trainers.grpo.batch_trainer import BatchTrainer
+from trainers.grpo.checkpoint import state_of
 from trainers.grpo.forward import Scores, TokenForward, turn_off_dropout
 from trainers.grpo.micro_batches import (
     MicroBatch,
@@ -59,6 +61,7 @@ from trainers.grpo.micro_batches import (
 from trainers.grpo.objective import kl_divergence, regulariser, with_averaged_ratio
 from trainers.grpo.precision import adapters_in_fp32
 from trainers.grpo.probe import PROBE_TOKENS, probe_gap
+from trainers.grpo.producer import Plan, RolloutProducer
 from trainers.grpo.tensors import (
     gather_tokens,
     row_tensors,
@@ -69,6 +72,7 @@ from trainers.grpo.tensors import (
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.engines.hf_copy import HFCopyEngine
 from trainers.rollouts.engines.policy_weights import policy_weights
 from trainers.rollouts.runner import Envs, InitialMessages, RolloutRunner, TokenBudget
 from trainers.rollouts.tasks import TaskSource
@@ -101,6 +105,7 @@ class MultiTurnTrainer(BatchTrainer):
         preset: Credit, filters and loss.
         group_size: Episodes per task.
         schedule: Turn budget by step.
+        staleness: Steps that generation runs ahead of training.
         horizon: Turn budget of the present step; 0 before the first.
         full_horizon: Turn budget of ``play``.
         stage_switches: (step, horizon) of every change seen by this process.
@@ -125,6 +130,7 @@ class MultiTurnTrainer(BatchTrainer):
         family: str = "",
         on_rollout: Callable[[RolloutEvent], None] | None = None,
         probe_every: int = 50,
+        staleness: int = 0,
         micro_tokens: int | None = None,
         logits_mib: int = 256,
         **kwargs: Any,
@@ -154,6 +160,8 @@ class MultiTurnTrainer(BatchTrainer):
             on_rollout: Told about every step's episodes.
             probe_every: Generations between two checks of the engine's log-probabilities against
                 the model's; 0 turns them off.
+            staleness: Steps that generation runs ahead of training, see ``trainers.grpo.producer``;
+                an engine with weights of its own is needed, and by default made, for more than 0.
             micro_tokens: Most tokens, padding included, of a forward and backward pass in a
                 process; a longer row is a pass of its own. None: all rows of an update at once.
             logits_mib: Most memory for logits in a process, see ``TokenForward``.
@@ -161,7 +169,7 @@ class MultiTurnTrainer(BatchTrainer):
 
         Raises:
             ConfigurationError: The settings would generate twice in a step, or use TRL's vLLM, or
-                the preset needs something this trainer lacks.
+                the preset needs something this trainer lacks, or the engine cannot run ahead.
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
         check_preset(self.preset)
@@ -185,11 +193,14 @@ class MultiTurnTrainer(BatchTrainer):
             self.accelerator, policy, logits_mib=logits_mib, copies_policy=copied
         )
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
-        own_engine = partial(HFEngine, pad_id=chat.pad_id, autocast=precision)
+        own = HFCopyEngine if staleness else HFEngine
+        own_engine = partial(own, pad_id=chat.pad_id, autocast=precision)
         engine = (make_engine or own_engine)(policy)
         self.runner = RolloutRunner(
             envs, chat, engine, budget, initial_messages=initial_messages, family=family
         )
+        self.staleness = staleness
+        self._producer = RolloutProducer(self.runner, staleness, policy) if staleness else None
         self.preset = self.preset.within(self.runner.budget.action_tokens(full_horizon))
 
     # -- a training step, in the order in which it happens ---------------------------------------
@@ -232,9 +243,23 @@ class MultiTurnTrainer(BatchTrainer):
         Raises:
             ConfigurationError: The task source returned another number of tasks than asked for.
         """
-        self._set_horizon(step)
+        plans = partial(self._plan, count=count, rank=rank, world=world)
+        if self._producer is None:
+            plan = plans(step)
+            self._sync()  # From here on mu has the weights of pi.
+            played = self.runner.run(**plan.arguments)
+        else:
+            last = self.state.max_steps // self.updates
+            plan, played = self._producer.play(step, last, plans, self._hand_over)
+        self._note_horizon(step, plan.horizon)
+        return played
+
+    def _plan(self, step: int, count: int, rank: int, world: int) -> Plan:
+        """1: choose the tasks of a step, and all that decides on its episodes but the weights."""
+        horizon = int(self.schedule(step))
+        before = copy.deepcopy(state_of({"tasks": self._tasks}).get("tasks"))
         wanted = count * world // self.group_size
-        tasks = list(self._tasks(step, wanted, self.horizon))
+        tasks = list(self._tasks(step, wanted, horizon))
         if len(tasks) != wanted or wanted * self.group_size != count * world:
             raise ConfigurationError(
                 f"expected {wanted} tasks for step {step} ({count * world} episodes in groups of "
@@ -243,18 +268,18 @@ class MultiTurnTrainer(BatchTrainer):
             )
         groups = [k // self.group_size for k in range(rank * count, (rank + 1) * count)]
         seed = (self.args.seed * 1_000_003 + step) * 10_007
-        self._sync()  # From here on mu has the weights of pi.
-        return self.runner.run(
-            [tasks[group] for group in groups],
-            horizon=self.horizon,
-            groups=groups,
-            seed=seed,
+        arguments = {
+            "tasks": [tasks[group] for group in groups],
+            "horizon": horizon,
+            "groups": groups,
+            "seed": seed,
             # Members of a group start alike, on whatever process they are.
-            seeds=[(seed + group) % 2**31 for group in groups],
-            sampling=self._sampling(),
-            training_step=step,
-            first_episode=rank * count,
-        )
+            "seeds": [(seed + group) % 2**31 for group in groups],
+            "sampling": self._sampling(),
+            "training_step": step,
+            "first_episode": rank * count,
+        }
+        return Plan(step, horizon, arguments, before)
 
     def _rows(self) -> dict[str, Any]:
         """3: put the trajectories into rows of one width, as many in every process."""
@@ -309,6 +334,8 @@ class MultiTurnTrainer(BatchTrainer):
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
         figures = {**rollout_metrics(everyone), **credit.metrics}
         figures["rollout/horizon"] = float(self.horizon)
+        if self._producer is not None:
+            figures |= self._producer.figures(everyone, self.batches, self.updates)
         # The third generation is the first that shows a broken merge of adapters, which begin at 0.
         if self._probe_every and self._generations % self._probe_every in (0, 2):
             figures["sampling/probe_gap"] = self._probe(everyone)
@@ -320,7 +347,7 @@ class MultiTurnTrainer(BatchTrainer):
         for name, value in {**figures, **trl}.items():
             self._metrics["train"][name].append(float(value))
         if isinstance(self.schedule, Gated):
-            self.schedule.report_success(step, figures["rollout/success"])
+            self.schedule.report_success(step, figures["rollout/success"], self.staleness)
         if self._on_rollout is not None:
             self._on_rollout(RolloutEvent(step, self.horizon, everyone, figures))
 
@@ -410,12 +437,22 @@ class MultiTurnTrainer(BatchTrainer):
             sampling=self._sampling(greedy=greedy),
         )
 
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        """Train; see ``transformers.Trainer.train``. Nothing is played ahead after the end."""
+        try:
+            return super().train(*args, **kwargs)
+        finally:
+            if self._producer is not None:
+                self._producer.drop()
+                self._synced = None  # Weights may have been on their way.
+
     # -- steps and policies ------------------------------------------------------------------------
 
     @property
     def _stateful(self) -> Mapping[str, Any]:
         """The parts that may have a state of their own, by their names in a checkpoint."""
-        return {"horizon": self.schedule, "tasks": self._tasks}
+        tasks = self._tasks if self._producer is None else self._producer.untouched(self._tasks)
+        return {"horizon": self.schedule, "tasks": tasks}
 
     @property
     def _policy(self) -> Any:
@@ -426,7 +463,7 @@ class MultiTurnTrainer(BatchTrainer):
     def _inexact(self) -> bool:
         """Whether sampled log-probabilities are not those of the trainer's policy."""
         rounded = self.args.bf16 or self.args.fp16
-        return rounded or not self.runner.engine.exact or self.top_p < 1.0
+        return rounded or not self.runner.engine.exact or self.top_p < 1.0 or self.staleness > 0
 
     @property
     def _needs_reference(self) -> bool:
@@ -437,16 +474,22 @@ class MultiTurnTrainer(BatchTrainer):
         """How the behaviour policy draws tokens."""
         return Sampling(temperature=self.temperature, top_p=self.top_p, **changes)
 
-    def _set_horizon(self, step: int) -> None:
-        """Read the schedule and note a change."""
-        horizon = int(self.schedule(step))
+    @property
+    def waited(self) -> float:
+        """Seconds that the step waited for episodes that are played ahead."""
+        return 0.0 if self._producer is None else self._producer.waited
+
+    def _note_horizon(self, step: int, horizon: int) -> None:
+        """Note the turn budget of a step, and a change."""
         if horizon != self.horizon:
             logger.info("step %d: horizon %d", step, horizon)
             self.stage_switches.append((step, horizon))
         self.horizon = horizon
 
     def _sync(self) -> None:
-        """Give the engine the present weights, unless it has them."""
+        """Give the engine the present weights, unless it has them; nothing is played meanwhile."""
+        if self._producer is not None:
+            self._producer.wait()
         version = self.state.global_step
         if self._synced != version:
             # An engine that shares the model leaves the generator unused; nothing was merged then.
@@ -456,9 +499,24 @@ class MultiTurnTrainer(BatchTrainer):
 
     def _rest(self) -> None:
         """Let the engine free memory for the training; weights that it gives up are sent anew."""
+        if self._producer is not None:
+            return  # It goes on generating.
         self.runner.engine.rest()
         if self.runner.engine.version != self._synced:
             self._synced = None
+
+    def _hand_over(self) -> tuple[int, list[tuple[str, Tensor]] | None]:
+        """Give the present weights to the engine, or return copies of them if it is at work."""
+        assert self._producer is not None
+        version = self.state.global_step
+        if self._producer.idle:
+            self._sync()
+        if self._synced == version:
+            return version, None
+        with contextlib.closing(policy_weights(self._policy)) as weights:
+            copied = [(name, tensor.clone()) for name, tensor in weights]
+        self._synced = version
+        return version, copied
 
     # -- log-probabilities -------------------------------------------------------------------------
 
@@ -484,6 +542,7 @@ class MultiTurnTrainer(BatchTrainer):
 
         Every process takes the same prompts: a forward pass of sharded weights is an act of all.
         """
+        self._sync()  # It may be at work for a later step; it has the weights of this one then.
         fp32 = self.runner.engine.exact and not (self.args.bf16 or self.args.fp16)
         sampling = self._sampling(max_tokens=PROBE_TOKENS)
         return probe_gap(self.runner, self._policy, everyone, sampling, self._row_logps, fp32=fp32)

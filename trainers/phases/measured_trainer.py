@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,9 @@ class MeasuredTrainer(MultiTurnTrainer):
         stats = self.runner.stats
         engine, envs = stats.engine_seconds, stats.env_seconds
         played = super().play_groups(*args, **kwargs)
+        if self.staleness:  # What was played meanwhile cost the step no more than the wait.
+            self.times.move("rest", "generation", self.waited)
+            return played
         self.times.move("rest", "generation", stats.engine_seconds - engine)
         self.times.move("rest", "environments", stats.env_seconds - envs)
         return played
@@ -76,10 +79,10 @@ class MeasuredTrainer(MultiTurnTrainer):
         with self.times.part("rest"):
             return super()._prepare_inputs(generation_batch)
 
-    def _logps(self, batch: Mapping[str, Any], model: Any) -> Tensor:
-        """Log-probabilities without gradients."""
+    def _add_logps(self, batch: dict[str, Any]) -> None:
+        """Add log-probabilities without gradients."""
         with self.times.part("logprobs"):
-            return super()._logps(batch, model)
+            super()._add_logps(batch)
 
     def _clip_grad_norm(self, model: Any) -> Any:
         """Clip, and drop gradients that are not finite: they would leave no weight as it is."""

@@ -43,17 +43,20 @@ def panel_tasks(panel: Panel) -> list[dict[str, Any]]:
 
 
 def rollout_setup(
-    run: ResolvedRun, policy: LoadedPolicy, slots: int, hooks: Sequence[TurnReward] = ()
+    run: ResolvedRun,
+    policy: LoadedPolicy,
+    slots: int,
+    hooks: Sequence[TurnReward] = (),
+    ahead: bool = False,
 ) -> dict[str, Any]:
     """Return the keyword arguments that ``RolloutRunner`` and ``MultiTurnTrainer`` share.
 
     The engine is a function of the model; the caller closes it and the environments, of which at
-    most ``slots`` play at a time.
+    most ``slots`` play at a time. To play ``ahead`` of the training it needs weights of its own.
     """
     return {
-        "make_engine": _engine_maker(
-            run, policy, slots
-        ),  # First: where it is missing nothing is started.
+        # First: where it is missing nothing is started.
+        "make_engine": _engine_maker(run, policy, slots, ahead),
         "envs": make_envs(run, slots, hooks),
         "chat": policy.chat,
         "budget": policy.budget,
@@ -107,13 +110,14 @@ def server_command(run: ResolvedRun) -> str:
 
 
 def _engine_maker(
-    run: ResolvedRun, policy: LoadedPolicy, slots: int
+    run: ResolvedRun, policy: LoadedPolicy, slots: int, ahead: bool
 ) -> Callable[[Any], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
     settings = _engine_settings(run, policy.chat.pad_id, policy.budget.context, slots)
     name = run.config.engine
-    if name == "hf" and processes.sharded():
-        name = "hf-copy"  # No process can generate with a part of the weights.
+    # No process can generate with a part of the weights, or with those that are being trained.
+    if name == "hf" and (ahead or processes.sharded()):
+        name = "hf-copy"
     return engine_maker(name, settings)
 
 

@@ -34,6 +34,7 @@ from trainers.rollouts.trajectory import Trajectory, Turn
 __all__ = [
     "Envs",
     "InitialMessages",
+    "RolloutCancelled",
     "RolloutRunner",
     "RolloutStats",
     "TokenBudget",
@@ -45,6 +46,8 @@ _POLL_SECONDS = 0.01
 _TOGETHER = 0.5
 """Environments of this thread are asked when so many turns have come for each that is generating,
 or when none is."""
+_CANCEL_SECONDS = 1.0
+"""How long environments are waited for before a rollout that may be cancelled looks around."""
 
 Info = Mapping[str, Any]
 Start = tuple[str, dict[str, Any]]
@@ -95,6 +98,10 @@ class Envs(Protocol):
     def abandon_slots(self) -> None:
         """Give up what is unanswered."""
         ...
+
+
+class RolloutCancelled(Exception):
+    """A rollout ended early because whoever asked for it said so."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +217,7 @@ class RolloutRunner:
         sampling: Sampling | None = None,
         training_step: int | None = None,
         first_episode: int = 0,
+        cancelled: Callable[[], bool] | None = None,
     ) -> list[Trajectory]:
         """Play ``group_size`` episodes of each task.
 
@@ -226,6 +234,7 @@ class RolloutRunner:
             training_step: Passed to reward hooks with a schedule.
             first_episode: Number of the first episode, where several calls or processes share
                 the episodes of one seed.
+            cancelled: Asked again and again whether to end.
 
         Returns:
             ``len(tasks) * group_size`` trajectories, the members of a group next to each other.
@@ -233,6 +242,7 @@ class RolloutRunner:
         Raises:
             ConfigurationError: ``groups`` or ``seeds`` do not match the tasks.
             NotSupported: The engine has requests of others in flight.
+            RolloutCancelled: ``cancelled`` returned True.
         """
         require_idle(self.engine)
         began = time.perf_counter()
@@ -252,7 +262,7 @@ class RolloutRunner:
         ]
         draw = sampling or Sampling()
         draw = replace(draw, max_tokens=self.budget.turn_tokens, stop_ids=self.chat.stop_ids)
-        _Rollout(self, out, draw, seed, first_episode).play()
+        _Rollout(self, out, draw, seed, first_episode, cancelled).play()
         self.stats.turns += sum(len(trajectory.turns) for trajectory in out)
         self.stats.seconds += time.perf_counter() - began
         return out
@@ -268,10 +278,11 @@ class _Rollout:
         sampling: Sampling,
         seed: int,
         first: int,
+        cancelled: Callable[[], bool] | None,
     ) -> None:
         self._runner, self._stats = runner, runner.stats
         self._envs, self._engine = runner.envs, runner.engine
-        self._sampling, self._seed = sampling, seed
+        self._sampling, self._seed, self._cancelled = sampling, seed, cancelled
         self._queue = deque(enumerate(episodes, first))
         self._free = list(range(runner.envs.num_envs))[::-1]
         self._starting: dict[int, tuple[int, Trajectory]] = {}
@@ -284,6 +295,8 @@ class _Rollout:
         """Play all episodes, keeping every slot busy."""
         try:
             while self._queue or self._starting or self._live:
+                if self._cancelled is not None and self._cancelled():
+                    raise RolloutCancelled
                 self._start()
                 self._act()
                 self._hear()
@@ -347,7 +360,8 @@ class _Rollout:
             return
         began = time.perf_counter()
         # Without anything to generate there is nothing to do but to wait.
-        answers = self._envs.receive(0.0 if self._engine.running else None)
+        patience = None if self._cancelled is None else _CANCEL_SECONDS
+        answers = self._envs.receive(0.0 if self._engine.running else patience)
         now = time.perf_counter()
         self._stats.env_seconds += now - began
         self._unanswered -= len(answers)

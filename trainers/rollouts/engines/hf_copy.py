@@ -15,7 +15,6 @@ import torch
 from transformers.initialization import no_init_weights
 
 from agentgym.errors import NotSupported
-from trainers.rollouts.engines.base import EngineSettings
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.policy_weights import base_model, check_whole, policy_weights
 
@@ -39,11 +38,6 @@ class HFCopyEngine(HFEngine):
         check_whole(model)
         super().__init__(_plain_copy(model), *args, **kwargs)
         self._named = dict(self.model.named_parameters(remove_duplicate=False))
-
-    @classmethod
-    def for_run(cls, model: Any, settings: EngineSettings) -> HFCopyEngine:
-        """Make the engine of a run; it has no limits of its own on length or number."""
-        return cls(model, settings.pad_id)
 
     @torch.no_grad()
     def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:

@@ -1,0 +1,233 @@
+"""Asynchronous rollouts: batches are played ahead of the training that they are for.
+
+With staleness N, while the batch of step s trains, a thread plays that of step s + N, as AReaL
+(arXiv 2505.24298) and AgentRL (arXiv 2510.04206) do. The lag is a rule and no race: with ``pi_s``
+the policy after step s and ``start`` the step after which the training began or was resumed,
+
+    mu_s = pi_max(start, s - 1 - N)
+
+plays the batch of step s, whichever side is faster. The other side waits, so the same settings give
+the same result. The update corrects for the lag with the truncated importance weights
+``min(pi_{s-1} / mu_s, C)`` of ``trainers.algorithms.loss.behaviour_weights``; its ratio and clip
+refer to ``pi_{s-1}`` as ever (AReaL's decoupled objective).
+
+The thread plays and does nothing else. Choosing tasks, reading the weights that are trained and
+whatever concerns all processes of a run is left to the thread that trains.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import ConfigurationError
+from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["DROP_SECONDS", "Plan", "RolloutProducer"]
+
+DROP_SECONDS = 60.0
+"""Longest wait for a rollout that is given up: it looks around between turns only."""
+
+Weights = list[tuple[str, "Tensor"]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be played in a step."""
+
+    step: int
+    """Training step, from 1."""
+    horizon: int
+    """Turn budget."""
+    arguments: Mapping[str, Any] = field(repr=False)
+    """Keyword arguments of ``RolloutRunner.run``."""
+    tasks_before: Mapping[str, Any] | None = None
+    """State of the task source before it chose, if it has one."""
+
+
+@dataclass(frozen=True)
+class _TasksBefore:
+    """A task source in a checkpoint: as it was before it chose for steps that are not trained yet.
+
+    A resumed run plays them anew, so they are chosen again.
+    """
+
+    source: Any
+    """The task source."""
+    state: Mapping[str, Any]
+    """Its state then."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return that state."""
+        return dict(self.state)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore the source."""
+        self.source.load_state_dict(state)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """A planned batch and the episodes that come of it."""
+
+    plan: Plan
+    version: int
+    weights: Weights | None
+    episodes: Future[list[Trajectory]] = field(default_factory=Future)
+
+
+class RolloutProducer:
+    """Plays batches one after the other in a thread of its own.
+
+    While it plays, runner, engine and environments are the thread's alone.
+
+    Attributes:
+        waited: Seconds that the last batch was waited for.
+    """
+
+    def __init__(self, runner: RolloutRunner, staleness: int, policy: Any) -> None:
+        """Start with nothing to do.
+
+        Args:
+            runner: Plays the episodes.
+            staleness: Steps to play ahead, N.
+            policy: The model that is trained.
+
+        Raises:
+            ConfigurationError: The engine generates with the weights that are trained.
+        """
+        engine = runner.engine
+        if getattr(engine, "model", None) is policy:
+            raise ConfigurationError(
+                f"expected an engine with weights of its own to play {staleness} steps ahead, got "
+                f"{engine.name!r}, which generates with those being trained; choose hf-copy or vllm"
+            )
+        self.waited = 0.0
+        self._runner, self._staleness = runner, staleness
+        self._ahead: deque[_Batch] = deque()
+        self._queue: SimpleQueue[_Batch | None] = SimpleQueue()
+        self._dropped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # -- for a training step -----------------------------------------------------------------------
+
+    def play(
+        self,
+        step: int,
+        last: int,
+        plan: Callable[[int], Plan],
+        hand_over: Callable[[], tuple[int, Weights | None]],
+    ) -> tuple[Plan, list[Trajectory]]:
+        """Return the episodes of a step, and let those of the step N later be played.
+
+        The first time, and after :meth:`drop`, those of all steps up to there are.
+
+        Args:
+            step: Training step; the one after that of the last call, if there was one.
+            last: The last step of the training.
+            plan: Decides what is played in a step.
+            hand_over: Gives the present weights to the engine if it is :attr:`idle`; returns their
+                version, and copies if the engine neither has them nor has been sent them.
+
+        Raises:
+            Exception: What went wrong while the episodes were played.
+        """
+        taken = self._take() if self._ahead else None
+        begin = self._ahead[-1].plan.step + 1 if self._ahead else step + (taken is not None)
+        for ahead in range(begin, max(step, min(step + self._staleness, last)) + 1):
+            self._submit(plan(ahead), *hand_over())
+        taken = taken or self._take()
+        assert taken[0].step == step, "batches are trained in the order in which they are played"
+        return taken
+
+    def figures(self, episodes: Sequence[Trajectory], step: int, updates: int) -> dict[str, float]:
+        """Return figures of a batch for the log.
+
+        Args:
+            episodes: The batch.
+            step: Steps that the policy has been trained for.
+            updates: Versions of the weights in a step.
+        """
+        ages = [step - turn.version / updates for e in episodes for turn in e.turns]
+        return {
+            "sampling/staleness": sum(ages) / max(1, len(ages)),
+            "rollout/waited_seconds": self.waited,
+        }
+
+    def untouched(self, source: Any) -> Any:
+        """Return a task source as a checkpoint holds it: before it chose for steps to come."""
+        before = self._ahead[0].plan.tasks_before if self._ahead else None
+        return source if before is None else _TasksBefore(source, before)
+
+    # -- the thread --------------------------------------------------------------------------------
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that was submitted has been played."""
+        return all(batch.episodes.done() for batch in self._ahead)
+
+    def _submit(self, plan: Plan, version: int, weights: Weights | None) -> None:
+        """Play a batch after those submitted before; ``weights`` go to the engine first."""
+        if self._thread is None:
+            # A daemon: an environment that hangs must not keep the interpreter alive.
+            self._thread = threading.Thread(
+                target=_work,
+                args=(self._runner, self._queue, self._dropped),
+                name="agentgym-rollouts",
+                daemon=True,
+            )
+            self._thread.start()
+        batch = _Batch(plan, version, weights)
+        self._ahead.append(batch)
+        self._queue.put(batch)
+
+    def _take(self) -> tuple[Plan, list[Trajectory]]:
+        """Return the first batch that was submitted and not taken; waits for it."""
+        began = time.perf_counter()
+        episodes = self._ahead[0].episodes.result()
+        self.waited = time.perf_counter() - began
+        return self._ahead.popleft().plan, episodes
+
+    def wait(self) -> None:
+        """Wait until all that was submitted has been played; :meth:`play` raises what failed."""
+        wait([batch.episodes for batch in self._ahead])
+
+    def drop(self) -> None:
+        """Give up what was submitted and not taken."""
+        thread, self._thread = self._thread, None
+        self._dropped.set()
+        self._queue.put(None)
+        if thread is not None:
+            thread.join(DROP_SECONDS)
+        self._ahead.clear()
+        # One that hangs keeps the old ones, and finds out by them when it comes back.
+        self._queue, self._dropped = SimpleQueue(), threading.Event()
+
+
+def _work(
+    runner: RolloutRunner, queue: SimpleQueue[_Batch | None], dropped: threading.Event
+) -> None:
+    """Play one batch after the other; after an error nothing more is played."""
+    problem: BaseException | None = None
+    while (batch := queue.get()) is not None:
+        try:
+            if problem is not None:
+                raise problem
+            if batch.weights is not None:
+                runner.engine.sync(batch.weights, batch.version)
+                batch.weights.clear()  # The engine has them: no need for two copies.
+            batch.episodes.set_result(runner.run(**batch.plan.arguments, cancelled=dropped.is_set))
+        except BaseException as error:  # The thread that trains raises it.
+            problem = error
+            batch.episodes.set_exception(error)
+        del batch  # The queue may be empty for long.
