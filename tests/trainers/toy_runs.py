@@ -16,6 +16,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pytest
 
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
@@ -171,6 +172,19 @@ def by_phase(folder: Path) -> dict[str, list[dict[str, Any]]]:
         record.pop("probe_gap", None)
         phases.setdefault(f"{record['phase']} {record.get('arm', '')}".strip(), []).append(record)
     return phases
+
+
+def nearly(records: Any) -> Any:
+    """The same records to compare with, every number within 1e-6.
+
+    Environments in threads or processes answer in an order of their own, so that other turns share
+    a forward, whose results differ in the last digits.
+    """
+    if isinstance(records, dict):
+        return {key: nearly(value) for key, value in records.items()}
+    if isinstance(records, list):
+        return [nearly(value) for value in records]
+    return pytest.approx(records, rel=1e-6, abs=1e-6) if isinstance(records, float) else records
 
 
 def summary(folder: Path) -> dict[str, Any]:
