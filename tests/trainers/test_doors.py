@@ -466,6 +466,8 @@ def test_no_line_of_the_help_is_broken_but_by_its_width(capsys, monkeypatch):
     with pytest.raises(SystemExit):
         main(["--help"])
     shown = capsys.readouterr().out
-    assert " together have this probability. Below 1 every token is weighed by how " in shown
-    assert " family's; at most `max_turns` if that is given. " in shown
+    assert " Most sequences decoded together; None: the episodes that play at a time. " in shown
+    words = " ".join(line.strip(" │") for line in shown.splitlines())
+    assert " have this probability. Below 1 every token is weighed by how much likelier " in words
+    assert " the family's; at most `max_turns` if that is given. " in words
     assert "\n1. a flag\n2. " in shown

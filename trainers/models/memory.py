@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
+from trainers.models.tiny import model_config
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,6 +44,8 @@ TILES_WITHOUT_TRITON = 7
 """Tiles in float32 that torch's own functions hold at once in the backward pass of a tile."""
 STATES = {"adamw": 8.0, "adamw-8bit": 2.03, "paged-adamw-8bit": 2.03}
 """Bytes of an optimiser's states per trained weight."""
+TINY_VOCABULARY = 200
+"""Tokens of a policy from scratch, of which a run finds out when it has seen demonstrations."""
 QUANTIZED = {"8bit": 1.0, "4bit": 0.516}
 """Bytes per weight of a matrix: NF4 with double quantisation has 8 bits for 64 weights besides."""
 
@@ -252,16 +255,22 @@ def memory_plan(run: ResolvedRun) -> RenderableType:
         f"{memory.optimizer}"
         + (f", base of {memory.quantize}" if memory.quantize != "none" else "")
     )
-    if run.config.model == TINY:
-        return Group(f"memory: {how}; the tiny policy takes less than 1 GiB")
     from trainers.models.policy import read_model_config
 
-    config = read_model_config(run.config.model)
+    tiny = run.config.model == TINY
+    if tiny:
+        config: Any = model_config(run.config.tiny, TINY_VOCABULARY)
+    else:
+        config = read_model_config(run.config.model)
     found = estimate(ModelShape.of(config), _training(run, config))
     table = Table("memory", "GiB")
     for item in fields(found):
         table.add_row(item.name.replace("_", " "), f"{getattr(found, item.name) / GIB:.2f}")
-    lines = [f"memory: {how}", f"memory per device, estimated: {found.total / GIB:.2f} GiB"]
+    assumed = f" for a vocabulary of {TINY_VOCABULARY} words" if tiny else ""
+    lines = [
+        f"memory: {how}",
+        f"memory per device, estimated{assumed}: {found.total / GIB:.2f} GiB",
+    ]
     if run.config.engine == "vllm":
         lines.append("vLLM takes its own share of the device on top of this estimate")
     return Group(*lines, table)
@@ -281,7 +290,7 @@ def _training(run: ResolvedRun, config: Any) -> Training:
         row_tokens=budget.context,
         precision=memory.precision,
         checkpointing=memory.checkpointing == "on",
-        rank=settings.lora.r,
+        rank=0 if settings.model == TINY else settings.lora.r,
         logits_mib=memory.logits_mib,
         optimizer=memory.optimizer,
         quantize=memory.quantize,

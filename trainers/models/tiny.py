@@ -14,13 +14,19 @@ from agentgym.errors import ConfigurationError
 from trainers.config.sections import TinyConfig
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+    from transformers import (
+        PreTrainedModel,
+        PreTrainedTokenizerBase,
+        PreTrainedTokenizerFast,
+        Qwen3Config,
+    )
 
 __all__ = [
     "CHAT_TEMPLATE",
     "PATTERN",
     "build_model",
     "build_tokenizer",
+    "model_config",
 ]
 
 PAD, END, UNKNOWN = "<|pad|>", "<|end|>", "<|unk|>"
@@ -96,12 +102,23 @@ def build_model(
     The seed decides the weights; the global generator is left as it was.
     """
     import torch
-    from transformers import Qwen3Config, Qwen3ForCausalLM
+    from transformers import Qwen3ForCausalLM
 
-    size = config or TinyConfig()
     ids = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
-    settings = Qwen3Config(
-        vocab_size=len(tokenizer),
+    settings = model_config(config or TinyConfig(), len(tokenizer), **ids)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = Qwen3ForCausalLM(settings)
+    model.generation_config.update(**ids)
+    return model
+
+
+def model_config(size: TinyConfig, vocabulary: int, **ids: int | None) -> Qwen3Config:
+    """Return the configuration of a fresh policy for a vocabulary of so many tokens."""
+    from transformers import Qwen3Config
+
+    return Qwen3Config(
+        vocab_size=vocabulary,
         hidden_size=size.hidden,
         num_hidden_layers=size.layers,
         num_attention_heads=size.heads,
@@ -115,8 +132,3 @@ def build_model(
         bos_token_id=None,
         **ids,
     )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = Qwen3ForCausalLM(settings)
-    model.generation_config.update(**ids)
-    return model

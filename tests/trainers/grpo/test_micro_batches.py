@@ -73,6 +73,8 @@ def gradients(folder: Path, **changes: Any) -> tuple[list[torch.Tensor], int]:
     made = trainer(folder, probe_every=0, args=changes.pop("args", {}), **changes)
     made.current_gradient_accumulation_steps = 1
     made.model.train()
+    if made.args.gradient_checkpointing:  # as transformers does when training begins
+        made.model.gradient_checkpointing_enable(made.args.gradient_checkpointing_kwargs)
     first = made._prepare_inputs(INPUTS)
     passes, found = 0, []
     for update in [first, *made._buffered_inputs[1:]]:
