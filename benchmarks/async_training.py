@@ -37,8 +37,8 @@ from trainers.config.sections import TinyConfig
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.trainer import MultiTurnTrainer, RolloutEvent
 from trainers.models.tiny import build_model, build_tokenizer
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.runner import TokenBudget
 
 STALENESS = (0, 1)
 GROUPS, GROUP_SIZE, HORIZON = 8, 8, 6

@@ -28,6 +28,7 @@ from provenance import to_json
 from agentgym.vector import TextVectorEnv
 from trainers.config.sections import TinyConfig
 from trainers.models.tiny import build_model, build_tokenizer
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines import engine_maker
 from trainers.rollouts.engines.base import (
@@ -38,7 +39,7 @@ from trainers.rollouts.engines.base import (
     Sampling,
 )
 from trainers.rollouts.engines.policy_weights import policy_weights
-from trainers.rollouts.runner import RolloutRunner, TokenBudget
+from trainers.rollouts.runner import RolloutRunner
 
 SLOTS = 32
 EPISODES = 64

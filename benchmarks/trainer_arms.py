@@ -116,10 +116,10 @@ def own(engine: str, steps: int, folder: str) -> dict[str, Any]:
     from trainers.algorithms.presets import get_preset
     from trainers.grpo.arguments import grpo_arguments
     from trainers.grpo.trainer import MultiTurnTrainer
+    from trainers.rollouts.budget import TokenBudget
     from trainers.rollouts.chat import TurnTokenizer
     from trainers.rollouts.engines import engine_maker
     from trainers.rollouts.engines.base import EngineSettings
-    from trainers.rollouts.runner import TokenBudget
 
     tokenizer, model = parts()
     chat, preset = TurnTokenizer(tokenizer), get_preset("turn-loo")

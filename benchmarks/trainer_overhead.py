@@ -17,9 +17,10 @@ from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.presets import get_preset
 from trainers.models.tiny import build_tokenizer
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion, Request, Sampling
-from trainers.rollouts.runner import RolloutRunner, TokenBudget
+from trainers.rollouts.runner import RolloutRunner
 
 EPISODES = 128
 HORIZON = 9

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.errors import ConfigurationError, NotSupported
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import SERVES, Preset
-from trainers.rollouts.runner import TokenBudget
+from trainers.rollouts.budget import TokenBudget
 
 if TYPE_CHECKING:
     from trl import GRPOConfig

@@ -69,12 +69,13 @@ from trainers.grpo.tensors import (
     scatter_tokens,
     trimmed,
 )
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
 from trainers.rollouts.engines.policy_weights import policy_weights
-from trainers.rollouts.runner import Envs, InitialMessages, RolloutRunner, TokenBudget
+from trainers.rollouts.runner import Envs, InitialMessages, RolloutRunner
 from trainers.rollouts.tasks import TaskSource
 from trainers.rollouts.trajectory import Row, Trajectory, rollout_metrics, to_rows
 

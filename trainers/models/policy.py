@@ -14,8 +14,9 @@ from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.grpo.precision import keep_differentiable, quantization_config, weights_dtype
 from trainers.models.torch_setup import device
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import History, TurnTokenizer
-from trainers.rollouts.runner import InitialMessages, TokenBudget, make_initial_messages
+from trainers.rollouts.runner import InitialMessages, make_initial_messages
 
 if TYPE_CHECKING:
     from peft import PeftConfig, PeftModel

@@ -7,18 +7,16 @@ the next episode as soon as it ends. An environment that fails ends its own epis
 
 from __future__ import annotations
 
-import json
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Protocol
 
-from agentgym.episodes import State
-from agentgym.episodes.recorder import FACTS, state_of
 from agentgym.errors import ConfigurationError
 from agentgym.outcome import StopReason
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.conversation import Conversation
 from trainers.rollouts.engines.base import (
@@ -28,8 +26,9 @@ from trainers.rollouts.engines.base import (
     Sampling,
     require_idle,
 )
+from trainers.rollouts.live_episode import Answer, LiveEpisode, begin, required
 from trainers.rollouts.template import Message
-from trainers.rollouts.trajectory import Trajectory, Turn
+from trainers.rollouts.trajectory import Trajectory
 
 __all__ = [
     "Envs",
@@ -37,7 +36,6 @@ __all__ = [
     "RolloutCancelled",
     "RolloutRunner",
     "RolloutStats",
-    "TokenBudget",
     "make_initial_messages",
 ]
 
@@ -49,11 +47,8 @@ or when none is."""
 _CANCEL_SECONDS = 1.0
 """How long environments are waited for before a rollout that may be cancelled looks around."""
 
-Info = Mapping[str, Any]
 Start = tuple[str, dict[str, Any]]
 """What an environment's reset returns."""
-Answer = tuple[str, float, bool, bool, dict[str, Any]]
-"""What an environment's step returns."""
 InitialMessages = Callable[[str, dict[str, Any]], Sequence[Message]]
 """Make the first messages of an episode from its first observation and info."""
 
@@ -102,44 +97,6 @@ class Envs(Protocol):
 
 class RolloutCancelled(Exception):
     """A rollout ended early because whoever asked for it said so."""
-
-
-@dataclass(frozen=True)
-class TokenBudget:
-    """Limits on tokens, checked before every generation."""
-
-    turn_tokens: int = 64
-    """Most new tokens per turn."""
-    episode_tokens: int = 1024
-    """Most tokens per episode after its opening prompt: actions and observations together."""
-    context: int = 2048
-    """Most tokens the model is ever given, new ones included."""
-    min_turn_tokens: int | None = None
-    """A turn with less room than this is not begun and the episode ends with ``length``; None
-    asks for a full ``turn_tokens``, so that a budget never cuts an action short."""
-    window: int | None = None
-    """Keep only the opening and the last ``window`` turns in the prompt; None keeps everything.
-    Each turn after the window has filled is a training row of its own."""
-
-    def __post_init__(self) -> None:
-        """Check the sizes."""
-        if not 1 <= self.floor <= self.turn_tokens <= min(self.episode_tokens, self.context):
-            raise ConfigurationError(
-                "expected 1 <= min_turn_tokens <= turn_tokens <= episode_tokens and context, got "
-                f"{self.min_turn_tokens}, {self.turn_tokens}, {self.episode_tokens}, "
-                f"{self.context}: raise the larger budgets or lower turn_tokens"
-            )
-        if self.window is not None and self.window < 1:
-            raise ConfigurationError(f"expected window >= 1 turn or None, got {self.window}")
-
-    @property
-    def floor(self) -> int:
-        """Least room, in tokens, that a turn needs."""
-        return self.turn_tokens if self.min_turn_tokens is None else self.min_turn_tokens
-
-    def action_tokens(self, turns: int | None) -> int:
-        """Most action tokens of an episode of at most so many turns."""
-        return min(self.turn_tokens * turns, self.episode_tokens) if turns else self.episode_tokens
 
 
 @dataclass
@@ -286,7 +243,7 @@ class _Rollout:
         self._queue = deque(enumerate(episodes, first))
         self._free = list(range(runner.envs.num_envs))[::-1]
         self._starting: dict[int, tuple[int, Trajectory]] = {}
-        self._live: dict[int, _LiveEpisode] = {}
+        self._live: dict[int, LiveEpisode] = {}
         self._generated: list[tuple[int, Completion]] = []
         self._unanswered = 0
         self._asked_at = 0.0
@@ -381,27 +338,27 @@ class _Rollout:
             self._engine.submit(ready, self._sampling)
             self._stats.engine_seconds += time.perf_counter() - began
 
-    def _fits(self, episode: _LiveEpisode) -> bool:
+    def _fits(self, episode: LiveEpisode) -> bool:
         """Whether the budget allows the next turn; ends the episode if not."""
         if episode.room(self._runner.budget) >= self._runner.budget.floor:
             return True
         episode.trajectory.stop_reason = StopReason.LENGTH.value
         return False
 
-    def _begun(self, slot: int, start: Start) -> _LiveEpisode | None:
+    def _begun(self, slot: int, start: Start) -> LiveEpisode | None:
         """Tokenise the opening prompt of an episode; None if its environment did not start."""
         number, trajectory = self._starting.pop(slot)
         text, info = start
-        _begin(trajectory, text, info)
+        begin(trajectory, text, info)
         if trajectory.stop_reason:
             return None
         runner = self._runner
         messages = runner.initial_messages(text, info)
         conversation = Conversation(runner.chat, messages, runner.budget.window)
-        key = str(_required(info, "state_key"))
-        return _LiveEpisode(trajectory, number, slot, conversation, text, key)
+        key = str(required(info, "state_key"))
+        return LiveEpisode(trajectory, number, slot, conversation, text, key)
 
-    def _went_on(self, slot: int, answer: Answer) -> _LiveEpisode | None:
+    def _went_on(self, slot: int, answer: Answer) -> LiveEpisode | None:
         """Write down a turn and build the next prompt; None if the episode is over."""
         episode = self._live[slot]
         out, action = episode.turn
@@ -411,7 +368,7 @@ class _Rollout:
         episode.extend(turn, answer[0])
         return episode
 
-    def _request(self, episode: _LiveEpisode) -> Request:
+    def _request(self, episode: LiveEpisode) -> Request:
         """Ask for an episode's next turn."""
         turn = len(episode.trajectory.turns)
         return Request(
@@ -426,120 +383,3 @@ def _turn_seed(seed: int, episode: int, turn: int) -> int:
     """Mix the seed of a turn's sampling from that of the rollout and its place in it."""
     text = f"{seed}/{episode}/{turn}".encode()
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
-
-
-@dataclass(slots=True)
-class _LiveEpisode:
-    """State of a running episode between two generations."""
-
-    trajectory: Trajectory
-    """The record being written."""
-    number: int
-    """Its number among the episodes of the seed."""
-    slot: int
-    """Its slot in the vector environment."""
-    conversation: Conversation
-    """What was said so far, and what the model is given next."""
-    observation: str
-    """The observation the next action answers."""
-    state_key: str
-    """Hash of the present state."""
-    turn: tuple[Completion, str] = field(init=False)
-    """What was generated last, and its text."""
-
-    def room(self, budget: TokenBudget) -> int:
-        """Return how many new tokens the budget allows the next turn."""
-        return min(
-            budget.turn_tokens,
-            budget.episode_tokens - self.conversation.spent,
-            budget.context - len(self.conversation.prompt),
-        )
-
-    def record(self, out: Completion, action: str, version: int, answer: Answer) -> Turn:
-        """Write down what was sampled for ``prompt`` and what the environment made of it."""
-        observation, reward, terminated, truncated, info = answer
-        facts = info.get(FACTS, {})
-        turn = Turn(
-            context=self.conversation.context,
-            ids=out.ids,
-            logprobs=out.logprobs,
-            fresh=self.conversation.fresh,
-            stopped=out.stopped,
-            text=action,
-            observation=self.observation,
-            state_key=self.state_key,
-            reward=float(reward),
-            reward_terms=dict(_required(info, "reward_terms")),
-            valid=bool(_required(info, "action_valid")),
-            version=version,
-            prompt_tokens=len(self.conversation.prompt),
-            executed=facts.get("executed", ""),
-            after=_state(observation, info),
-            success=bool(_required(info, "success")),
-            terminated=bool(terminated),
-            truncated=bool(truncated),
-        )
-        trajectory = self.trajectory
-        trajectory.turns.append(turn)
-        trajectory.observation = observation
-        trajectory.score = float(_required(info, "score"))
-        self.state_key = str(_required(info, "state_key"))
-        if terminated or truncated:
-            _finish(trajectory, info, truncated)
-        return turn
-
-    def extend(self, turn: Turn, observation: str) -> None:
-        """Go on with the conversation after a turn."""
-        self.conversation.extend(turn.ids, turn.stopped, observation)
-        self.observation = observation
-
-
-def _begin(trajectory: Trajectory, observation: str, info: Info) -> None:
-    """Take down what a reset returned; the episode is over if the environment did not start."""
-    trajectory.observation = observation
-    trajectory.task_id, trajectory.split, trajectory.goal = (
-        str(_required(info, name)) for name in ("task_id", "split", "goal")
-    )
-    trajectory.horizon = int(_required(info, "horizon"))
-    trajectory.oracle_turns = _required(info, "oracle_turns")
-    rng = info.get(FACTS, {}).get("rng")
-    trajectory.rng = None if rng is None else json.loads(rng)
-    trajectory.start = _state(observation, info)
-    if _required(info, "stop_reason") == StopReason.ERROR.value:
-        _finish(trajectory, info)
-
-
-def _finish(trajectory: Trajectory, info: Info, truncated: bool = False) -> None:
-    """End a trajectory with what the environment said last."""
-    # A wrapper such as Gymnasium's TimeLimit cuts an episode of which the environment knows
-    # nothing: its info gives no reason then.
-    reason = _required(info, "stop_reason") or (StopReason.HORIZON.value if truncated else "")
-    if not reason:
-        raise ConfigurationError(
-            "expected info['stop_reason'] to say why an episode ended, got ''; an environment "
-            "whose step returns terminated=True names one of agentgym.outcome.StopReason"
-        )
-    trajectory.stop_reason = str(reason)
-    trajectory.success = bool(_required(info, "success"))
-    trajectory.score = float(_required(info, "score"))
-    trajectory.details = dict(_required(info, "details"))
-    # Only an episode that failed has this key.
-    trajectory.error = str(info.get("error", ""))
-
-
-def _required(info: Info, name: str) -> Any:
-    """Return an entry of info that the contract promises."""
-    try:
-        return info[name]
-    except KeyError:
-        raise ConfigurationError(
-            f"expected info[{name!r}], which every agentgym.core.TextEnv gives at every turn, got "
-            f"only {', '.join(sorted(info))}; make the environment one, or let it give the same"
-        ) from None
-
-
-def _state(observation: str, info: Info) -> State | None:
-    """Return what a record holds of a state; None if the environment does not tell all of it."""
-    if _required(info, "stop_reason") == StopReason.ERROR.value:
-        return State(observation, float(_required(info, "score")), 0.0, info["state_key"])
-    return state_of(observation, info, info[FACTS]["potential"]) if FACTS in info else None

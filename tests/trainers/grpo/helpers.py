@@ -19,7 +19,7 @@ from trainers.config.sections import TinyConfig
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.models.sft import Sft, SftSettings
-from trainers.rollouts.runner import TokenBudget
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.trajectory import to_rows
 
 BUDGET = TokenBudget(turn_tokens=4, episode_tokens=120, context=160)

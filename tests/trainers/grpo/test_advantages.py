@@ -11,7 +11,7 @@ from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import PRESETS, get_preset
 from trainers.grpo.advantages import check_sampled, folded_advantages
 from trainers.grpo.arguments import check_arguments, grpo_arguments, loss_arguments
-from trainers.rollouts.runner import TokenBudget
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.trajectory import Trajectory, Turn, rollout_metrics
 
 RLOO = get_preset("rloo")

@@ -17,8 +17,8 @@ from tests.trainers.grpo.reference import forward, gradients, target
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import get_preset, runnable
 from trainers.algorithms.shaping import Overlong
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines.hf import HFEngine
-from trainers.rollouts.runner import TokenBudget
 from trainers.rollouts.trajectory import to_rows
 
 UPDATES = 2

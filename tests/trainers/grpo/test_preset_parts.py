@@ -32,7 +32,7 @@ from trainers.config.schema import TrainConfig
 from trainers.grpo.advantages import folded_advantages, loss_columns
 from trainers.grpo.arguments import loss_arguments
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens
-from trainers.rollouts.runner import TokenBudget
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.trajectory import Trajectory, to_rows
 
 BUDGET = TokenBudget(turn_tokens=4, episode_tokens=42, context=160)

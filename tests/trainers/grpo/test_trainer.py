@@ -28,9 +28,9 @@ from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Gated, Stages
 from trainers.grpo.checkpoint import STATE_FILE
 from trainers.grpo.tensors import sampled_mask
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.hf import HFEngine
-from trainers.rollouts.runner import TokenBudget
 
 
 def differs(before, model):

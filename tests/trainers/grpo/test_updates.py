@@ -20,7 +20,7 @@ from trainers.algorithms.schedule import Stages
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.tensors import sampled_mask
 from trainers.output.display import Display
-from trainers.rollouts.runner import TokenBudget
+from trainers.rollouts.budget import TokenBudget
 from trainers.run import train
 
 SEVERAL = {"minibatches": 2, "iterations": 2, "lr": 3e-3, "steps": 2}

@@ -9,8 +9,9 @@ from tests.trainers import tiny_policy
 from tests.trainers.row_checks import check_rows
 from trainers.config.sections import TinyConfig
 from trainers.models.sft import Sft, SftSettings
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines.hf import HFEngine
-from trainers.rollouts.runner import RolloutRunner, TokenBudget
+from trainers.rollouts.runner import RolloutRunner
 from trainers.rollouts.trajectory import Row, to_rows
 
 

@@ -19,7 +19,8 @@ from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.episode_log import EpisodeLog
 from trainers.phases.rollout_setup import make_envs
-from trainers.rollouts.runner import RolloutRunner, TokenBudget
+from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.runner import RolloutRunner
 from trainers.rollouts.trajectory import Trajectory, without_terms
 
 ACTIONS = ["press red", "press blue", "jump", "press green", "press gold", "press red"]

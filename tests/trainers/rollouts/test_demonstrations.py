@@ -9,8 +9,9 @@ from tests.trainers import tiny_policy, toy_runs
 from tests.trainers.row_checks import check_rows
 from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.phases.safe_env import GuardedEnv
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.demonstrations import encode, play, watch
-from trainers.rollouts.runner import RolloutRunner, TokenBudget, make_initial_messages
+from trainers.rollouts.runner import RolloutRunner, make_initial_messages
 from trainers.rollouts.trajectory import to_rows
 
 TASKS = tiny_policy.tasks(12)

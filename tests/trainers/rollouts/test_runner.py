@@ -12,10 +12,11 @@ from tests.toy import COLOURS, ToyEnv
 from tests.trainers import tiny_policy
 from tests.trainers.row_checks import check_rows
 from tests.trainers.scripted_engine import ScriptedEngine
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Request, Sampling
 from trainers.rollouts.engines.hf import HFEngine
-from trainers.rollouts.runner import RolloutRunner, TokenBudget, make_initial_messages
+from trainers.rollouts.runner import RolloutRunner, make_initial_messages
 from trainers.rollouts.trajectory import to_batch, to_rows
 
 BUDGET = TokenBudget(turn_tokens=6, episode_tokens=200, context=250)

@@ -1,0 +1,47 @@
+"""Limits on the tokens of turns, episodes and prompts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentgym.errors import ConfigurationError
+
+__all__ = ["TokenBudget"]
+
+
+@dataclass(frozen=True)
+class TokenBudget:
+    """Limits on tokens, checked before every generation."""
+
+    turn_tokens: int = 64
+    """Most new tokens per turn."""
+    episode_tokens: int = 1024
+    """Most tokens per episode after its opening prompt: actions and observations together."""
+    context: int = 2048
+    """Most tokens the model is ever given, new ones included."""
+    min_turn_tokens: int | None = None
+    """A turn with less room than this is not begun and the episode ends with ``length``; None
+    asks for a full ``turn_tokens``, so that a budget never cuts an action short."""
+    window: int | None = None
+    """Keep only the opening and the last ``window`` turns in the prompt; None keeps everything.
+    Each turn after the window has filled is a training row of its own."""
+
+    def __post_init__(self) -> None:
+        """Check the sizes."""
+        if not 1 <= self.floor <= self.turn_tokens <= min(self.episode_tokens, self.context):
+            raise ConfigurationError(
+                "expected 1 <= min_turn_tokens <= turn_tokens <= episode_tokens and context, got "
+                f"{self.min_turn_tokens}, {self.turn_tokens}, {self.episode_tokens}, "
+                f"{self.context}: raise the larger budgets or lower turn_tokens"
+            )
+        if self.window is not None and self.window < 1:
+            raise ConfigurationError(f"expected window >= 1 turn or None, got {self.window}")
+
+    @property
+    def floor(self) -> int:
+        """Least room, in tokens, that a turn needs."""
+        return self.turn_tokens if self.min_turn_tokens is None else self.min_turn_tokens
+
+    def action_tokens(self, turns: int | None) -> int:
+        """Most action tokens of an episode of at most so many turns."""
+        return min(self.turn_tokens * turns, self.episode_tokens) if turns else self.episode_tokens

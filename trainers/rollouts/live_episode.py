@@ -1,0 +1,140 @@
+"""An episode while it is played: what its environment says becomes turns of a trajectory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentgym.episodes import State
+from agentgym.episodes.recorder import FACTS, state_of
+from agentgym.errors import ConfigurationError
+from agentgym.outcome import StopReason
+from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.conversation import Conversation
+from trainers.rollouts.engines.base import Completion
+from trainers.rollouts.trajectory import Trajectory, Turn
+
+__all__ = ["Answer", "Info", "LiveEpisode", "begin", "required"]
+
+Info = Mapping[str, Any]
+Answer = tuple[str, float, bool, bool, dict[str, Any]]
+"""What an environment's step returns."""
+
+
+@dataclass(slots=True)
+class LiveEpisode:
+    """State of a running episode between two generations."""
+
+    trajectory: Trajectory
+    """The record being written."""
+    number: int
+    """Its number among the episodes of the seed."""
+    slot: int
+    """Its slot in the vector environment."""
+    conversation: Conversation
+    """What was said so far, and what the model is given next."""
+    observation: str
+    """The observation the next action answers."""
+    state_key: str
+    """Hash of the present state."""
+    turn: tuple[Completion, str] = field(init=False)
+    """What was generated last, and its text."""
+
+    def room(self, budget: TokenBudget) -> int:
+        """Return how many new tokens the budget allows the next turn."""
+        return min(
+            budget.turn_tokens,
+            budget.episode_tokens - self.conversation.spent,
+            budget.context - len(self.conversation.prompt),
+        )
+
+    def record(self, out: Completion, action: str, version: int, answer: Answer) -> Turn:
+        """Write down what was sampled for ``prompt`` and what the environment made of it."""
+        observation, reward, terminated, truncated, info = answer
+        facts = info.get(FACTS, {})
+        turn = Turn(
+            context=self.conversation.context,
+            ids=out.ids,
+            logprobs=out.logprobs,
+            fresh=self.conversation.fresh,
+            stopped=out.stopped,
+            text=action,
+            observation=self.observation,
+            state_key=self.state_key,
+            reward=float(reward),
+            reward_terms=dict(required(info, "reward_terms")),
+            valid=bool(required(info, "action_valid")),
+            version=version,
+            prompt_tokens=len(self.conversation.prompt),
+            executed=facts.get("executed", ""),
+            after=_state(observation, info),
+            success=bool(required(info, "success")),
+            terminated=bool(terminated),
+            truncated=bool(truncated),
+        )
+        trajectory = self.trajectory
+        trajectory.turns.append(turn)
+        trajectory.observation = observation
+        trajectory.score = float(required(info, "score"))
+        self.state_key = str(required(info, "state_key"))
+        if terminated or truncated:
+            _finish(trajectory, info, truncated)
+        return turn
+
+    def extend(self, turn: Turn, observation: str) -> None:
+        """Go on with the conversation after a turn."""
+        self.conversation.extend(turn.ids, turn.stopped, observation)
+        self.observation = observation
+
+
+def begin(trajectory: Trajectory, observation: str, info: Info) -> None:
+    """Take down what a reset returned; the episode is over if the environment did not start."""
+    trajectory.observation = observation
+    trajectory.task_id, trajectory.split, trajectory.goal = (
+        str(required(info, name)) for name in ("task_id", "split", "goal")
+    )
+    trajectory.horizon = int(required(info, "horizon"))
+    trajectory.oracle_turns = required(info, "oracle_turns")
+    rng = info.get(FACTS, {}).get("rng")
+    trajectory.rng = None if rng is None else json.loads(rng)
+    trajectory.start = _state(observation, info)
+    if required(info, "stop_reason") == StopReason.ERROR.value:
+        _finish(trajectory, info)
+
+
+def _finish(trajectory: Trajectory, info: Info, truncated: bool = False) -> None:
+    """End a trajectory with what the environment said last."""
+    # A wrapper such as Gymnasium's TimeLimit cuts an episode of which the environment knows
+    # nothing: its info gives no reason then.
+    reason = required(info, "stop_reason") or (StopReason.HORIZON.value if truncated else "")
+    if not reason:
+        raise ConfigurationError(
+            "expected info['stop_reason'] to say why an episode ended, got ''; an environment "
+            "whose step returns terminated=True names one of agentgym.outcome.StopReason"
+        )
+    trajectory.stop_reason = str(reason)
+    trajectory.success = bool(required(info, "success"))
+    trajectory.score = float(required(info, "score"))
+    trajectory.details = dict(required(info, "details"))
+    # Only an episode that failed has this key.
+    trajectory.error = str(info.get("error", ""))
+
+
+def required(info: Info, name: str) -> Any:
+    """Return an entry of info that the contract promises."""
+    try:
+        return info[name]
+    except KeyError:
+        raise ConfigurationError(
+            f"expected info[{name!r}], which every agentgym.core.TextEnv gives at every turn, got "
+            f"only {', '.join(sorted(info))}; make the environment one, or let it give the same"
+        ) from None
+
+
+def _state(observation: str, info: Info) -> State | None:
+    """Return what a record holds of a state; None if the environment does not tell all of it."""
+    if required(info, "stop_reason") == StopReason.ERROR.value:
+        return State(observation, float(required(info, "score")), 0.0, info["state_key"])
+    return state_of(observation, info, info[FACTS]["potential"]) if FACTS in info else None
