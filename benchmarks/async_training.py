@@ -29,6 +29,7 @@ import gymnasium
 import numpy as np
 import yaml
 from provenance import to_json
+from slow_env import SlowEnv
 
 from agentgym.statistics import paired_difference
 from agentgym.vector import TextVectorEnv
@@ -53,19 +54,6 @@ REDUCED = (
 """The default run with a shorter warm start, half as many tasks a step, and fewer held-out ones."""
 
 
-class Waiting(gymnasium.Wrapper[str, str, str, str]):
-    """An environment whose step takes longer."""
-
-    def __init__(self, env: gymnasium.Env[str, str], seconds: float) -> None:
-        super().__init__(env)
-        self._seconds = seconds
-
-    def step(self, action: str) -> Any:
-        """Wait, then step."""
-        time.sleep(self._seconds)
-        return self.env.step(action)
-
-
 class Clock:
     """When the batches of a training were there, and how long they were waited for."""
 
@@ -86,7 +74,7 @@ def tasks(step: int, count: int, horizon: int) -> list[dict[str, Any]]:
 
 def shop(delay_ms: float) -> gymnasium.Env[str, str]:
     """Make an environment that waits at every turn."""
-    return Waiting(gymnasium.make("agentgym/WebShop-v0", **SHOP), delay_ms / 1000)
+    return SlowEnv(gymnasium.make("agentgym/WebShop-v0", **SHOP), delay_ms / 1000)
 
 
 def seconds_per_step(delay_ms: float, staleness: int, steps: int) -> dict[str, float]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,6 +23,7 @@ import gymnasium
 import numpy as np
 import torch
 from provenance import to_json
+from slow_env import SlowEnv
 
 from agentgym.vector import TextVectorEnv
 from trainers.config.sections import TinyConfig
@@ -48,19 +48,6 @@ MOST_TOKENS = 64
 CONTEXT = 1024
 LENGTHS = {"even": (10.0, 0.15), "long_tail": (8.0, 1.0)}
 """Median, and standard deviation of the logarithm, of the tokens of a turn."""
-
-
-class Sleeping(gymnasium.Wrapper[str, str, str, str]):
-    """An environment whose step takes longer."""
-
-    def __init__(self, env: gymnasium.Env[str, str], seconds: float) -> None:
-        super().__init__(env)
-        self._seconds = seconds
-
-    def step(self, action: str) -> Any:
-        """Sleep, then step."""
-        time.sleep(self._seconds)
-        return self.env.step(action)
 
 
 class DrawnLengths:
@@ -150,7 +137,7 @@ def make_env(seconds: float) -> gymnasium.Env[str, str]:
         observation_mode="compact",
         disable_env_checker=True,
     )
-    return Sleeping(env, seconds) if seconds else env
+    return SlowEnv(env, seconds) if seconds else env
 
 
 def play(
