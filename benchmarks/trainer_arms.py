@@ -128,8 +128,13 @@ def own(engine: str, steps: int, folder: str) -> dict[str, Any]:
     trainer = MultiTurnTrainer(
         model,
         grpo_arguments(
-            folder, preset, groups=GROUPS, group_size=SIZE, steps=steps, lr=6e-4, budget=budget,
-            micro_batch=MICRO,
+            folder,
+            preset,
+            groups=GROUPS,
+            group_size=SIZE,
+            steps=steps,
+            lr=6e-4,
+            budget=budget,
         ),
         envs=TextVectorEnv([PagesEnv] * (GROUPS * SIZE)),
         chat=chat,
@@ -140,8 +145,9 @@ def own(engine: str, steps: int, folder: str) -> dict[str, Any]:
         make_engine=engine_maker(engine, EngineSettings(chat.pad_id, 1024, GROUPS * SIZE, seed=0)),
         on_rollout=lambda event: sampled.append(sum(t.action_tokens for t in event.trajectories)),
         probe_every=0,
+        micro_tokens=MICRO * EPISODE,
         callbacks=[clock],
-    )  # fmt: skip
+    )
     trainer.train()
     trainer.runner.engine.close()
     trainer.runner.envs.close()

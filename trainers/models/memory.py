@@ -35,7 +35,7 @@ from trainers.models.tiny import model_config
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["MemoryEstimate", "ModelShape", "Training", "estimate", "memory_plan"]
+__all__ = ["MemoryEstimate", "ModelShape", "Training", "estimate", "memory_plan", "run_estimate"]
 
 GIB = 2**30
 TILE_TOKENS = 4096
@@ -239,6 +239,21 @@ def _head_bytes(shape: ModelShape, training: Training) -> int:
 # -- the plan of a run -----------------------------------------------------------------------------
 
 
+def run_estimate(run: ResolvedRun) -> MemoryEstimate:
+    """Estimate the memory per device of a run.
+
+    Raises:
+        ConfigurationError: The model cannot be found.
+    """
+    from trainers.models.policy import read_model_config
+
+    if run.config.model == TINY:
+        config: Any = model_config(run.config.tiny, TINY_VOCABULARY)
+    else:
+        config = read_model_config(run.config.model)
+    return estimate(ModelShape.of(config), _training(run, config))
+
+
 def memory_plan(run: ResolvedRun) -> RenderableType:
     """Say how a run uses memory, for a person to read before it begins.
 
@@ -255,24 +270,20 @@ def memory_plan(run: ResolvedRun) -> RenderableType:
         f"{memory.optimizer}"
         + (f", base of {memory.quantize}" if memory.quantize != "none" else "")
     )
-    from trainers.models.policy import read_model_config
-
-    tiny = run.config.model == TINY
-    if tiny:
-        config: Any = model_config(run.config.tiny, TINY_VOCABULARY)
-    else:
-        config = read_model_config(run.config.model)
-    found = estimate(ModelShape.of(config), _training(run, config))
+    found = run_estimate(run)
     table = Table("memory", "GiB")
     for item in fields(found):
         table.add_row(item.name.replace("_", " "), f"{getattr(found, item.name) / GIB:.2f}")
+    tiny = run.config.model == TINY
     assumed = f" for a vocabulary of {TINY_VOCABULARY} words" if tiny else ""
     lines = [
         f"memory: {how}",
         f"memory per device, estimated{assumed}: {found.total / GIB:.2f} GiB",
     ]
     if run.config.engine == "vllm":
-        lines.append("vLLM takes its own share of the device on top of this estimate")
+        lines.append(
+            "vLLM takes its share of the GPU besides (--vllm.memory), or 1 GiB without one"
+        )
     return Group(*lines, table)
 
 

@@ -1,0 +1,213 @@
+"""Train a model of a given size from scratch on pages of WebShop's official form, and time it.
+
+No weights are downloaded: the model is a fresh Qwen3, saved as a pretrained one would be, so that
+the run has everything that pretrained models get: bf16 and gradient checkpointing where the device
+has them, adapters or all weights, and any engine. What it writes is noise; what is measured is
+tokens a second in generation and training, the share of each part of a step, and the peak of memory
+beside what ``--dry-run`` estimates.
+
+Usage: ``python benchmarks/large_model.py --size 0.5b --engine vllm [--lora 16] [--steps 20]``, on a
+GPU; ``--size cpu --engine hf --steps 2`` is the same at the size of a CPU, with a peak of one step
+there, because recording every allocation is slow. Prints JSON; ``--out DIR`` keeps the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import gymnasium
+from provenance import to_json
+
+from agentgym.envs.webshop.env import WebShopEnv
+from agentgym.hooks import TurnContext, TurnReward
+from trainers.cli import parse_config
+from trainers.config.sections import TinyConfig
+
+SIZES = {
+    "cpu": TinyConfig(
+        hidden=128, layers=4, heads=4, head_dim=32, intermediate=384, context=8192, init=0.02
+    ),
+    "0.1b": TinyConfig(
+        hidden=768, layers=12, heads=12, head_dim=64, intermediate=3072, context=8192, init=0.02
+    ),
+    "0.5b": TinyConfig(
+        hidden=1536, layers=20, heads=12, head_dim=128, intermediate=5120, context=8192, init=0.02
+    ),
+}
+SHOP = {"difficulty": "medium", "observation_mode": "text"}
+TEXTS = 20
+"""Tasks whose pages make the vocabulary."""
+TURNS, TURN_TOKENS, EPISODE_TOKENS = 4, 32, 4096
+WARM_UP = 1
+"""Steps that are not counted: they start engines and fill caches."""
+
+
+@dataclass
+class Letters:
+    """Pay for what is written: noise succeeds at nothing, and equal returns train nothing."""
+
+    name: str = "letters"
+    weight: float = 1.0
+
+    def __call__(self, context: TurnContext) -> float:
+        """Return a reward that depends on the length of the action."""
+        return len(context.action) % 7 / 7
+
+    def reset(self) -> None:
+        """Do nothing."""
+
+
+class PaidShop(WebShopEnv):
+    """A shop that pays for letters, too."""
+
+    def __init__(self, reward_hooks: Sequence[TurnReward] = (), **kwargs: Any) -> None:
+        super().__init__(reward_hooks=[*reward_hooks, Letters()], **kwargs)
+
+
+if "benchmark/PaidShop-v0" not in gymnasium.registry:  # This file is imported under two names.
+    gymnasium.register("benchmark/PaidShop-v0", entry_point="large_model:PaidShop")
+
+
+def write_model(folder: Path, size: str) -> int:
+    """Write a fresh model with its tokenizer as a pretrained one; return its number of weights."""
+    from trainers.models.tiny import build_model, build_tokenizer
+
+    env = PaidShop(**SHOP)
+    texts = [env.action_prompt()]
+    for index in range(TEXTS):
+        observation, info = env.reset(options={"split": "train", "index": index})
+        texts += [observation, " ".join(info["admissible_actions"])]
+        texts.append(env.step(env.oracle_action() or "search[shirt]")[0])
+    env.close()
+    tokenizer = build_tokenizer(texts)
+    model = build_model(tokenizer, SIZES[size])
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def arguments(model: Path, out: Path, asked: argparse.Namespace, steps: int) -> list[str]:
+    """Return the command line of a run."""
+    settings = {
+        "env": "large_model:benchmark/PaidShop-v0",
+        "model": model,
+        "engine": asked.engine,
+        "steps": steps,
+        "horizon": TURNS,
+        "lora.r": asked.lora,
+        "rl.groups": asked.groups,
+        "rl.turn-tokens": TURN_TOKENS,
+        "rl.episode-tokens": EPISODE_TOKENS,
+        "rl.save-every": steps,
+        "eval.tasks": 4,
+        "eval.every": 0,
+        "out": out,
+    }
+    shop = [f"{name}={value}" for name, value in SHOP.items()]
+    return [*(f"--{name}={value}" for name, value in settings.items()), "--env-args", *shop]
+
+
+def train_and_watch(argv: list[str], watch: bool, answer: Any) -> None:
+    """Train in this process, and send the peak of memory if it is watched."""
+    from trainers.cli import main
+    from trainers.models.memory_peak import peak_bytes
+
+    codes: list[int] = []
+    peak = peak_bytes(lambda: codes.append(main(argv))) if watch else codes.append(main(argv))
+    answer.put((codes[0], peak))
+
+
+def trained(argv: list[str], watch: bool) -> int | None:
+    """Train in a process of its own; return the peak of memory in bytes, if it is watched.
+
+    Raises:
+        SystemExit: The run failed.
+    """
+    context = multiprocessing.get_context("spawn")
+    answer = context.Queue()
+    process = context.Process(target=train_and_watch, args=(argv, watch, answer))
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise SystemExit(f"expected the run to end well, got exit code {process.exitcode}")
+    code, peak = answer.get()
+    if code:
+        raise SystemExit(f"expected the run to end well, got code {code}; it says why above")
+    return peak
+
+
+def rates(out: Path) -> dict[str, Any]:
+    """Return what the steps of a run took, by part, and tokens a second."""
+    lines = map(json.loads, (out / "metrics.jsonl").read_text().splitlines())
+    steps = [line for line in lines if line.get("phase") == "rl"]
+    totals = [step["tokens_total"] for step in steps][WARM_UP - 1 :]
+    steps = steps[WARM_UP:]
+    parts = {name: mean(step["time"][name] for step in steps) for name in steps[0]["time"]}
+    tokens = mean(after - before for before, after in pairwise(totals))
+    whole = sum(parts.values())
+    return {
+        "steps": len(steps),
+        "seconds_per_step": whole,
+        "share": {name: seconds / whole for name, seconds in parts.items()},
+        "sampled_tokens_per_step": tokens,
+        "sampled_tokens_per_second_of_generation": tokens / parts["generation"],
+        "sampled_tokens_per_second_of_updates": tokens / parts["update"],
+        "probe_gap": max(step.get("probe_gap", 0.0) for step in steps),
+    }
+
+
+def main() -> None:
+    """Print the figures of one size and engine."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--size", choices=SIZES, default="cpu")
+    parser.add_argument("--engine", choices=("hf", "hf-copy", "vllm"), default="hf")
+    parser.add_argument("--lora", type=int, default=0, help="rank; 0 trains all weights")
+    parser.add_argument("--groups", type=int, default=4, help="tasks of a step")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--out", type=Path, help="keep the run here")
+    asked = parser.parse_args()
+    if asked.steps < WARM_UP + 2:
+        parser.error(f"expected at least {WARM_UP + 2} steps, the first of which is not counted")
+    import torch
+
+    from trainers.config.resolve import resolve
+    from trainers.models.memory import run_estimate
+
+    with tempfile.TemporaryDirectory() as scratch:
+        model, out = Path(scratch, "model"), asked.out or Path(scratch, "run")
+        weights = write_model(model, asked.size)
+        argv = arguments(model, out, asked, asked.steps)
+        cuda = torch.cuda.is_available()
+        peak = trained(argv, watch=cuda)
+        if not cuda:
+            peak = trained(arguments(model, Path(scratch, "watched"), asked, 1), watch=True)
+        estimate = run_estimate(resolve(parse_config(argv)))
+        print(
+            to_json(
+                {
+                    "size": {"name": asked.size, "weights": weights, **asdict(SIZES[asked.size])},
+                    "engine": asked.engine,
+                    "lora": asked.lora,
+                    "device": torch.cuda.get_device_name() if cuda else "cpu",
+                    **rates(out),
+                    "memory": {
+                        "peak_bytes": peak,
+                        "estimated_bytes": estimate.total,
+                        "estimate": asdict(estimate),
+                    },
+                }
+            )
+        )
+
+
+if __name__ == "__main__":
+    main()
