@@ -192,7 +192,7 @@ _ALL = (
         "agentgym default: turn-level return-to-go with a zero-padded leave-one-out baseline",
         None,
         (Term(RewardToGo(), center="turn_index_padded", leave_one_out=True),),
-        filters=(HarnessEndings(masked=()), ZeroVariance(level="turn")),
+        filters=(ZeroVariance(level="turn"),),
         note="Running out of turns or tokens is a failure of the policy and trains: leaving such "
         "episodes out would bias the gradient. ZeroVariance at turn level: dropping groups of "
         "equal outcome would, too.",

@@ -97,6 +97,13 @@ class BestPolicy(TrainerCallback):
         self._mark(better)
         barrier()
 
+    @main_only
+    def forget_after(self, step: int) -> None:
+        """Remove what is kept if it is of a step that training has gone back from."""
+        kept = _read(self.path)
+        if kept is not None and kept.step > step:
+            shutil.rmtree(self.path, ignore_errors=True)
+
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:

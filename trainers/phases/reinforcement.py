@@ -148,6 +148,7 @@ class Reinforcement:
         # The record is last: a process that is killed before it meets the same alarm again.
         _remove([path for number, path in kept.items() if number > step])
         _rewind(self._folder, step)
+        self._best.forget_after(step)
         self._log.reload()
         rate = self._run.config.rl.lr * self._run.config.health.lr_factor ** (
             self._health.rollbacks + 1

@@ -52,9 +52,8 @@ def test_wrong_counts_are_named(make):
 
 def test_the_probe_compares_opening_prompts(make):
     made = make()
-    assert made._probe() == 0.0
-    made.trajectories = made.play_groups(1, 6)
-    assert 0.0 < made._probe() <= 1e-5
+    assert made._probe([]) == 0.0
+    assert 0.0 < made._probe(made.play_groups(1, 6)) <= 1e-5
 
 
 def test_state_is_kept_in_a_folder(tmp_path):

@@ -259,7 +259,7 @@ def test_the_card_has_metadata_that_the_hub_reads(adapter_run):
 
 
 def test_the_settings_on_the_card_make_the_same_run(adapter_run, small_model, tmp_path):
-    """But for the folder of the model, of which a card says the name alone."""
+    """But for the folder of the model, of which a card says the name alone, and what is free."""
     from trainers.cli import parse_config
     from trainers.config.stored import kept
 
@@ -267,7 +267,8 @@ def test_the_settings_on_the_card_make_the_same_run(adapter_run, small_model, tm
     assert str(small_model) not in text
     settings = tmp_path / "card.yaml"
     settings.write_text(text.split("```yaml\n")[1].split("```")[0])
-    flags = [f"--model={small_model}", "--export=merged"]
+    free = f"--memory.micro-tokens={toy_runs.SETTINGS['memory.micro-tokens']}"
+    flags = [f"--model={small_model}", "--export=merged", free]
     read = parse_config(["--config", str(settings), *flags])
     assert kept(read) == kept(parse_config(["--config", str(adapter_run / "config.yaml")]))
 
