@@ -76,7 +76,7 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     processes.start()
     run = resolve(config)
     _check_packages(run)
-    _check_division(run)
+    _check_processes(run)
     check_model(config.model, run.template_args, run.config.rollout.history)
     check_export(run)
     check_hub(run)
@@ -129,14 +129,25 @@ def _check_packages(run: ResolvedRun) -> None:
             )
 
 
-def _check_division(run: ResolvedRun) -> None:
-    """Refuse a number of processes that the episodes of an update cannot be dealt out to."""
+def _check_processes(run: ResolvedRun) -> None:
+    """Refuse what several processes cannot carry out."""
     settings, count = run.config.rl, processes.world()
     if settings.episodes % (settings.minibatches * count):
         raise ConfigurationError(
             f"expected a number of processes that divides the {settings.episodes} episodes of a "
             f"step (--rl.groups x --rl.group-size, in {settings.minibatches} --rl.minibatches), "
             f"got {count}"
+        )
+    config = run.config
+    if (
+        processes.sharded()
+        and config.model != TINY
+        and config.lora.r
+        and config.eval.keep == "best"
+    ):
+        raise ConfigurationError(
+            "expected --eval.keep last with adapters whose weights are sharded over processes, "
+            "because those of the best policy cannot be loaded again; got best"
         )
 
 

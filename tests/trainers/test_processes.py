@@ -39,6 +39,8 @@ def assert_same_run(folder: Path, whole: Path) -> None:
         for record, other in zip(found[phase], records, strict=True):
             assert record.keys() == other.keys()
             for name, value in other.items():
+                if name == "kl_behaviour":
+                    continue  # An estimate on a few rows of every process.
                 if isinstance(value, float):
                     # TRL's entropy is a mean of means, each of a micro-batch of one process.
                     room = 2e-2 if name == "entropy" else 1e-3

@@ -13,11 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
+from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.trainer import TRAINER_STATE_NAME
 
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.phases.step_times import StepTimes
+from trainers.processes import is_main
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 
 __all__ = ["KL_BEHAVIOUR", "MeasuredTrainer", "k3"]
@@ -149,9 +153,13 @@ class MeasuredTrainer(MultiTurnTrainer):
         self._save_checkpoint(self.model, trial=None)
 
     def restore(self, checkpoint: Path) -> None:
-        """Load the weights of a checkpoint, to play with and not to train."""
-        sharded = self.model_wrapped if self.is_fsdp_enabled else None
-        self._load_from_checkpoint(str(checkpoint), sharded)
+        """Load the weights of a checkpoint, or of a saved policy, to play with and not to train."""
+        if not self.is_fsdp_enabled:
+            self._load_from_checkpoint(str(checkpoint))
+        elif (checkpoint / TRAINER_STATE_NAME).exists():
+            self._load_from_checkpoint(str(checkpoint), self.model_wrapped)
+        else:
+            _spread_out(checkpoint, self.model_wrapped)
         self._synced = None
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
@@ -208,3 +216,14 @@ def _spread(trajectories: Sequence[Trajectory], count: int) -> list[Row]:
     played = [trajectory for trajectory in trajectories if trajectory.turns]
     stride = max(1, len(played) // count)
     return [to_rows([trajectory])[0] for trajectory in played[::stride][:count]]
+
+
+def _spread_out(policy: Path, model: Any) -> None:
+    """Load whole weights, which the main process reads, into a model that is sharded."""
+    whole: dict[str, Tensor] = {}
+    if is_main():
+        for file in sorted(policy.glob("*.safetensors")):
+            whole |= load_file(file)
+    # A head that is tied to the embedding has no weights of its own there.
+    options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True, strict=False)
+    set_model_state_dict(model, whole, options=options)
