@@ -137,7 +137,8 @@ class RolloutConfig:
     more of those than one machine can run): that of RAY_ADDRESS, or a local one.
 
     None: what suits the environment, or processes if one of the next two is given. The same seed
-    gives the same episodes everywhere."""
+    gives the same episodes everywhere, but for rounding where answers come in an order of their
+    own (threads, processes, Ray)."""
     workers: Count | None = None
     """Threads, processes or actors; None: 32 threads, a process per CPU, or an actor per CPU of the
     cluster."""
