@@ -42,7 +42,7 @@ def test_every_flag_on_the_page_is_a_flag(capsys: pytest.CaptureFixture[str]) ->
     known = set(re.findall(r"--([a-z][a-z.-]*[a-z])", capsys.readouterr().out))
     assert len(shown) > 20
     # Groups of flags, and a switch that the command itself takes apart.
-    assert shown - known <= {"sft", "rl", "eval", "tiny", "lora", "no-fit-horizon"}
+    assert shown - known <= {"sft", "rl", "eval", "tiny", "lora", "vllm", "no-fit-horizon"}
 
 
 # -- bad input -------------------------------------------------------------------------------------
