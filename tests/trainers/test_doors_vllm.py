@@ -58,6 +58,8 @@ def test_settings_reach_the_engine_in_this_process(tmp_path):
         dtype="bfloat16", max_model_len=300, max_num_seqs=9, seed=5, gpu_memory_utilization=0.6,
         tensor_parallel=2, sleep=True, lora="merge", enforce_eager=True,
     )  # fmt: skip
+    plain = VLLMOptions.of_run(None, EngineSettings(0, 300, 20, 5))
+    assert plain == VLLMOptions(max_model_len=300, max_num_seqs=20, seed=5)
     assert resolve(toy_runs.config(tmp_path, engine="vllm")).config.vllm.memory == 0.3
     sleeper = toy_runs.config(tmp_path, "--vllm.sleep", engine="vllm")
     assert resolve(sleeper).config.vllm.memory == 0.5

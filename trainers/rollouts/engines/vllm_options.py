@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
@@ -65,11 +65,19 @@ class VLLMOptions:
             if settings.bf16
             else str(getattr(model, "dtype", "float32")).removeprefix("torch.")
         )
-        return cls(
-            dtype=options["dtype"] or own,
-            max_model_len=options["max_length"] or settings.context,
-            max_num_seqs=options["max_sequences"] or settings.slots,
+        plain = cls(
+            dtype=own,
+            max_model_len=settings.context,
+            max_num_seqs=settings.slots,
             seed=settings.seed,
+        )
+        if not options:  # of a library's user, who has no section of settings
+            return plain
+        return replace(
+            plain,
+            dtype=options["dtype"] or plain.dtype,
+            max_model_len=options["max_length"] or plain.max_model_len,
+            max_num_seqs=options["max_sequences"] or plain.max_num_seqs,
             gpu_memory_utilization=options["memory"],
             tensor_parallel=options["tensor_parallel"],
             sleep=options["sleep"],
