@@ -196,14 +196,14 @@ class HFEngine:
             except BaseException:
                 self.abort()
                 raise
-        self._rest()
+        self._give_model_back()
         return ended
 
     def abort(self) -> None:
         """Forget everything in flight, and the cache."""
         self._waiting.clear()
         self._forget()
-        self._rest()
+        self._give_model_back()
 
     def sync(self, named_params: Iterable[tuple[str, Tensor]], version: int) -> None:
         """Drop the cache: the weights it was computed with have changed in place.
@@ -238,7 +238,7 @@ class HFEngine:
             self._forget()
         self._stamp = stamp
 
-    def _rest(self) -> None:
+    def _give_model_back(self) -> None:
         """Give the model back in the mode it had, once nothing is in flight."""
         if self._training is None or self.running:
             return
