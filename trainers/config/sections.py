@@ -219,7 +219,7 @@ Signal = Literal[
     "entropy", "entropy_rise", "clip_fraction", "kl", "kl_behaviour", "logp_gap", "zero_variance",
     "repeat", "invalid", "reward_spread", "grad_norm",
 ]  # fmt: skip
-"""What is watched in reinforcement learning (see ``trainers.phases.health``)."""
+"""What is watched in reinforcement learning (see ``trainers.monitoring.health``)."""
 
 
 @strict

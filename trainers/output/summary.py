@@ -143,7 +143,7 @@ class HealthEvent:
     step: int
     """Step after which it was raised."""
     signal: str
-    """What was wrong (see ``trainers.phases.health``)."""
+    """What was wrong (see ``trainers.monitoring.health``)."""
     action: str
     """``warn``, ``stop`` or ``rollback``."""
     sentence: str

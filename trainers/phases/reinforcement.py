@@ -18,16 +18,17 @@ from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.precision import precision_arguments
 from trainers.grpo.trainer import RolloutEvent
 from trainers.models.policy import LoadedPolicy, adapters
+from trainers.monitoring.dashboards import PROJECT, Dashboards, reporter_makers
+from trainers.monitoring.health import Alarm, last_good
+from trainers.monitoring.health_watch import HealthWatch
+from trainers.monitoring.measured_trainer import MeasuredTrainer
+from trainers.monitoring.run_logger import RunLogger
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import ChosenPolicy
 from trainers.phases.best import BestPolicy
-from trainers.phases.callbacks import FirstCheckpoint, RunLogger, StopConditions, Validation
-from trainers.phases.dashboards import PROJECT, Dashboards, reporter_makers
-from trainers.phases.health import Alarm, last_good
-from trainers.phases.health_watch import HealthWatch
-from trainers.phases.measured_trainer import MeasuredTrainer
+from trainers.phases.callbacks import FirstCheckpoint, StopConditions, Validation
 from trainers.phases.rollout_setup import rollout_setup
 from trainers.rollouts.trajectory import Trajectory, without_terms
 

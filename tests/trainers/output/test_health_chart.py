@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from tests.trainers.output.test_report import SUMMARY, episode, folder, resolved, words, write
+from trainers.monitoring.health import NON_FINITE, SIGNALS
+from trainers.monitoring.step_times import PARTS
 from trainers.output.health_chart import ALARM, BACK, PANELS, draw_health
 from trainers.output.report import PART_NAMES, write_report
 from trainers.output.summary import (
@@ -16,8 +18,6 @@ from trainers.output.summary import (
     step_seconds,
     steps_remark,
 )
-from trainers.phases.health import NON_FINITE, SIGNALS
-from trainers.phases.step_times import PARTS
 
 __all__ = ["folder"]  # the fixture
 

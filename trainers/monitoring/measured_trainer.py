@@ -20,7 +20,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from transformers.trainer import TRAINER_STATE_NAME
 
 from trainers.grpo.trainer import MultiTurnTrainer
-from trainers.phases.step_times import StepTimes
+from trainers.monitoring.step_times import StepTimes
 from trainers.processes import is_main
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 

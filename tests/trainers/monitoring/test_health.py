@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trainers.config.sections import HealthConfig
-from trainers.phases.health import (
+from trainers.monitoring.health import (
     NON_FINITE,
     SIGNALS,
     Alarm,

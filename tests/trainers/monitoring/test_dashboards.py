@@ -14,9 +14,9 @@ import pytest
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config
 from trainers.grpo.trainer import RolloutEvent
-from trainers.phases import dashboards
-from trainers.phases.dashboards import COLUMNS, Dashboards, sample_turns
-from trainers.phases.step_times import PARTS
+from trainers.monitoring import dashboards
+from trainers.monitoring.dashboards import COLUMNS, Dashboards, sample_turns
+from trainers.monitoring.step_times import PARTS
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 QUICK: dict[str, Any] = {

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from trainers.phases import step_times
-from trainers.phases.step_times import PARTS, StepTimes
+from trainers.monitoring import step_times
+from trainers.monitoring.step_times import PARTS, StepTimes
 
 
 class Clock:

@@ -11,11 +11,11 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from trainers.config.resolve import ResolvedRun
 from trainers.config.sections import Signal
+from trainers.monitoring.health import NON_FINITE, Alarm, HealthMonitor
+from trainers.monitoring.run_logger import RunLogger
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
-from trainers.phases.callbacks import RunLogger
-from trainers.phases.health import NON_FINITE, Alarm, HealthMonitor
 from trainers.processes import broadcast, on_main
 
 __all__ = ["HealthWatch"]

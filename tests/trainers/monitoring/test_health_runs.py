@@ -13,8 +13,8 @@ from safetensors.torch import load_file
 from tests.trainers import toy_runs
 from trainers.cli import main
 from trainers.config.sections import Signal
+from trainers.monitoring.measured_trainer import MeasuredTrainer
 from trainers.output.run_folder import RunFolder
-from trainers.phases.measured_trainer import MeasuredTrainer
 
 QUICK: dict[str, Any] = {
     "steps": 6, "sft__max_steps": 2, "eval__every": 2, "eval__tasks": 4, "eval__valid_tasks": 4,
