@@ -140,7 +140,8 @@ class MeasuredTrainer(MultiTurnTrainer):
 
     def train_from(self, checkpoint: Path) -> None:
         """Train again, from a checkpoint, as a new process would."""
-        self._step, self._synced = 0, None
+        self._step = 0
+        self._weights.forget()
         self._buffered_inputs: Any = None
         self._generations = 0
         self._metrics["train"].clear()
@@ -160,7 +161,7 @@ class MeasuredTrainer(MultiTurnTrainer):
             self._load_from_checkpoint(str(checkpoint), self.model_wrapped)
         else:
             _spread_out(checkpoint, self.model_wrapped)
-        self._synced = None
+        self._weights.forget()
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         """Restore the optimiser, at the learning rate that the run has come to."""

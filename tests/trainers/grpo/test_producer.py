@@ -314,7 +314,7 @@ def test_after_an_error_no_batch_is_played() -> None:
 
     runner: Any = Runner()
     producer = RolloutProducer(runner, 3, object())
-    from trainers.grpo.producer import Plan
+    from trainers.grpo.plan import Plan
 
     with pytest.raises(EnvFailure, match="gone"):
         producer.play(1, 9, lambda step: Plan(step, 1, {}), lambda: (0, None))
