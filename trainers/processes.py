@@ -108,6 +108,11 @@ def start() -> None:
     if state.distributed_type == DistributedType.MULTI_CPU and sharded():
         # Accelerate shards where it sees accelerators; torch does on the CPU as well.
         state.distributed_type = DistributedType.MULTI_GPU
+    if state.distributed_type == DistributedType.DEEPSPEED and state.backend is None:
+        # DeepSpeed has connected them on the CPU, which accelerate takes for a single process.
+        state.backend = _dist().get_backend()
+        state.process_index, state.num_processes = _dist().get_rank(), _dist().get_world_size()
+        state.local_process_index = int(os.environ["LOCAL_RANK"])
     _control = _dist().new_group(backend="gloo", timeout=MAIN_ALONE)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
