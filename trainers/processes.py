@@ -32,6 +32,7 @@ __all__ = [
     "gather",
     "is_main",
     "leave",
+    "load_whole",
     "losses_explained",
     "main_only",
     "main_speaks",
@@ -138,6 +139,14 @@ def trainer_arguments() -> dict[str, Any]:
         AcceleratorState._reset_state(reset_partial_state=False)
         arguments["accelerator_config"] = {"use_configured_state": True}
     return arguments
+
+
+def load_whole() -> None:
+    """Let models load whole: transformers partitions them once a trainer was told of ZeRO-3."""
+    if _control is not None and _asked("ACCELERATE_USE_DEEPSPEED"):
+        from transformers.integrations.deepspeed import unset_hf_deepspeed_config
+
+        unset_hf_deepspeed_config()
 
 
 def stop() -> None:

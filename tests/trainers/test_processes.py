@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from accelerate.commands import launch
 from safetensors.torch import load_file
 
 from tests.trainers import toy_runs
 from trainers import processes
-from trainers.cli import main
+from trainers.cli import launch_config, main
 
 SETTINGS = {
     "steps": 3, "horizon": "3", "every": None, "sft__max_steps": 10, "sft__demonstrations": 32,
@@ -87,6 +89,26 @@ def test_sharded_weights_are_saved_and_resumed_and_are_the_same(alone, tmp_path)
     assert_same_run(folder, alone)
 
 
+@pytest.mark.skipif(not find_spec("deepspeed"), reason="needs the package deepspeed")
+@pytest.mark.parametrize(
+    ("stage", "die_at"), [("zero2", "rl:3@0"), ("zero3", "rl:3@0"), ("zero3", "rl:1@0")]
+)
+def test_deepspeed_is_saved_and_resumed_and_is_the_same(alone, tmp_path, stage, die_at):
+    """Killed at the first step, the run begins anew and has read no checkpoint when it ends."""
+    folder = tmp_path / "run"
+    command = toy_runs.arguments(folder, **SETTINGS)
+    [died] = toy_runs.launch(command, stage, die_at=die_at)
+    assert died.returncode != 0
+    [sentence] = spoken(died)
+    assert "another one ended" in sentence
+    [ended] = toy_runs.launch([*command, "--resume"], stage)
+    assert ended.returncode == 0, ended.stderr
+    [step] = (folder / "checkpoints" / "rl" / "checkpoint-3").glob("global_step*")
+    assert len(list(step.glob("*_optim_states.pt"))) == 2, "the optimiser was not sharded"
+    assert len(list(step.glob("zero_*_model_states.pt"))) == (2 if stage == "zero3" else 0)
+    assert_same_run(folder, alone)
+
+
 def test_what_is_wrong_is_said_once(tmp_path):
     command = toy_runs.arguments(tmp_path / "run", **{**SETTINGS, "rl__group_size": 3})
     [ended] = toy_runs.launch(command)
@@ -119,6 +141,31 @@ def test_a_single_process_is_the_main_one_and_agrees_with_itself():
     processes.barrier()
     with pytest.raises(RuntimeError, match="gloo"), processes.losses_explained():
         raise RuntimeError("gloo")
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("ddp", {"ACCELERATE_USE_FSDP": "", "ACCELERATE_USE_DEEPSPEED": ""}),
+        ("fsdp2", {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}),
+        ("zero2", {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": "2"}),
+        ("zero3", {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": "3"}),
+    ],
+)
+def test_the_launcher_understands_every_configuration(monkeypatch, name, asked):
+    seen: list[Any] = []
+    for launcher in ("deepspeed_launcher", "multi_gpu_launcher"):
+        monkeypatch.setattr(launch, launcher, seen.append)
+    command = f"--config_file {launch_config(name)} --num_processes 2 -m trainers.cli".split()
+    launch.launch_command(launch.launch_command_parser().parse_args(command))
+    if name.startswith("zero"):
+        environment = launch.prepare_deepspeed_cmd_env(seen[0])[1]
+    else:
+        environment = launch.prepare_multi_gpu_env(seen[0])
+    assert {key: environment.get(key, "") for key in asked} == asked
+    for key in asked:
+        monkeypatch.setenv(key, environment.get(key, ""))
+    assert processes.sharded() == (name in ("fsdp2", "zero3"))
 
 
 def test_a_launch_configuration_is_found_by_name(capsys):
