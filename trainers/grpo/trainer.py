@@ -34,6 +34,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import torch
@@ -55,6 +56,7 @@ from trainers.grpo.micro_batches import (
     averaged_figures,
     micro_batches,
 )
+from trainers.grpo.minibatches import MINIBATCH, minibatch_of_episodes, minibatch_of_rows
 from trainers.grpo.objective import kl_divergence, regulariser, with_averaged_ratio
 from trainers.grpo.plan import plan_step
 from trainers.grpo.precision import adapters_in_fp32
@@ -265,11 +267,15 @@ class MultiTurnTrainer(BatchTrainer):
         return played
 
     def _rows(self) -> dict[str, Any]:
-        """3: put the trajectories into rows of one width, as many in every process."""
-        rows = to_rows(self.trajectories)
-        least = max(1, *self._gather([len(rows)]))
-        parts, pad = self.args.steps_per_generation, self.runner.chat.pad_id
-        return row_tensors(rows, pad, self.accelerator.device, parts, least)
+        """3: put the trajectories into rows of one width, as many in every process and update."""
+        rows, parts = [to_rows([t]) for t in self.trajectories], self.args.steps_per_generation
+        rank, device = self.accelerator.process_index, self.accelerator.device
+        count = len(rows) * self.accelerator.num_processes
+        drawn = minibatch_of_episodes(count, parts, (self.args.seed, self.batches))
+        mine = drawn[rank * len(rows) :][: len(rows)]
+        numbers = minibatch_of_rows([len(each) for each in rows], mine, parts, self._gather)
+        batch = row_tensors([*chain(*rows)], self.runner.chat.pad_id, device, len(numbers))
+        return batch | {MINIBATCH: torch.from_numpy(numbers).to(device)}
 
     def _add_logps(self, batch: dict[str, Any]) -> None:
         """3: add log-probabilities of pi_old, where it is not simply mu, and of the reference."""
