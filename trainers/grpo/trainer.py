@@ -46,7 +46,7 @@ from trl import GRPOConfig
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.presets import Preset, get_preset
-from trainers.algorithms.schedule import Constant, Gated, Schedule
+from trainers.algorithms.schedule import Constant, Gated, PerFamily, Schedule
 from trainers.grpo.advantages import Credit, check_sampled, folded_advantages, loss_columns
 from trainers.grpo.arguments import check_preset
 from trainers.grpo.batch_trainer import BatchTrainer
@@ -77,7 +77,14 @@ from trainers.rollouts.engines.hf_copy import HFCopyEngine
 from trainers.rollouts.engines.policy_weights import policy_weights
 from trainers.rollouts.runner import Envs, InitialMessages, RolloutRunner
 from trainers.rollouts.tasks import TaskSource
-from trainers.rollouts.trajectory import Row, Trajectory, rollout_metrics, to_rows
+from trainers.rollouts.trajectory import (
+    Row,
+    Trajectory,
+    by_family,
+    family_metrics,
+    rollout_metrics,
+    to_rows,
+)
 
 __all__ = ["MultiTurnTrainer", "RolloutEvent"]
 
@@ -127,8 +134,8 @@ class MultiTurnTrainer(BatchTrainer):
         full_horizon: int | None = None,
         group_size: int | None = None,
         make_engine: Callable[[Any], GenerationEngine] | None = None,
-        initial_messages: InitialMessages | None = None,
-        family: str = "",
+        initial_messages: InitialMessages | Mapping[str, InitialMessages] | None = None,
+        families: str | Sequence[str] = "",
         on_rollout: Callable[[RolloutEvent], None] | None = None,
         probe_every: int = 50,
         staleness: int = 0,
@@ -146,7 +153,8 @@ class MultiTurnTrainer(BatchTrainer):
             chat: Turn tokenizer of the policy.
             tasks: Chooses the tasks of each step; with ``state_dict`` and ``load_state_dict`` its
                 state goes into checkpoints.
-            horizon: Turn budget, a schedule of the step (from 1) or a constant.
+            horizon: Turn budget, a schedule of the step (from 1) or a constant. Tasks of several
+                families may have a ``"horizon"`` of their own, such as ``MixedTasks`` gives them.
             preset: Credit, filters and loss, or the name of a preset. Its ``ignored`` parts are
                 left out, with a warning; horizon, group size and updates per batch come from the
                 other arguments.
@@ -156,8 +164,9 @@ class MultiTurnTrainer(BatchTrainer):
                 least 2 even for a preset that compares no episodes of a task.
             make_engine: Makes what generates from the (PEFT-wrapped) model, see
                 ``trainers.rollouts.engines``; None generates with the model itself.
-            initial_messages: Default: the first observation as a user message.
-            family: Name of the task family.
+            initial_messages: Default: the first observation as a user message; a mapping has one
+                for each family.
+            families: Name of the task family, or that of each slot's environment.
             on_rollout: Told about every step's episodes.
             probe_every: Generations between two checks of the engine's log-probabilities against
                 the model's; 0 turns them off.
@@ -198,7 +207,7 @@ class MultiTurnTrainer(BatchTrainer):
         own_engine = partial(own, pad_id=chat.pad_id, autocast=precision)
         engine = (make_engine or own_engine)(policy)
         self.runner = RolloutRunner(
-            envs, chat, engine, budget, initial_messages=initial_messages, family=family
+            envs, chat, engine, budget, initial_messages=initial_messages, families=families
         )
         self.staleness = staleness
         self._producer = RolloutProducer(self.runner, staleness, policy) if staleness else None
@@ -333,7 +342,7 @@ class MultiTurnTrainer(BatchTrainer):
 
     def _report(self, step: int, everyone: Sequence[Trajectory], credit: Credit) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
-        figures = {**rollout_metrics(everyone), **credit.metrics}
+        figures = {**rollout_metrics(everyone), **family_metrics(everyone), **credit.metrics}
         figures["rollout/horizon"] = float(self.horizon)
         if self._producer is not None:
             figures |= self._producer.figures(everyone, self.batches, self.updates)
@@ -349,6 +358,12 @@ class MultiTurnTrainer(BatchTrainer):
             self._metrics["train"][name].append(float(value))
         if isinstance(self.schedule, Gated):
             self.schedule.report_success(step, figures["rollout/success"], self.staleness)
+        elif isinstance(self.schedule, PerFamily):
+            success = {
+                name: rollout_metrics(part)["rollout/success"]
+                for name, part in by_family(everyone).items()
+            }
+            self.schedule.report_success(step, success, self.staleness)
         if self._on_rollout is not None:
             self._on_rollout(RolloutEvent(step, self.horizon, everyone, figures))
 
