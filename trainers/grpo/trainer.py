@@ -32,7 +32,6 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -44,7 +43,7 @@ from transformers import PreTrainedModel
 from trl import GRPOConfig
 
 from trainers.algorithms.presets import Preset, get_preset
-from trainers.algorithms.schedule import Constant, Gated, Schedule
+from trainers.algorithms.schedule import Constant, Schedule
 from trainers.grpo.advantages import Credit, check_sampled, folded_advantages, loss_columns
 from trainers.grpo.arguments import check_preset
 from trainers.grpo.batch_trainer import BatchTrainer
@@ -62,6 +61,7 @@ from trainers.grpo.plan import plan_step
 from trainers.grpo.precision import adapters_in_fp32
 from trainers.grpo.probe import PROBE_TOKENS, probe_gap
 from trainers.grpo.producer import RolloutProducer
+from trainers.grpo.rollout_event import RolloutEvent, tell_schedule
 from trainers.grpo.tensors import (
     gather_tokens,
     row_tensors,
@@ -76,25 +76,17 @@ from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
 from trainers.rollouts.runner import Envs, InitialMessages, RolloutRunner
 from trainers.rollouts.tasks import TaskSource
-from trainers.rollouts.trajectory import Row, Trajectory, rollout_metrics, to_rows
+from trainers.rollouts.trajectory import (
+    Row,
+    Trajectory,
+    family_metrics,
+    rollout_metrics,
+    to_rows,
+)
 
-__all__ = ["MultiTurnTrainer", "RolloutEvent"]
+__all__ = ["MultiTurnTrainer"]
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class RolloutEvent:
-    """One step's episodes, as told to ``on_rollout``."""
-
-    step: int
-    """Training step, from 1."""
-    horizon: int
-    """Turn budget of the step."""
-    trajectories: Sequence[Trajectory]
-    """Episodes of all processes, in their order."""
-    metrics: Mapping[str, float]
-    """Figures over all processes."""
 
 
 class MultiTurnTrainer(BatchTrainer):
@@ -126,8 +118,8 @@ class MultiTurnTrainer(BatchTrainer):
         full_horizon: int | None = None,
         group_size: int | None = None,
         make_engine: Callable[[Any], GenerationEngine] | None = None,
-        initial_messages: InitialMessages | None = None,
-        family: str = "",
+        initial_messages: InitialMessages | Mapping[str, InitialMessages] | None = None,
+        families: str | Sequence[str] = "",
         on_rollout: Callable[[RolloutEvent], None] | None = None,
         probe_every: int = 50,
         staleness: int = 0,
@@ -145,7 +137,8 @@ class MultiTurnTrainer(BatchTrainer):
             chat: Turn tokenizer of the policy.
             tasks: Chooses the tasks of each step; with ``state_dict`` and ``load_state_dict`` its
                 state goes into checkpoints.
-            horizon: Turn budget, a schedule of the step (from 1) or a constant.
+            horizon: Turn budget, a schedule of the step (from 1) or a constant. Tasks of several
+                families may have a ``"horizon"`` of their own, such as ``MixedTasks`` gives them.
             preset: Credit, filters and loss, or the name of a preset. Its ``ignored`` parts are
                 left out, with a warning; horizon, group size and updates per batch come from the
                 other arguments.
@@ -155,8 +148,9 @@ class MultiTurnTrainer(BatchTrainer):
                 least 2 even for a preset that compares no episodes of a task.
             make_engine: Makes what generates from the (PEFT-wrapped) model, see
                 ``trainers.rollouts.engines``; None generates with the model itself.
-            initial_messages: Default: the first observation as a user message.
-            family: Name of the task family.
+            initial_messages: Default: the first observation as a user message; a mapping has one
+                for each family.
+            families: Name of the task family, or that of each slot's environment.
             on_rollout: Told about every step's episodes.
             probe_every: Generations between two checks of the engine's log-probabilities against
                 the model's; 0 turns them off.
@@ -196,7 +190,7 @@ class MultiTurnTrainer(BatchTrainer):
         own_engine = partial(own, pad_id=chat.pad_id, autocast=precision)
         engine = (make_engine or own_engine)(policy)
         self.runner = RolloutRunner(
-            envs, chat, engine, budget, initial_messages=initial_messages, family=family
+            envs, chat, engine, budget, initial_messages=initial_messages, families=families
         )
         self.staleness = staleness
         self._producer = RolloutProducer(self.runner, staleness, policy) if staleness else None
@@ -321,7 +315,7 @@ class MultiTurnTrainer(BatchTrainer):
 
     def _report(self, step: int, everyone: Sequence[Trajectory], credit: Credit) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
-        figures = {**rollout_metrics(everyone), **credit.metrics}
+        figures = {**rollout_metrics(everyone), **family_metrics(everyone), **credit.metrics}
         figures["rollout/horizon"] = float(self.horizon)
         if self._producer is not None:
             figures |= self._producer.figures(everyone, self.batches, self.updates)
@@ -335,8 +329,7 @@ class MultiTurnTrainer(BatchTrainer):
         trl = {"reward": returns, "num_tokens": self.state.num_input_tokens_seen}
         for name, value in {**figures, **trl}.items():
             self._metrics["train"][name].append(float(value))
-        if isinstance(self.schedule, Gated):
-            self.schedule.report_success(step, figures["rollout/success"], self.staleness)
+        tell_schedule(self.schedule, step, everyone, self.staleness)
         if self._on_rollout is not None:
             self._on_rollout(RolloutEvent(step, self.horizon, everyone, figures))
 

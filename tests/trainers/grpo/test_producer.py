@@ -19,7 +19,7 @@ from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import Feed, log, trainer, weights
 from trainers.algorithms.schedule import Gated
 from trainers.grpo.producer import RolloutProducer
-from trainers.grpo.trainer import RolloutEvent
+from trainers.grpo.rollout_event import RolloutEvent
 from trainers.rollouts.engines.hf import HFEngine
 
 CAP = 2.0
