@@ -17,10 +17,11 @@ from trainers.cli import launch_config, main
 
 SETTINGS = {
     "steps": 3, "horizon": "3", "every": None, "sft__max_steps": 10, "sft__demonstrations": 32,
-    "sft__gate_tasks": 4, "rl__groups": 3, "rl__save_every": 1, "rl__lr": 1e-3, "eval__tasks": 5,
-    "eval__every": 2, "eval__valid_tasks": 3,
+    "sft__gate_tasks": 4, "rl__groups": 3, "rl__save_every": 1, "rl__lr": 1e-3, "rl__minibatches": 2,
+    "eval__tasks": 5, "eval__every": 2, "eval__valid_tasks": 3,
 }  # fmt: skip
-"""Six episodes for each of two processes, so that the second group belongs to both."""
+"""Six episodes for each of two processes, so that the second group belongs to both; two updates a
+step."""
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 """Room for sums that are taken in another order."""
 
@@ -82,7 +83,7 @@ def test_sharded_weights_are_saved_and_resumed_and_are_the_same(alone, tmp_path)
     assert died.returncode != 0
     [sentence] = spoken(died)
     assert "another one ended" in sentence
-    checkpoint = folder / "checkpoints" / "rl" / "checkpoint-2"
+    checkpoint = folder / "checkpoints" / "rl" / "checkpoint-4"
     assert (checkpoint / "pytorch_model_fsdp.bin").exists(), "the weights were not sharded"
     [ended] = toy_runs.launch([*command, "--resume"], "fsdp2")
     assert ended.returncode == 0, ended.stderr
@@ -103,14 +104,26 @@ def test_deepspeed_is_saved_and_resumed_and_is_the_same(alone, tmp_path, stage, 
     assert "another one ended" in sentence
     [ended] = toy_runs.launch([*command, "--resume"], stage)
     assert ended.returncode == 0, ended.stderr
-    [step] = (folder / "checkpoints" / "rl" / "checkpoint-3").glob("global_step*")
+    [step] = (folder / "checkpoints" / "rl" / "checkpoint-6").glob("global_step*")
     assert len(list(step.glob("*_optim_states.pt"))) == 2, "the optimiser was not sharded"
     assert len(list(step.glob("zero_*_model_states.pt"))) == (2 if stage == "zero3" else 0)
     assert_same_run(folder, alone)
 
 
+def test_sharded_weights_travel_to_engines_that_play_ahead(tmp_path):
+    runs = [tmp_path / name for name in ("two", "one")]
+    commands = [toy_runs.arguments(run, **SETTINGS, rl__staleness=1) for run in runs]
+    [ended] = toy_runs.launch(commands[0], "fsdp2")
+    assert ended.returncode == 0, ended.stderr
+    assert main(commands[1]) == 0
+    assert [record["staleness"] for record in toy_runs.by_phase(runs[0])["rl"]] == [0, 1, 1]
+    assert_same_run(*runs)
+
+
 def test_what_is_wrong_is_said_once(tmp_path):
-    command = toy_runs.arguments(tmp_path / "run", **{**SETTINGS, "rl__group_size": 3})
+    command = toy_runs.arguments(
+        tmp_path / "run", **{**SETTINGS, "rl__group_size": 3, "rl__minibatches": 1}
+    )
     [ended] = toy_runs.launch(command)
     assert ended.returncode != 0
     [sentence] = spoken(ended)
