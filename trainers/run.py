@@ -75,7 +75,7 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
         AgentGymError: A setting is wrong, a package is missing, or the environment cannot be
             used; the folder stays fit for ``--resume``.
     """
-    processes.start()
+    processes.start(config.rollout.rank_timeout)
     run = resolve(config)
     _check_packages(run)
     _check_processes(run)

@@ -17,8 +17,8 @@ from trainers.cli import launch_config, main
 
 SETTINGS = {
     "steps": 3, "horizon": "3", "every": None, "sft__max_steps": 10, "sft__demonstrations": 32,
-    "sft__gate_tasks": 4, "rl__groups": 3, "rl__save_every": 1, "rl__lr": 1e-3, "rl__minibatches": 2,
-    "eval__tasks": 5, "eval__every": 2, "eval__valid_tasks": 3,
+    "sft__gate_tasks": 4, "rl__groups": 3, "rl__save_every": 1, "rl__lr": 1e-3,
+    "rl__minibatches": 2, "eval__tasks": 5, "eval__every": 2, "eval__valid_tasks": 3,
 }  # fmt: skip
 """Six episodes for each of two processes, so that the second group belongs to both; two updates a
 step."""
@@ -90,7 +90,7 @@ def test_sharded_weights_are_saved_and_resumed_and_are_the_same(alone, tmp_path)
     assert_same_run(folder, alone)
 
 
-@pytest.mark.skipif(not find_spec("deepspeed"), reason="needs the package deepspeed")
+@pytest.mark.skipif(not find_spec("deepspeed"), reason="the package deepspeed is not installed")
 @pytest.mark.parametrize(
     ("stage", "die_at"), [("zero2", "rl:3@0"), ("zero3", "rl:3@0"), ("zero3", "rl:1@0")]
 )
@@ -118,6 +118,17 @@ def test_sharded_weights_travel_to_engines_that_play_ahead(tmp_path):
     assert main(commands[1]) == 0
     assert [record["staleness"] for record in toy_runs.by_phase(runs[0])["rl"]] == [0, 1, 1]
     assert_same_run(*runs)
+
+
+def test_a_process_that_hangs_is_named(tmp_path):
+    folder = tmp_path / "run"
+    command = toy_runs.arguments(folder, **SETTINGS, rollout__rank_timeout=12)
+    [ended] = toy_runs.launch(command, die_at="hang:2@1")
+    assert ended.returncode != 0
+    [sentence] = spoken(ended)
+    assert "process 1 (last seen at the end of the episodes of step 1) did not" in sentence
+    assert "to reach the end of the episodes of step 2 within 12 s" in sentence
+    assert [record["step"] for record in toy_runs.by_phase(folder)["rl"]] == [1]
 
 
 def test_what_is_wrong_is_said_once(tmp_path):

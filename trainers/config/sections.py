@@ -189,6 +189,9 @@ class RolloutConfig:
     """Turns that the policy still reads, besides the opening; None: all of them.
 
     Every turn after the window has filled is a training row of its own."""
+    rank_timeout: Positive = 1800.0
+    """Seconds that the processes of a launch wait for the slowest one's episodes, or for its part
+    of an update; then the run ends and says which process was missing."""
 
 
 @strict

@@ -19,6 +19,7 @@ from agentgym.errors import NotSupported
 from trainers.grpo.arguments import check_arguments
 from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_state
 from trainers.grpo.minibatches import divided
+from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
 
 __all__ = ["BatchTrainer"]
@@ -74,8 +75,10 @@ class BatchTrainer(GRPOTrainer):
 
     # -- processes ---------------------------------------------------------------------------------
 
-    def _gather(self, items: list[Any]) -> list[Any]:
-        """The items of all processes, in rank order."""
+    def _gather(self, items: list[Any], place: str = "") -> list[Any]:
+        """The items of all processes, in rank order; they meet at a place that some reach late."""
+        if place:
+            meet(place)
         return gather_object(items) if self.accelerator.num_processes > 1 else items
 
     def _mean(self, values: Tensor, mask: Tensor) -> float:

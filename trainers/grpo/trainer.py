@@ -207,7 +207,7 @@ class MultiTurnTrainer(BatchTrainer):
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         # 1, 2: tasks and episodes. Credit compares those of all processes.
         self.trajectories = self.play_groups(step, count, rank, world)
-        everyone = self._gather(self.trajectories)
+        everyone = self._gather(self.trajectories, f"the end of the episodes of step {step}")
         check_sampled(everyone)
         # 3: rows of tokens, with the log-probabilities of pi_old and of the reference.
         batch = self._rows()

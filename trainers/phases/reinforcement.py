@@ -200,7 +200,8 @@ class Reinforcement:
             first=mine.start,
         )
         return processes.gather(
-            [without_terms(episode, self._hook_names[episode.family]) for episode in played]
+            [without_terms(episode, self._hook_names[episode.family]) for episode in played],
+            "the end of the held-out episodes",
         )
 
     def save(self, path: Path) -> None:

@@ -294,7 +294,8 @@ class ValidationGate:
         )
         late = self._folder.seconds() > self._run.seconds / 2
         if self._together:
-            played, late = processes.gather(played), processes.broadcast(late)
+            played = processes.gather(played, f"the end of the gate of step {step}")
+            late = processes.broadcast(late)
         for name, part in by_family(played).items():
             figures = rollout_metrics(part)
             self.successes[name] = success = figures["rollout/success"]
