@@ -43,6 +43,7 @@ __all__ = [
     "sharded",
     "share",
     "start",
+    "states_sharded",
     "stop",
     "trainer_arguments",
     "world",
@@ -96,8 +97,12 @@ def is_main() -> bool:
 
 def sharded() -> bool:
     """Return whether the launcher asks for sharded weights, which no process holds whole."""
-    stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
-    return _asked("ACCELERATE_USE_FSDP") or (_asked("ACCELERATE_USE_DEEPSPEED") and stage == "3")
+    return _asked("ACCELERATE_USE_FSDP") or _zero_stage() == 3
+
+
+def states_sharded() -> bool:
+    """Return whether the launcher asks for sharded gradients and states of the optimiser."""
+    return _asked("ACCELERATE_USE_FSDP") or _zero_stage() >= 2
 
 
 def start(patience: float = 1800.0) -> None:
@@ -325,6 +330,12 @@ def leave() -> NoReturn:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
     time.sleep(LINGER)
     os._exit(1)  # An orderly end would wait for processes that are gone.
+
+
+def _zero_stage() -> int:
+    """Return what DeepSpeed is asked to shard, 0 without it."""
+    stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
+    return int(stage) if _asked("ACCELERATE_USE_DEEPSPEED") else 0
 
 
 def _asked(variable: str) -> bool:

@@ -22,7 +22,7 @@ from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.grpo.precision import weights_dtype
 from trainers.models.policy import LoadedPolicy, adapters, read_model_config, token_budget
-from trainers.rollouts.engines import engine_maker
+from trainers.rollouts.engines import acting_engine, engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 from trainers.rollouts.runner import RolloutRunner
 from trainers.rollouts.tasks import FAMILY
@@ -157,10 +157,7 @@ def _engine_maker(
 ) -> Callable[[Any], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
     settings = _engine_settings(run, policy.chat.pad_id, policy.budget.context, slots)
-    name = run.config.engine
-    # No process can generate with a part of the weights, or with those that are being trained.
-    if name == "hf" and (ahead or processes.sharded()):
-        name = "hf-copy"
+    name = acting_engine(run.config.engine, ahead=ahead, sharded=processes.sharded())
     return engine_maker(name, settings)
 
 
