@@ -32,6 +32,7 @@ __all__ = [
     "gather",
     "is_main",
     "leave",
+    "load_whole",
     "losses_explained",
     "main_only",
     "main_speaks",
@@ -108,6 +109,11 @@ def start() -> None:
     if state.distributed_type == DistributedType.MULTI_CPU and sharded():
         # Accelerate shards where it sees accelerators; torch does on the CPU as well.
         state.distributed_type = DistributedType.MULTI_GPU
+    if state.distributed_type == DistributedType.DEEPSPEED and state.backend is None:
+        # DeepSpeed has connected them on the CPU, which accelerate takes for a single process.
+        state.backend = _dist().get_backend()
+        state.process_index, state.num_processes = _dist().get_rank(), _dist().get_world_size()
+        state.local_process_index = int(os.environ["LOCAL_RANK"])
     _control = _dist().new_group(backend="gloo", timeout=MAIN_ALONE)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
@@ -133,6 +139,14 @@ def trainer_arguments() -> dict[str, Any]:
         AcceleratorState._reset_state(reset_partial_state=False)
         arguments["accelerator_config"] = {"use_configured_state": True}
     return arguments
+
+
+def load_whole() -> None:
+    """Let models load whole: transformers partitions them once a trainer was told of ZeRO-3."""
+    if _control is not None and _asked("ACCELERATE_USE_DEEPSPEED"):
+        from transformers.integrations.deepspeed import unset_hf_deepspeed_config
+
+        unset_hf_deepspeed_config()
 
 
 def stop() -> None:

@@ -31,7 +31,7 @@ Inputs = Mapping[str, Any]
 
 
 def row_tensors(
-    rows: Sequence[Row], pad_id: int, device: torch.device, parts: int = 1, least: int = 1
+    rows: Sequence[Row], pad_id: int, device: torch.device, count: int = 1
 ) -> dict[str, Tensor]:
     """Padded tensors under TRL's names: prompts on the left, completions on the right.
 
@@ -39,16 +39,13 @@ def row_tensors(
         rows: Rows, each with at least one token after its prompt; there may be none.
         pad_id: Id used for padding.
         device: Where to put them.
-        parts: TRL splits the batch into that many micro-batches: the number of rows B is rounded
-            up to a multiple of it with rows that train nothing.
-        least: Fewest rows before rounding up: all processes need the same number.
+        count: Fewest rows B: those that are missing are filled up with rows that train nothing.
 
     Returns:
         ``prompt_ids, prompt_mask`` (B, P); ``completion_ids, completion_mask, tool_mask`` (B, T),
         where ``tool_mask`` is 1 on sampled tokens; ``sampling_per_token_logps`` (B, T).
     """
-    count = max(len(rows), least)
-    count += -count % parts
+    count = max(len(rows), count)
     filler = Row([pad_id, pad_id], [0, 0], [0.0, 0.0], prompt_length=1)
     rows = [*rows, *[filler] * (count - len(rows))]
     prompts = max(row.prompt_length for row in rows)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
+from trainers import processes
 from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
@@ -130,7 +131,8 @@ def adapters(run: ResolvedRun) -> PeftConfig | None:
 
 @contextmanager
 def loading(path: str | Path) -> Iterator[None]:
-    """Say clearly that a model cannot be loaded, and why."""
+    """Load something of a model, whole; say clearly that it cannot be loaded, and why."""
+    processes.load_whole()
     try:
         yield
     except AgentGymError:

@@ -11,7 +11,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from trainers.algorithms.schedule import Schedule
 from trainers.config.resolve import ResolvedRun
-from trainers.grpo.trainer import RolloutEvent
+from trainers.grpo.rollout_event import RolloutEvent
 from trainers.monitoring.health import FINITE
 from trainers.monitoring.measured_trainer import KL_BEHAVIOUR
 from trainers.monitoring.step_times import PARTS

@@ -17,7 +17,7 @@ from trainers.algorithms.schedule import PerFamily, Schedule
 from trainers.config.resolve import ResolvedRun
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.precision import precision_arguments
-from trainers.grpo.trainer import RolloutEvent
+from trainers.grpo.rollout_event import RolloutEvent
 from trainers.models.policy import LoadedPolicy, adapters
 from trainers.monitoring.dashboards import PROJECT, Dashboards, reporter_makers
 from trainers.monitoring.health import Alarm, last_good

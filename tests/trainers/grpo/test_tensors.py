@@ -34,17 +34,14 @@ def test_rows_become_the_tensors_trl_makes_itself():
 
 def test_batches_are_filled_up_with_rows_that_train_nothing():
     rows = to_rows(episodes())
-    for out in (
-        row_tensors(rows, 7, torch.device("cpu"), parts=4),
-        row_tensors(rows, 7, torch.device("cpu"), parts=2, least=4),
-    ):
-        assert sampled_mask(out).sum(1).tolist() == [3, 1, 1, 0]
-        assert out["completion_mask"][3].sum() == out["prompt_mask"][3].sum() == 1
-    assert len(row_tensors([], 7, torch.device("cpu"), parts=2, least=1)["prompt_ids"]) == 2
+    out = row_tensors(rows, 7, torch.device("cpu"), count=4)
+    assert sampled_mask(out).sum(1).tolist() == [3, 1, 1, 0]
+    assert out["completion_mask"][3].sum() == out["prompt_mask"][3].sum() == 1
+    assert len(row_tensors([], 7, torch.device("cpu"), count=2)["prompt_ids"]) == 2
 
 
 def test_scatter_inverts_gather_and_checks_the_count():
-    out = row_tensors(to_rows(episodes()), 0, torch.device("cpu"), least=4)
+    out = row_tensors(to_rows(episodes()), 0, torch.device("cpu"), count=4)
     mask = sampled_mask(out)
     values = np.arange(1.0, 6.0)
     spread = scatter_tokens(values, mask)
