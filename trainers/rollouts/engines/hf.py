@@ -315,10 +315,10 @@ class HFEngine:
             here.append(_Fed(row, self._batch, place, row.ids[-1:]))
         for row in due:
             key, prompt = row.request.key, row.request.prompt
-            place = places.get(key)
+            ended = places.get(key) if self._divisible else None
             old, batch, at = self._parked.pop(key, (None, None, 0))
-            if place is not None and self._divisible and self._rows[place].is_continued_by(prompt):
-                here.append(_Fed(row, self._batch, place, prompt[len(self._rows[place].held) :]))
+            if ended is not None and self._rows[ended].is_continued_by(prompt):
+                here.append(_Fed(row, self._batch, ended, prompt[len(self._rows[ended].held) :]))
             elif old is not None and old.is_continued_by(prompt):
                 parked.append(_Fed(row, batch, at, prompt[len(old.held) :]))
             else:
@@ -421,7 +421,7 @@ def _alike(rows: list[_Fed]) -> list[list[_Fed]]:
     tokens of padding than it costs.
     """
     sizes = sorted((len(fed.segment) for fed in rows), reverse=True)
-    saved = [at * (sizes[0] - size) for at, size in zip(range(len(sizes), 0, -1), sizes)]
+    saved = [(len(sizes) - at) * (sizes[0] - size) for at, size in enumerate(sizes)]
     if not saved or max(saved) < SPLIT_TOKENS:
         return [rows] if rows else []
     size = sizes[saved.index(max(saved))]

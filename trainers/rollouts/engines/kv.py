@@ -72,7 +72,9 @@ class KVBatch:
         new = cls.__new__(cls)
         new.cache, new.divisible = DynamicCache(), True
         width = max(places.columns.shape[1] for _, places in found)
-        new.mask = torch.cat([_padded(part.mask[p.rows[:, None], p.columns], width) for part, p in found])
+        new.mask = torch.cat(
+            [_padded(part.mask[p.rows[:, None], p.columns], width) for part, p in found]
+        )
         new.position = torch.cat([part.position[places.rows] for part, places in found])
         new.cache.layers = [
             PreallocatedLayer.gathered([(part.cache.layers[i], p) for part, p in found], width)
@@ -180,7 +182,8 @@ class PreallocatedLayer(DynamicLayer):
         for layer, places in parts:
             rows = slice(begin, begin + len(places.rows))
             begin = rows.stop
-            index = places.flat(*layer._room[0].shape[1:3], width)
+            heads, held = layer._room[0].shape[1:3]
+            index = places.flat(heads, held, width)
             for room, source in zip(new._room, layer._room, strict=True):
                 # Written in place: a copy of its own would cost as much again.
                 target = room[rows].flatten(0, 2)
