@@ -28,7 +28,7 @@ def test_the_default_run_is_the_one_that_was_measured():
     assert (rl.groups, rl.group_size, rl.minibatches, rl.iterations) == (16, 8, 1, 1)
     assert (rl.lr, rl.invalid_penalty) == (6e-4, 0.05)
     memory = config.memory
-    assert (memory.precision, memory.checkpointing, memory.micro_tokens) == ("fp32", "off", 8192)
+    assert (memory.precision, memory.checkpointing, memory.micro_tokens) == ("fp32", "off", 2048)
     assert (rl.turn_tokens, rl.episode_tokens) == (18, 512)
     assert (config.sft.lr, config.sft.max_steps, config.sft.gate_success) == (6e-3, 1600, 0.45)
     assert (config.eval.tasks, config.eval.horizon, config.fit_horizon) == (500, 9, True)
