@@ -18,17 +18,18 @@ import json
 import multiprocessing
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import gymnasium
+from letters import Letters
 from provenance import to_json
 
 from agentgym.envs.webshop.env import WebShopEnv
-from agentgym.hooks import TurnContext, TurnReward
+from agentgym.hooks import TurnReward
 from trainers.cli import parse_config
 from trainers.config.sections import TinyConfig
 
@@ -49,21 +50,6 @@ TEXTS = 20
 TURNS, TURN_TOKENS, EPISODE_TOKENS = 4, 32, 4096
 WARM_UP = 1
 """Steps that are not counted: they start engines and fill caches."""
-
-
-@dataclass
-class Letters:
-    """Pay for what is written: noise succeeds at nothing, and equal returns train nothing."""
-
-    name: str = "letters"
-    weight: float = 1.0
-
-    def __call__(self, context: TurnContext) -> float:
-        """Return a reward that depends on the length of the action."""
-        return len(context.action) % 7 / 7
-
-    def reset(self) -> None:
-        """Do nothing."""
 
 
 class PaidShop(WebShopEnv):

@@ -510,7 +510,8 @@ class MultiTurnTrainer(BatchTrainer):
         """Give the present weights to the engine, or return copies of them if it is at work."""
         assert self._producer is not None
         version = self.state.global_step
-        if self._producer.idle:
+        # An engine that reads the policy itself has to read it before it is trained on.
+        if self._producer.idle or getattr(self.runner.engine, "reads_policy", False):
             self._sync()
         if self._synced == version:
             return version, None
