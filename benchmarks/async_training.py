@@ -1,12 +1,14 @@
 """What it gains and costs to generate while training: --rl.staleness 1 against 0.
 
 Throughput: seconds of a training step of the tiny policy on the shop, whose environments wait a
-given time at every turn, in threads, one for each slot. Held-out result: runs from the same warm
-start, one pair for each seed; trained minus trained, paired over the held-out tasks.
+given time at every turn, in threads, one for each slot. The engine ``hf-copy`` generates in a
+thread of the process that trains, ``vllm-server`` in processes of its own, which are started here.
+Held-out result: runs from the same warm start, one pair for each seed; trained minus trained,
+paired over the held-out tasks.
 
-Usage: ``python benchmarks/async_training.py [--delays 0 50] [--steps 8] [--seeds 0 1]
-[--train-steps 25] [--out runs/async-training]``. Prints JSON. Without ``--seeds`` only the
-throughput is measured; finished runs are not repeated.
+Usage: ``python benchmarks/async_training.py [--engines hf-copy vllm-server] [--delays 0 50]
+[--steps 8] [--pairs 3] [--seeds 0 1] [--train-steps 25] [--out runs/async-training]``. Prints JSON.
+Without ``--seeds`` only the throughput is measured; finished runs are not repeated.
 """
 
 from __future__ import annotations
@@ -19,31 +21,43 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import gymnasium
 import numpy as np
+import torch
 import yaml
+from letters import Letters
 from provenance import to_json
+from served_policy import vllm_server
 from slow_env import SlowEnv
 
 from agentgym.statistics import paired_difference
 from agentgym.vector import TextVectorEnv
 from trainers.algorithms.presets import get_preset
-from trainers.config.sections import TinyConfig
+from trainers.config.sections import TinyConfig, VllmConfig
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.models.tiny import build_model, build_tokenizer
+from trainers.models.torch_setup import one_thread
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.engines import engine_maker
+from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
+from trainers.rollouts.engines.vllm_command import ServerNeeds
+from trainers.rollouts.runner import RolloutStats
 
 STALENESS = (0, 1)
 GROUPS, GROUP_SIZE, HORIZON = 8, 8, 6
+SLOTS = GROUPS * GROUP_SIZE
 BUDGET = TokenBudget(turn_tokens=18, episode_tokens=640, context=1024)
 SHOP = {"difficulty": "easy", "observation_mode": "compact"}
 WARM_UP = 2
@@ -56,16 +70,27 @@ REDUCED = (
 
 
 class Clock:
-    """When the batches of a training were there, and how long they were waited for."""
+    """What a training has come to at every batch that it begins to train."""
 
-    def __init__(self) -> None:
-        self.times: list[float] = []
-        self.waited: list[float] = []
+    def __init__(self, stats: Callable[[], RolloutStats]) -> None:
+        self._stats, self._rows = stats, list[tuple[float, ...]]()
 
     def __call__(self, event: RolloutEvent) -> None:
-        """Note a batch."""
-        self.times.append(time.perf_counter())
-        self.waited.append(event.metrics.get("rollout/waited_seconds", 0.0))
+        """Note the moment, the seconds of all batches played so far, and the wait for this one."""
+        played = self._stats().seconds
+        waited = event.metrics.get("rollout/waited_seconds", 0.0)
+        self._rows.append((time.perf_counter(), played, waited))
+
+    def figures(self) -> dict[str, float]:
+        """Return the medians of a step: whole, playing a batch, waiting for it."""
+        moments, played, waited = np.array(self._rows[WARM_UP:]).T
+        spans = np.diff(moments)
+        return {
+            "seconds": float(np.median(spans)),
+            "fastest": float(spans.min()),
+            "playing": float(np.median(np.diff(played))),
+            "waiting": float(np.median(waited)),
+        }
 
 
 def tasks(step: int, count: int, horizon: int) -> list[dict[str, Any]]:
@@ -75,48 +100,103 @@ def tasks(step: int, count: int, horizon: int) -> list[dict[str, Any]]:
 
 def shop(delay_ms: float) -> gymnasium.Env[str, str]:
     """Make an environment that waits at every turn."""
-    return SlowEnv(gymnasium.make("agentgym/WebShop-v0", **SHOP), delay_ms / 1000)
+    paid = gymnasium.make("agentgym/WebShop-v0", **SHOP, reward_hooks=[Letters()])
+    return SlowEnv(paid, delay_ms / 1000)
 
 
-def seconds_per_step(delay_ms: float, staleness: int, steps: int) -> dict[str, float]:
-    """Train for some steps; the median time from one batch to the next."""
-    slots = GROUPS * GROUP_SIZE
-    envs = TextVectorEnv.make(partial(shop, delay_ms), slots, backend="thread", workers=slots)
-    pages = [text for text, _ in envs.reset_slots(range(slots), range(slots))]
-    chat = TurnTokenizer(build_tokenizer(["search[ ] click[ ] " + " ".join(pages)]))
-    clock = Clock()
+def slots(delay_ms: float) -> TextVectorEnv:
+    """Make the environments of a step, each with a thread of its own."""
+    return TextVectorEnv.make(partial(shop, delay_ms), SLOTS, backend="thread", workers=SLOTS)
+
+
+@cache
+def turn_tokenizer() -> TurnTokenizer:
+    """Make the tokenizer of the pages."""
+    envs = slots(0)
+    pages = [text for text, _ in envs.reset_slots(range(SLOTS), range(SLOTS))]
+    envs.close()
+    return TurnTokenizer(build_tokenizer(["search[ ] click[ ] " + " ".join(pages)]))
+
+
+def policy() -> Any:
+    """Make the policy with which every training begins."""
+    return build_model(turn_tokenizer().tokenizer, TinyConfig(), 0)
+
+
+@contextmanager
+def engine_settings(engine: str, folder: Path) -> Iterator[EngineSettings]:
+    """Give the settings of an engine, with a server beside this process if it needs one."""
+    options = asdict(VllmConfig(memory=0.3)) | {"model": str(folder), "run_folder": folder}
+    settings = EngineSettings(turn_tokenizer().pad_id, BUDGET.context, SLOTS, options=options)
+    if engine != "vllm-server":
+        yield settings
+        return
+    policy().save_pretrained(folder)
+    needs = ServerNeeds.of_run(settings, dtype="float32", rank=0, cuda=torch.cuda.is_available())
+    with vllm_server(needs.command(), folder / "server.log") as url:
+        yield replace(settings, options=options | {"url": url})
+
+
+def time_steps(
+    make_engine: Callable[[Any], GenerationEngine], delay_ms: float, staleness: int, steps: int
+) -> dict[str, float]:
+    """Train for some steps and time them."""
+    envs, preset = slots(delay_ms), get_preset("default")
     with tempfile.TemporaryDirectory() as folder:
-        preset = get_preset("default")
+        clock = Clock(lambda: trainer.runner.stats)
         trainer = MultiTurnTrainer(
-            build_model(chat.tokenizer, TinyConfig(), 0),
+            policy(),
             grpo_arguments(
-                folder, preset, groups=GROUPS, group_size=GROUP_SIZE, steps=steps + WARM_UP,
+                folder, preset, groups=GROUPS, group_size=GROUP_SIZE, steps=steps + WARM_UP + 1,
                 lr=1e-4, budget=BUDGET,
             ),
-            envs=envs, chat=chat, tasks=tasks, horizon=HORIZON, preset=preset, budget=BUDGET,
-            staleness=staleness, on_rollout=clock, probe_every=0,
+            envs=envs, chat=turn_tokenizer(), tasks=tasks, horizon=HORIZON, preset=preset,
+            budget=BUDGET, staleness=staleness, on_rollout=clock, probe_every=0,
+            make_engine=make_engine,
         )  # fmt: skip
         trainer.train()
     trainer.runner.engine.close()
     envs.close()
-    spans = np.diff(clock.times)[WARM_UP - 1 :].tolist()
+    return clock.figures()
+
+
+def throughput(engine: str, delays: Sequence[float], steps: int, pairs: int) -> list[Any]:
+    """Compare both kinds of training with an engine, by turns, at each waiting time."""
+    rows = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        engine_settings(engine, Path(folder)) as settings,
+    ):
+        make_engine = engine_maker(engine, settings)
+        for delay in delays:
+            found: dict[int, list[dict[str, float]]] = {n: [] for n in STALENESS}
+            for _, n in product(range(pairs), STALENESS):
+                found[n].append(time_steps(make_engine, delay, n, steps))
+            rows.append({"engine": engine, "delay_ms": delay, **compared(found)})
+    return rows
+
+
+def compared(found: Mapping[int, Sequence[Mapping[str, float]]]) -> dict[str, Any]:
+    """Return the medians of a step in both kinds of training, and what the second gains.
+
+    If neither side held the other up, a step ahead would take as long as the longer of them.
+    """
+    gains = [before["seconds"] / after["seconds"] for before, after in zip(*found.values(), strict=True)]
+    middle = {
+        n: {key: median(r[key] for r in runs) for key in runs[0]} for n, runs in found.items()
+    }
+    alone = middle[0]["playing"], middle[0]["seconds"] - middle[0]["playing"]
     return {
-        "seconds_per_step": round(median(spans), 3),
-        "fastest": round(min(spans), 3),
-        "seconds_waited_for_episodes": round(median(clock.waited[WARM_UP:]), 3),
+        "staleness": {n: rounded(figures) for n, figures in middle.items()},
+        "times_faster": round(median(gains), 2),
+        "of_each_pair": [round(gain, 2) for gain in gains],
+        "times_faster_at_best": round(sum(alone) / max(alone), 2),
     }
 
 
-def throughput(delays: Sequence[float], steps: int) -> list[dict[str, Any]]:
-    """Compare both kinds of training at each waiting time."""
-    rows = []
-    for delay in delays:
-        found = {str(n): seconds_per_step(delay, n, steps) for n in STALENESS}
-        before, after = (found[str(n)]["seconds_per_step"] for n in STALENESS)
-        rows.append(
-            {"delay_ms": delay, "staleness": found, "times_faster": round(before / after, 2)}
-        )
-    return rows
+def rounded(figures: Mapping[str, float]) -> dict[str, float]:
+    """Round figures to milliseconds."""
+    return {name: round(value, 3) for name, value in figures.items()}
 
 
 # -- held-out results ------------------------------------------------------------------------------
@@ -169,16 +249,20 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--delays", type=float, nargs="*", default=[0, 50])
+    parser.add_argument("--engines", nargs="*", default=["hf-copy"])
     parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--seeds", type=int, nargs="*", default=[])
     parser.add_argument("--train-steps", type=int, default=25)
     parser.add_argument("--out", type=Path, default=Path("runs/async-training"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    one_thread()
+    rows = [throughput(e, options.delays, options.steps, options.pairs) for e in options.engines]
     result = {
-        "episodes_per_step": GROUPS * GROUP_SIZE,
+        "episodes_per_step": SLOTS,
         "horizon": HORIZON,
-        "throughput": throughput(options.delays, options.steps),
+        "throughput": [row for found in rows for row in found],
         "train_steps": options.train_steps,
         "held_out": [pair(seed, options.train_steps, options.out) for seed in options.seeds],
     }

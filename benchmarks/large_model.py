@@ -6,9 +6,9 @@ has them, adapters or all weights, and any engine. What it writes is noise; what
 tokens a second in generation and training, the share of each part of a step, and the peak of memory
 beside what ``--dry-run`` estimates.
 
-Usage: ``python benchmarks/large_model.py --size 0.5b --engine vllm [--lora 16] [--steps 20]``, on a
-GPU; ``--size cpu --engine hf --steps 2`` is the same at the size of a CPU, with a peak of one step
-there, because recording every allocation is slow. Prints JSON; ``--out DIR`` keeps the run.
+Usage: ``python benchmarks/large_model.py --size 0.5b --engines vllm [--lora 0 16] [--steps 20]``, on
+a GPU; ``--size cpu --engines hf --steps 3`` is the same at the size of a CPU, with a peak of one
+step there, because recording every allocation is slow. Prints JSON; ``--out DIR`` keeps the runs.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ import argparse
 import json
 import multiprocessing
 import tempfile
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from itertools import pairwise
+from dataclasses import asdict
+from itertools import pairwise, product
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -28,7 +27,6 @@ import gymnasium
 from provenance import to_json
 
 from agentgym.envs.webshop.env import WebShopEnv
-from agentgym.hooks import TurnContext, TurnReward
 from trainers.cli import parse_config
 from trainers.config.sections import TinyConfig
 
@@ -46,31 +44,23 @@ SIZES = {
 SHOP = {"difficulty": "medium", "observation_mode": "text"}
 TEXTS = 20
 """Tasks whose pages make the vocabulary."""
-TURNS, TURN_TOKENS, EPISODE_TOKENS = 4, 32, 4096
+TURNS, TURN_TOKENS, EPISODE_TOKENS = 4, 32, 1024
 WARM_UP = 1
 """Steps that are not counted: they start engines and fill caches."""
 
 
-@dataclass
-class Letters:
-    """Pay for what is written: noise succeeds at nothing, and equal returns train nothing."""
-
-    name: str = "letters"
-    weight: float = 1.0
-
-    def __call__(self, context: TurnContext) -> float:
-        """Return a reward that depends on the length of the action."""
-        return len(context.action) % 7 / 7
-
-    def reset(self) -> None:
-        """Do nothing."""
-
-
 class PaidShop(WebShopEnv):
-    """A shop that pays for letters, too."""
+    """A shop in which the expert acts whatever is written, and which pays for letters.
 
-    def __init__(self, reward_hooks: Sequence[TurnReward] = (), **kwargs: Any) -> None:
-        super().__init__(reward_hooks=[*reward_hooks, Letters()], **kwargs)
+    Noise would never leave the page of the search, and solve nothing: of equal returns nothing is
+    learned, and a step without an update would be timed.
+    """
+
+    def step(self, action: str) -> Any:
+        """Take the expert's action; pay for how much was written."""
+        observation, _, terminated, truncated, info = super().step(self.oracle_action() or action)
+        paid = len(action) % 7 / 7
+        return observation, paid, terminated, truncated, {**info, "reward_terms": {"letters": paid}}
 
 
 if "benchmark/PaidShop-v0" not in gymnasium.registry:  # This file is imported under two names.
@@ -165,48 +155,55 @@ def rates(out: Path) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Print the figures of one size and engine."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--size", choices=SIZES, default="cpu")
-    parser.add_argument("--engine", choices=("hf", "hf-copy", "vllm"), default="hf")
-    parser.add_argument("--lora", type=int, default=0, help="rank; 0 trains all weights")
-    parser.add_argument("--groups", type=int, default=4, help="tasks of a step")
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--out", type=Path, help="keep the run here")
-    asked = parser.parse_args()
-    if asked.steps < WARM_UP + 2:
-        parser.error(f"expected at least {WARM_UP + 2} steps, the first of which is not counted")
+def measure(model: Path, out: Path, asked: argparse.Namespace) -> dict[str, Any]:
+    """Train with one engine and one choice of weights; return its figures."""
     import torch
 
     from trainers.config.resolve import resolve
     from trainers.models.memory import run_estimate
 
+    argv = arguments(model, out, asked, asked.steps)
+    cuda = torch.cuda.is_available()
+    peak = trained(argv, watch=cuda)
+    if not cuda:
+        watched = Path(tempfile.mkdtemp(dir=model.parent), "watched")
+        peak = trained(arguments(model, watched, asked, 1), watch=True)
+    estimate = run_estimate(resolve(parse_config(argv)))
+    memory = {
+        "peak_bytes": peak,
+        "estimated_bytes": estimate.total,
+        "estimate": asdict(estimate),
+    }
+    return {"engine": asked.engine, "lora": asked.lora, **rates(out), "memory": memory}
+
+
+def main() -> None:
+    """Print the figures of one size."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--size", choices=SIZES, default="cpu")
+    parser.add_argument("--engines", choices=("hf", "hf-copy", "vllm"), nargs="+", default=["hf"])
+    parser.add_argument("--lora", type=int, nargs="+", default=[0], help="ranks; 0: all weights")
+    parser.add_argument("--groups", type=int, default=4, help="tasks of a step")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--out", type=Path, help="keep the runs here")
+    asked = parser.parse_args()
+    if asked.steps < WARM_UP + 2:
+        parser.error(f"expected at least {WARM_UP + 2} steps, the first of which is not counted")
+    import torch
+
     with tempfile.TemporaryDirectory() as scratch:
-        model, out = Path(scratch, "model"), asked.out or Path(scratch, "run")
+        model, out = Path(scratch, "model"), asked.out or Path(scratch, "runs")
         weights = write_model(model, asked.size)
-        argv = arguments(model, out, asked, asked.steps)
-        cuda = torch.cuda.is_available()
-        peak = trained(argv, watch=cuda)
-        if not cuda:
-            peak = trained(arguments(model, Path(scratch, "watched"), asked, 1), watch=True)
-        estimate = run_estimate(resolve(parse_config(argv)))
-        print(
-            to_json(
-                {
-                    "size": {"name": asked.size, "weights": weights, **asdict(SIZES[asked.size])},
-                    "engine": asked.engine,
-                    "lora": asked.lora,
-                    "device": torch.cuda.get_device_name() if cuda else "cpu",
-                    **rates(out),
-                    "memory": {
-                        "peak_bytes": peak,
-                        "estimated_bytes": estimate.total,
-                        "estimate": asdict(estimate),
-                    },
-                }
-            )
-        )
+        runs = []
+        for asked.engine, asked.lora in product(asked.engines, asked.lora):
+            runs.append(measure(model, out / f"{asked.engine}-{asked.lora}", asked))
+    result = {
+        "size": {"name": asked.size, "weights": weights, **asdict(SIZES[asked.size])},
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "groups": asked.groups,
+        "runs": runs,
+    }
+    print(to_json(result))
 
 
 if __name__ == "__main__":

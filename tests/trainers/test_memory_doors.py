@@ -42,7 +42,7 @@ def settings(**changes: Any) -> Any:
 def test_a_pretrained_model_is_checkpointed_and_a_tiny_one_is_not(chat_model):
     open_ = {"memory__micro_tokens": None}
     tiny, other = settings(**open_), settings(model=chat_model, **QUICK, **open_)
-    assert (tiny.precision, tiny.checkpointing, tiny.micro_tokens) == ("fp32", "off", 8192)
+    assert (tiny.precision, tiny.checkpointing, tiny.micro_tokens) == ("fp32", "off", 2048)
     assert (other.checkpointing, other.micro_tokens) == ("on", 16_384)
     asked = {"memory__precision": "bf16", "memory__checkpointing": "off"}
     chosen = settings(model=chat_model, **QUICK, **asked)

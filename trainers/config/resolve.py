@@ -54,8 +54,8 @@ VLLM_MEMORY, VLLM_SLEEPER = 0.3, 0.5
 """Share of a GPU for vLLM beside the training, and if it sleeps meanwhile."""
 THINKING_TURN = 1024
 """Tokens per turn of a model that may think first."""
-TINY_MICRO, PRETRAINED_MICRO = 8192, 16_384
-"""Tokens per forward and backward pass."""
+TINY_MICRO, PRETRAINED_MICRO = 2048, 16_384
+"""Tokens per forward and backward pass; those of the tiny policy stay in the cache of a CPU."""
 BACKENDS = ("sync", "thread", "process")
 """Where environments may run; of several the one that suits most is last."""
 

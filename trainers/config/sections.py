@@ -328,7 +328,7 @@ class MemoryConfig:
     """Most tokens, padding included, of a forward and backward pass in a process. Rows are sorted
     by length; one that is longer is a pass of its own. The gradient does not depend on it.
 
-    None: 8,192 for ``--model tiny``, else 16,384."""
+    None: 2,048 for ``--model tiny``, else 16,384."""
     logits_mib: Count = 256
     """Most MiB of logits at a time: those of trained tokens are computed in tiles of this size,
     again in the backward pass, so that the vocabulary does not decide the batch."""

@@ -63,7 +63,8 @@ class EngineWeights:
         """
         assert self._producer is not None
         version = self._version()
-        if self._producer.idle:
+        # An engine that reads the policy itself has to read it before it is trained on.
+        if self._producer.idle or getattr(self._engine, "reads_policy", False):
             self.send()
         if self._sent == version:
             return version, None

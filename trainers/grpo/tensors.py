@@ -19,6 +19,7 @@ from trainers.rollouts.trajectory import Row
 
 __all__ = [
     "gather_tokens",
+    "left_aligned",
     "needed_columns",
     "row_tensors",
     "sampled_mask",
@@ -133,6 +134,39 @@ def trimmed(batch: Inputs, rows: Tensor | None = None) -> dict[str, Any]:
         elif isinstance(value, Tensor) and value.dim() == 2 and value.shape[1] == width:
             out[key] = value[:, :keep]
     return out
+
+
+def left_aligned(batch: Inputs, scored: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Move rows so that each begins in the first column, with all of its padding behind it.
+
+    Args:
+        batch: Padded tensors under TRL's names; only the masks tell padding.
+        scored: (B, T) mask of tokens of the completions.
+
+    Returns:
+        Ids, mask and labels (B, W) of prompts and completions together, where labels are the ids of
+        scored tokens and -100 elsewhere; and the columns (B, T) that the completions have there,
+        which may lie beyond W for padding.
+    """
+    begins = (batch["prompt_mask"] == 0).sum(1, keepdim=True)
+    ids, mask = (
+        torch.cat([batch[f"prompt_{name}"], batch[f"completion_{name}"]], dim=1)
+        for name in ("ids", "mask")
+    )
+    labels = torch.full_like(ids, -100)
+    size = scored.shape[1]
+    labels[:, -size:] = torch.where(scored, batch["completion_ids"], -100)
+    width = max(2, int(mask.sum(1).max()))
+    places = torch.arange(width, device=ids.device) + begins
+    beyond = places >= ids.shape[1]
+    places = places.clamp(max=ids.shape[1] - 1)
+    columns = torch.arange(ids.shape[1] - size, ids.shape[1], device=ids.device) - begins
+    return (
+        ids.gather(1, places),
+        mask.gather(1, places).masked_fill(beyond, 0),
+        labels.gather(1, places).masked_fill(beyond, -100),
+        columns,
+    )
 
 
 def needed_columns(batch: Inputs) -> Tensor:

@@ -215,7 +215,7 @@ def _activation_bytes(shape: ModelShape, training: Training) -> int:
     layer = shape.hidden * (4 if wide else 2)
     if not training.checkpointing:
         layer = _layer_bytes(shape, training)
-    return tokens * (shape.layers * layer + training.row_tokens)
+    return tokens * shape.layers * layer
 
 
 def _backward_bytes(shape: ModelShape, training: Training) -> int:

@@ -15,7 +15,7 @@ from trainers.config.schema import TINY
 from trainers.config.stored import FREE, RESOLVED, read_settings
 from trainers.models.policy import system_message
 from trainers.output.run_folder import RunFolder
-from trainers.output.summary import Summary
+from trainers.output.summary import Summary, WarmStart
 from trainers.output.templates import render
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def write_card(
         run=run,
         horizons={env.name: horizon_in_words(env) for env in run.envs},
         summary=summary,
+        warm=_warm_start(summary),
         base=base_name(run),
         adapters=adapters,
         merged=place == folder.merged,
@@ -63,6 +64,12 @@ def write_card(
         settings=_settings(folder),
     )
     write_atomically(place / "README.md", card.encode())
+
+
+def _warm_start(summary: Summary) -> WarmStart | None:
+    """Return how the warm start ended, which was one for all environments."""
+    parts = summary.families.values() or [summary]
+    return next((part.warm_start for part in parts if part.warm_start), None)
 
 
 def base_name(run: ResolvedRun) -> str:

@@ -59,20 +59,21 @@ class PolicyComparison:
     Attributes:
         tasks: Reset options of the held-out tasks.
         panels: Hash of the held-out tasks of each environment.
+        parts: The comparison in each environment.
     """
 
     def __init__(self, run: ResolvedRun, folder: RunFolder) -> None:
         self._run, self._folder = run, folder
-        parts = [_EnvComparison(run, env, folder) for env in run.envs]
-        self._parts = {part.env.name: part for part in parts}
-        panels = {name: part.panel for name, part in self._parts.items()}
+        parts = [EnvComparison(run, env, folder) for env in run.envs]
+        self.parts = {part.env.name: part for part in parts}
+        panels = {name: part.panel for name, part in self.parts.items()}
         self.tasks = panel_tasks(panels, run)
         self.panels = {name: panel.sha256 for name, panel in panels.items()}
         self._take_over(processes.on_main(lambda: [part.stored() for part in parts]))
 
     def __contains__(self, arm: str) -> bool:
         """Return whether an arm has been evaluated in every environment."""
-        return all(arm in part.reports for part in self._parts.values())
+        return all(arm in part.reports for part in self.parts.values())
 
     def add_baselines(self) -> None:
         """Play the random policy and, where there is one, the expert; their episodes are kept.
@@ -83,12 +84,12 @@ class PolicyComparison:
             EnvFailure: An environment failed in every episode.
         """
         self._take_over(
-            processes.on_main(lambda: [part.with_baselines() for part in self._parts.values()])
+            processes.on_main(lambda: [part.with_baselines() for part in self.parts.values()])
         )
 
     def _take_over(self, reports: Sequence[dict[str, Report]]) -> None:
         """Know the results that the main process knows."""
-        for part, found in zip(self._parts.values(), reports, strict=True):
+        for part, found in zip(self.parts.values(), reports, strict=True):
             part.reports = found
 
     def add(self, arm: str, trajectories: Sequence[Trajectory]) -> Report:
@@ -98,21 +99,21 @@ class PolicyComparison:
             EnvFailure: Every episode of an environment was lost.
         """
         played = by_family(trajectories)
-        for name, part in self._parts.items():
+        for name, part in self.parts.items():
             part.add(arm, played[name])
         return self._pooled(arm)
 
     @property
     def no_scale(self) -> Iterator[str]:
         """Why an environment has no scale from 0, random, to 100, the expert."""
-        for name, part in self._parts.items():
+        for name, part in self.parts.items():
             if part.no_scale:
                 yield f"{name}: {part.no_scale}" if self._run.several else part.no_scale
 
     def results(self, warm_starts: Mapping[str, WarmStart]) -> Results:
         """Return the comparison, over the tasks of all environments."""
         if not self._run.several:
-            (part,) = self._parts.values()
+            (part,) = self.parts.values()
             return part.results(warm_starts.get(part.env.name))
         reports = {arm: self._pooled(arm) for arm in self._arms()}
         hashes = ",".join(f"{name}={sha256}" for name, sha256 in self.panels.items())
@@ -128,22 +129,22 @@ class PolicyComparison:
         """Return the comparison in each environment, if there are several."""
         if not self._run.several:
             return {}
-        return {name: part.results(warm_starts.get(name)) for name, part in self._parts.items()}
+        return {name: part.results(warm_starts.get(name)) for name, part in self.parts.items()}
 
     def sizes(self) -> dict[str, int]:
         """Return the number of held-out tasks of each environment."""
-        return {name: len(part.panel) for name, part in self._parts.items()}
+        return {name: len(part.panel) for name, part in self.parts.items()}
 
     def _arms(self) -> Iterator[str]:
         """Yield the arms that were evaluated in every environment."""
-        first, *others = self._parts.values()
+        first, *others = self.parts.values()
         for arm in first.reports:
             if all(arm in part.reports for part in others):
                 yield arm
 
     def _pooled(self, arm: str) -> Report:
         """Return the result of an arm over the tasks of all environments."""
-        parts = self._parts.values()
+        parts = self.parts.values()
         if not self._run.several:
             return next(iter(parts)).reports[arm]
         rows = tuple(
@@ -155,7 +156,7 @@ class PolicyComparison:
         return replace(first, env_id=self._run.name, rows=rows)
 
 
-class _EnvComparison:
+class EnvComparison:
     """The comparison in one environment.
 
     Attributes:

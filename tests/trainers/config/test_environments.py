@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +144,15 @@ def test_one_environment_is_told_as_ever() -> None:
 def test_advantages_are_normalised_as_asked(over: str) -> None:
     post = resolve(toy_runs.config(Path("unused"), rl__normalize=over)).preset.post
     assert (post and (post.center, post.scale)) == (None if over == "none" else (over, over))
+
+
+def test_the_example_of_the_page_is_what_it_says() -> None:
+    page = (Path(__file__).parents[3] / "trainers" / "README.md").read_text()
+    (example,) = [
+        block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "shop-hard" in block
+    ]
+    run = resolve(from_mapping(yaml.safe_load(example)))
+    assert [env.name for env in run.envs] == ["webshop", "search", "shop-hard"]
+    assert [env.weight for env in run.envs] == [1, 2, 1]
+    assert run.env("search").horizon_gate == 0.6
+    assert run.env("shop-hard").kwargs["difficulty"] == "hard"

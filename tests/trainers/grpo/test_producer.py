@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -21,6 +21,8 @@ from trainers.algorithms.schedule import Gated
 from trainers.grpo.producer import RolloutProducer
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.engines.hf_copy import HFCopyEngine
+from trainers.rollouts.engines.policy_weights import policy_weights
 
 CAP = 2.0
 """Largest importance weight of the presets."""
@@ -219,6 +221,36 @@ def test_adapters_are_handed_over_merged(tmp_path):
     made.train()
     assert max(log(made, "sampling/probe_gap")) <= 1e-5
     assert max(log(made, "sampling/importance_mean")) != 1.0
+
+
+class Reading(HFCopyEngine):
+    """Reads the policy at a sync instead of what it is given, as one that serves adapters does."""
+
+    reads_policy = True
+    steps_trained: Callable[[], int]
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self._policy = model
+
+    def sync(self, named_params: Any, version: int) -> None:
+        end = time.monotonic() + 2.0
+        while threading.current_thread() is not threading.main_thread() and time.monotonic() < end:
+            time.sleep(0.01)
+            if self.steps_trained() > version:  # Now it is another one.
+                break
+        super().sync(policy_weights(self._policy), version)
+
+
+def test_an_engine_that_reads_the_policy_reads_that_of_the_right_step(tmp_path, monkeypatch):
+    copying = ahead(tmp_path / "a", 2)
+    copying.train()
+    monkeypatch.setattr(RolloutProducer, "idle", False)
+    reading = ahead(tmp_path / "b", 2, make_engine=Reading)
+    reading.runner.engine.steps_trained = lambda: reading.state.global_step
+    reading.train()
+    assert versions(reading.events) == [{0}, {0}, {0}, {1}, {2}]
+    assert same(copying, reading)
 
 
 # -- what comes in between ---------------------------------------------------------------------

@@ -139,3 +139,13 @@ def test_a_run_trains_with_a_server_and_survives_its_death(
     gaps = [r["probe_gap"] for r in toy_runs.metrics(out) if "probe_gap" in r]
     assert gaps and max(gaps) <= FP32_TOLERANCE
     assert any(record["grad_norm"] > 0 for record in records)
+
+
+def test_a_server_generates_ahead_of_the_training(server: Server, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert main(toy_runs.arguments(out, **server.settings(rl__staleness=1))) == 0
+    records = toy_runs.by_phase(out)["rl"]
+    assert [record["staleness"] for record in records] == [0.0, 1.0, 1.0]
+    assert any(record["grad_norm"] > 0 for record in records)
+    gaps = [r["probe_gap"] for r in toy_runs.metrics(out) if "probe_gap" in r]
+    assert gaps and max(gaps) <= FP32_TOLERANCE

@@ -20,6 +20,7 @@ from trainers.rollouts.engines.policy_weights import base_model, policy_weights,
 from trainers.rollouts.engines.vllm_adapter import serves_adapter
 from trainers.rollouts.engines.vllm_options import VLLMOptions
 from trainers.rollouts.engines.vllm_process import (
+    draw_by_request,
     explained,
     generating,
     import_vllm,
@@ -50,6 +51,7 @@ class VLLMColocateEngine:
         exact: True when policy and engine are in float32: log-probabilities then equal the
             trainer's to about 1e-6.
         version: Version given to the last ``sync``; -1 before the first one.
+        reads_policy: Whether ``sync`` reads the policy itself, for its adapter.
     """
 
     name = "vllm"
@@ -88,6 +90,7 @@ class VLLMColocateEngine:
         self._names = itertools.count()
         self._keys: dict[str, int] = {}
         served = serves_adapter(chosen.lora, model, dtype=chosen.dtype, on_cpu=on_cpu)
+        self.reads_policy = served
         arguments = chosen.arguments(model, adapter=served, on_cpu=on_cpu)
         self._without_compiling = on_cpu and arguments["enforce_eager"]
         self.exact = chosen.dtype == "float32" and all(
@@ -105,6 +108,8 @@ class VLLMColocateEngine:
             self._llm: Any = vllm.LLM(
                 model=str(folder), max_model_len=self._max_model_len, **arguments
             )
+            if on_cpu:
+                self._llm.collective_rpc(draw_by_request)
         self._weights = Reload(self._llm, model, folder, tied=tied, served=served)
 
     @classmethod

@@ -13,6 +13,7 @@ import importlib.util
 import logging
 import os
 import random
+import threading
 import warnings
 from collections.abc import Iterator
 from types import ModuleType
@@ -27,6 +28,7 @@ from agentgym.errors import (
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure
 
 __all__ = [
+    "draw_by_request",
     "explained",
     "generating",
     "import_vllm",
@@ -110,10 +112,17 @@ def explained(doing: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def preserved_generators() -> Iterator[None]:
-    """Keep the global generators of random, numpy and torch (CPU) as they were."""
+    """Keep the global generators of random, numpy and torch as they were.
+
+    Nothing is restored in a thread beside the one that trains: that one draws meanwhile. What is
+    generated there has seeds of its own, so that nothing is drawn (:func:`draw_by_request`).
+    """
     import numpy as np
     import torch
 
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     python_state = random.getstate()
     numpy_state = np.random.get_state()
     with torch.random.fork_rng(devices=_cuda_devices()):
@@ -162,6 +171,16 @@ def generating(*, without_compiling: bool) -> Iterator[None]:
         stance = torch.compiler.set_stance("force_eager")
     with preserved_generators(), stance:
         yield
+
+
+def draw_by_request(worker: Any) -> None:
+    """Let a worker of vLLM draw for requests from their own generators only.
+
+    Its sampler for CPUs first draws for all of them from torch's global generator, and then again
+    for those that have one; the other sampler gives the same tokens without.
+    """
+    sampler = worker.model_runner.sampler.topk_topp_sampler
+    sampler.forward = sampler.forward_native
 
 
 @contextlib.contextmanager

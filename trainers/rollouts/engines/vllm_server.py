@@ -112,6 +112,11 @@ class VLLMServerEngine:
         self._done = queue.SimpleQueue()
         self._round, self.running = 0, 0
 
+    @property
+    def reads_policy(self) -> bool:
+        """Whether ``sync`` reads the policy itself, for its adapter."""
+        return self.adapter
+
     @classmethod
     def for_run(cls, model: torch.nn.Module, settings: EngineSettings) -> VLLMServerEngine:
         """Make the engine of a run."""

@@ -107,6 +107,21 @@ def test_a_conversation_feeds_only_what_is_new():
         assert torch.allclose(scored(model, prompt, ended[key]), want, atol=1e-5)
 
 
+def test_short_prompts_are_not_padded_to_long_ones():
+    model = tiny_policy.model()
+    engine = HFEngine(model)
+    rng = np.random.default_rng(0)
+    sizes = [60, 3, 50, 4, 3, 5, 2, 4, 3, 2, 4, 3, 3]
+    prompts = [rng.integers(4, 20, size).tolist() for size in sizes]
+    engine.submit([Request(k, p, 2, k) for k, p in enumerate(prompts)], Sampling())
+    fed = watched(engine)
+    ended = finish(engine)
+    assert fed == [(60 + 50, 2), (sum(sizes) - 110, 11), (13, 13)]
+    for key, prompt in enumerate(prompts):
+        want = torch.tensor(ended[key].logprobs)
+        assert torch.allclose(scored(model, prompt, ended[key]), want, atol=1e-5)
+
+
 def test_rows_join_and_leave_a_running_batch():
     """A turn comes back while others still run, as when its environment was quick."""
     model = tiny_policy.model()
