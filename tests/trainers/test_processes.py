@@ -122,12 +122,12 @@ def test_sharded_weights_travel_to_engines_that_play_ahead(tmp_path):
 
 def test_a_process_that_hangs_is_named(tmp_path):
     folder = tmp_path / "run"
-    command = toy_runs.arguments(folder, **SETTINGS, rollout__rank_timeout=12)
+    command = toy_runs.arguments(folder, **SETTINGS, rollout__rank_timeout=15)
     [ended] = toy_runs.launch(command, die_at="hang:2@1")
     assert ended.returncode != 0
     [sentence] = spoken(ended)
     assert "process 1 (last seen at the end of the episodes of step 1) did not" in sentence
-    assert "to reach the end of the episodes of step 2 within 12 s" in sentence
+    assert "to reach the end of the episodes of step 2 within 15 s" in sentence
     assert [record["step"] for record in toy_runs.by_phase(folder)["rl"]] == [1]
 
 
