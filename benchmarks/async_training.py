@@ -44,7 +44,8 @@ from agentgym.vector import TextVectorEnv
 from trainers.algorithms.presets import get_preset
 from trainers.config.sections import TinyConfig, VllmConfig
 from trainers.grpo.arguments import grpo_arguments
-from trainers.grpo.trainer import MultiTurnTrainer, RolloutEvent
+from trainers.grpo.rollout_event import RolloutEvent
+from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.models.tiny import build_model, build_tokenizer
 from trainers.models.torch_setup import one_thread
 from trainers.rollouts.budget import TokenBudget

@@ -32,15 +32,18 @@ __all__ = [
     "gather",
     "is_main",
     "leave",
+    "load_whole",
     "losses_explained",
     "main_only",
     "main_speaks",
+    "meet",
     "on_cpu",
     "on_main",
     "rank",
     "sharded",
     "share",
     "start",
+    "states_sharded",
     "stop",
     "trainer_arguments",
     "world",
@@ -49,20 +52,28 @@ __all__ = [
 T = TypeVar("T")
 P = ParamSpec("P")
 
-WAIT = timedelta(hours=1)
-"""Longest wait of a collective of the training: for the slowest process's episodes of a step."""
 MAIN_ALONE = timedelta(days=7)
 """Longest wait for what the main process does alone, such as playing the baselines. The death of a
 process is noticed at once: its connections close, and the launcher ends the others."""
+RESUME = "the folder is intact: repeat the command with --resume to continue"
+"""What to do about a process that is gone."""
 LINGER = 10.0
 """Most seconds that a process waits for another to say what is wrong, before it ends as well."""
 SPOKEN = "agentgym/spoken"
 """Key of the processes' store: how many of them had something to say at their end."""
+PLACE = "agentgym/place/{}"
+"""Key of the same store: how many meetings a process, by its rank, has come to, and the last."""
+POLL = 0.25
+"""Most seconds between two looks at where the others are."""
 COLLECTIVE = ("gloo", "nccl", "ProcessGroup", "TCPStore", "peer", "DistBackend")
 """Words by which errors of a collective are known."""
 
 _control: ProcessGroup | None = None
 """Group for Python objects: on the CPU, apart from the tensors of the training."""
+_patience = 0.0
+"""Seconds that a process waits for the others."""
+_meetings = 0
+"""Meetings that this process has come to."""
 
 
 class ProcessLost(AgentGymError, RuntimeError):
@@ -86,29 +97,44 @@ def is_main() -> bool:
 
 def sharded() -> bool:
     """Return whether the launcher asks for sharded weights, which no process holds whole."""
-    stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
-    return _asked("ACCELERATE_USE_FSDP") or (_asked("ACCELERATE_USE_DEEPSPEED") and stage == "3")
+    return _asked("ACCELERATE_USE_FSDP") or _zero_stage() == 3
 
 
-def start() -> None:
+def states_sharded() -> bool:
+    """Return whether the launcher asks for sharded gradients and states of the optimiser."""
+    return _asked("ACCELERATE_USE_FSDP") or _zero_stage() >= 2
+
+
+def start(patience: float = 1800.0) -> None:
     """Connect the processes that the launcher started; does nothing for a single one.
 
     From here on SIGTERM, with which a launcher ends the rest when one process has ended, raises
     :class:`ProcessLost`.
+
+    Args:
+        patience: Most seconds that processes wait for the slowest in :meth:`meet`, and in
+            collectives of the training.
     """
-    global _control
+    global _control, _patience, _meetings
     if world() == 1 or _control is not None:
         return
     import torch
     from accelerate import DistributedType, PartialState
 
-    state = PartialState(cpu=on_cpu(), timeout=WAIT)
+    state = PartialState(cpu=on_cpu(), timeout=timedelta(seconds=patience))
     if state.device.type == "cpu":
         state.device = torch.device("cpu")  # torch.load knows no cpu:0.
     if state.distributed_type == DistributedType.MULTI_CPU and sharded():
         # Accelerate shards where it sees accelerators; torch does on the CPU as well.
         state.distributed_type = DistributedType.MULTI_GPU
+    if state.distributed_type == DistributedType.DEEPSPEED and state.backend is None:
+        # DeepSpeed has connected them on the CPU, which accelerate takes for a single process.
+        state.backend = _dist().get_backend()
+        state.process_index, state.num_processes = _dist().get_rank(), _dist().get_world_size()
+        state.local_process_index = int(os.environ["LOCAL_RANK"])
     _control = _dist().new_group(backend="gloo", timeout=MAIN_ALONE)
+    _patience, _meetings = patience, 0
+    _note_place("its start")
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
 
@@ -133,6 +159,14 @@ def trainer_arguments() -> dict[str, Any]:
         AcceleratorState._reset_state(reset_partial_state=False)
         arguments["accelerator_config"] = {"use_configured_state": True}
     return arguments
+
+
+def load_whole() -> None:
+    """Let models load whole: transformers partitions them once a trainer was told of ZeRO-3."""
+    if _control is not None and _asked("ACCELERATE_USE_DEEPSPEED"):
+        from transformers.integrations.deepspeed import unset_hf_deepspeed_config
+
+        unset_hf_deepspeed_config()
 
 
 def stop() -> None:
@@ -164,10 +198,45 @@ def broadcast(value: T) -> T:
     return box[0]
 
 
-def gather(values: Sequence[T]) -> list[T]:
-    """Return the values of all processes, in their order, in every process."""
+def meet(place: str) -> None:
+    """Wait until every process has come this far, as long as the run was told to.
+
+    A process that hangs is noticed here, and named: the collectives of torch know only that
+    somebody is missing.
+
+    Args:
+        place: What all have done then, as in "the episodes of step 3".
+
+    Raises:
+        ProcessLost: A process has not come.
+    """
+    global _meetings
+    if _control is None:
+        return
+    _meetings += 1
+    began = time.monotonic()
+    with losses_explained():
+        _note_place(place)
+        while missing := [
+            f"process {each} (last seen at {where})"
+            for each, (meetings, where) in enumerate(_places())
+            if meetings < _meetings
+        ]:
+            waited = time.monotonic() - began
+            if waited > _patience:
+                raise ProcessLost(
+                    f"expected all {world()} processes to reach {place} within {_patience:g} s of "
+                    f"each other, but {' and '.join(missing)} did not; give more time with "
+                    f"--rollout.rank-timeout if they were only slow; {RESUME}"
+                )
+            time.sleep(min(POLL, 0.001 + waited / 10))
+
+
+def gather(values: Sequence[T], place: str = "a gathering") -> list[T]:
+    """Return the values of all processes, in their order, in every process; they :meth:`meet`."""
     if _control is None:
         return list(values)
+    meet(place)
     parts: list[Any] = [None] * world()
     with losses_explained():
         _dist().all_gather_object(parts, list(values), group=_control)
@@ -231,7 +300,8 @@ def losses_explained() -> Iterator[None]:
         known = any(word.lower() in text for word in COLLECTIVE)
         if world() == 1 or isinstance(error, AgentGymError) or not known:
             raise
-        raise ProcessLost(_lost()) from error
+        late = "timed out" in text or "timeout" in text
+        raise ProcessLost(_stuck() if late else _lost()) from error
 
 
 def first_to_speak() -> bool:
@@ -242,10 +312,8 @@ def first_to_speak() -> bool:
     """
     if world() == 1 or _control is None:
         return is_main()
-    from torch.distributed.distributed_c10d import _get_default_store
-
     try:
-        first = int(_get_default_store().add(SPOKEN, 1)) == 1
+        first = int(_store().add(SPOKEN, 1)) == 1
     except RuntimeError:  # the store went with the process that held it
         first = True
     if first and threading.current_thread() is threading.main_thread():
@@ -264,6 +332,12 @@ def leave() -> NoReturn:
     os._exit(1)  # An orderly end would wait for processes that are gone.
 
 
+def _zero_stage() -> int:
+    """Return what DeepSpeed is asked to shard, 0 without it."""
+    stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
+    return int(stage) if _asked("ACCELERATE_USE_DEEPSPEED") else 0
+
+
 def _asked(variable: str) -> bool:
     """Return whether the launcher has set a switch."""
     return os.environ.get(variable, "").lower() in ("true", "1")
@@ -278,8 +352,39 @@ def _lost() -> str:
     """Say that the run cannot go on."""
     return (
         f"expected all {world()} processes to work until the end, but another one ended, or the "
-        "launcher was stopped; the folder is intact: repeat the command with --resume to continue"
+        f"launcher was stopped; {RESUME}"
     )
+
+
+def _stuck() -> str:
+    """Say that a collective of the training has waited too long, and where everybody was."""
+    try:
+        seen = ", ".join(f"process {each} at {where}" for each, (_, where) in enumerate(_places()))
+    except RuntimeError:  # the store went with the process that held it
+        return _lost()
+    return (
+        f"expected all {world()} processes to train together, but one kept the others waiting for "
+        f"more than {_patience:g} s (--rollout.rank-timeout); last seen: {seen}; {RESUME}"
+    )
+
+
+def _note_place(place: str) -> None:
+    """Let the others know where this process is."""
+    _store().set(PLACE.format(rank()), f"{_meetings} {place}")
+
+
+def _places() -> list[tuple[int, str]]:
+    """Return, for every process, how many meetings it has come to and where it was last seen."""
+    found = _store().multi_get([PLACE.format(each) for each in range(world())])
+    pairs = [value.decode().partition(" ") for value in found]
+    return [(int(meetings), place) for meetings, _, place in pairs]
+
+
+def _store() -> Any:
+    """Return the store through which the processes found each other."""
+    from torch.distributed.distributed_c10d import _get_default_store
+
+    return _get_default_store()
 
 
 def _dist() -> Any:

@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,30 +24,31 @@ from trainers.output.curve import write_curve
 from trainers.output.display import Display, result_table
 from trainers.output.hub import NO_TOKEN, check_hub, has_token
 from trainers.output.phase import Phase
+from trainers.output.remarks import (
+    arm_names,
+    chosen_remark,
+    gate_remark,
+    health_remark,
+    pooled_remark,
+    random_remark,
+    steps_remark,
+)
 from trainers.output.report import write_report
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
     GREEDY,
-    Evaluation,
-    Horizon,
     Summary,
     WarmStart,
-    arm_names,
-    chosen_remark,
     commit,
-    gate_remark,
     health_events,
-    health_remark,
-    random_remark,
     step_seconds,
-    steps_remark,
-    verdict,
     versions,
 )
 from trainers.phases.comparison import PolicyComparison
 from trainers.phases.export import check_export
 from trainers.phases.publishing import publish
 from trainers.rollouts.engines import check_installed
+from trainers.rollouts.trajectory import by_family
 
 if TYPE_CHECKING:
     from trainers.phases.reinforcement import Reinforcement
@@ -73,7 +75,7 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
         AgentGymError: A setting is wrong, a package is missing, or the environment cannot be
             used; the folder stays fit for ``--resume``.
     """
-    processes.start()
+    processes.start(config.rollout.rank_timeout)
     run = resolve(config)
     _check_packages(run)
     _check_processes(run)
@@ -156,7 +158,7 @@ class _Run:
 
     def __init__(self, run: ResolvedRun, folder: RunFolder, display: Display) -> None:
         self._run, self._folder, self._display = run, folder, display
-        self._names = arm_names(run.config.model != TINY, run.config.sft.max_steps > 0)
+        self._names = arm_names(run)
 
     def execute(self) -> dict[str, Any]:
         """Run all phases that are not done yet and write the summary."""
@@ -171,8 +173,8 @@ class _Run:
         self._display.phase("baselines", 1)
         comparison.add_baselines()
         self._display.update(1)
-        if comparison.no_scale:
-            self._display.note(comparison.no_scale)
+        for reason in comparison.no_scale:
+            self._display.note(reason)
         self._learn(comparison)
         return processes.on_main(lambda: self._conclude(comparison))
 
@@ -216,54 +218,54 @@ class _Run:
                 continue
             self._display.phase(f"test {self._names[arm]}{GREEDY if greedy else ''}", 1)
             played = learning.play(comparison.tasks, greedy)
-            log = EpisodeLog(self._run, learning.chat, panel_sha256=comparison.panel.sha256)
-            log.replace(self._folder.eval_episodes(name), played, arm=name)
+            log = EpisodeLog(self._run, learning.chat, panels=comparison.panels)
+            for env, part in by_family(played).items():
+                path = self._folder.eval_episodes(name, env if self._run.several else "")
+                log.replace(path, part, arm=name)
             report = comparison.add(name, played)
             self._display.update(1, score=report.score_mean, success=report.success)
 
     def _summarise(self, comparison: PolicyComparison) -> Summary:
         """Assemble ``summary.json``."""
-        run, paired = self._run, comparison.paired()
-        warm_start = self._folder.state().get("sft")
+        run, warm_starts = self._run, self._warm_starts()
+        results, families = comparison.results(warm_starts), comparison.families(warm_starts)
         records = self._folder.metrics()
         events = health_events(records)
         remarks = (
-            gate_remark(warm_start and WarmStart(**warm_start), run.config.sft.gate_success),
+            pooled_remark(comparison.sizes()),
+            *(gate_remark(end, run.env(name), run.several) for name, end in warm_starts.items()),
             steps_remark(
                 self._steps(), run.config.steps, any(event.action == "stop" for event in events)
             ),
             health_remark(events),
             chosen_remark(self._chosen, self._steps()),
-            random_remark(comparison.results()),
-            comparison.no_scale,
+            *(random_remark(part.eval, name) for name, part in families.items()),
+            "" if families else random_remark(results.eval),
+            *comparison.no_scale,
         )
         return Summary(
-            env=run.env_id,
+            **{item.name: getattr(results, item.name) for item in fields(results)},
+            families=families,
             preset=run.preset.name,
             preset_parts_left_out=tuple(run.preset.ignored),
             steps=self._steps(),
-            horizon=Horizon(run.rounds, run.config.horizon_every, run.config.fit_horizon),
             seed=run.config.seed,
             wall_s=round(self._folder.seconds(), 1),
-            verdict=verdict(paired.rl_minus_sft, self._names["sft"]),
             remarks=tuple(remark for remark in remarks if remark),
-            names=self._names,
-            eval=comparison.results(),
-            paired=paired,
-            greedy=comparison.greedy(),
-            evaluation=Evaluation(
-                split=comparison.panel.split,
-                panel_sha256=comparison.panel.sha256,
-                decoding="greedy" if run.config.eval.greedy else "sampled",
-                horizon=run.config.eval.horizon,
-            ),
-            warm_start=warm_start and WarmStart(**warm_start),
             packages=versions(),
             commit=commit(),
             chosen=self._chosen,
             health=events,
             step_seconds=step_seconds(records),
         )
+
+    def _warm_starts(self) -> dict[str, WarmStart]:
+        """Return how the warm start ended in each environment whose expert was imitated."""
+        found = self._folder.state().get("sft")
+        if not found:
+            return {}
+        parts = found if self._run.several else {self._run.envs[0].name: found}
+        return {name: WarmStart(**part) for name, part in parts.items()}
 
     def _steps(self) -> int:
         """Return the reinforcement learning steps that were taken."""
@@ -272,6 +274,9 @@ class _Run:
 
     def _show(self, summary: Summary, report: Path) -> None:
         """Show the result as a table, and in words."""
+        for name, results in summary.families.items():
+            self._display.note(result_table(results))
+            self._display.note(f"{name}: {results.verdict}")
         self._display.note(result_table(summary))
         for sentence in (summary.verdict, *summary.remarks):
             self._display.note(sentence)

@@ -195,8 +195,8 @@ def test_a_hook_takes_the_place_of_the_flag_it_is_named_like(tmp_path, preset):
 
     flags = ["--rl.hooks", "invalid_action=0.3", "success_bonus=2"]
     run = resolve(toy_runs.config(tmp_path, *flags, preset=preset))
-    hooks = {hook.name: hook for hook in run.make_hooks()}
-    assert len(run.make_hooks()) == len(hooks) == 2
+    hooks = {hook.name: hook for hook in run.envs[0].make_hooks()}
+    assert len(run.envs[0].make_hooks()) == len(hooks) == 2
     assert (hooks["invalid_action"].penalty, hooks["success_bonus"].bonus) == (0.3, 2)
     assert run.preset.invalid_penalty in (None, 0), "an invalid turn is charged once"
 

@@ -14,8 +14,12 @@ from tests.trainers import tiny_policy, toy_runs
 from trainers.cli import main
 from trainers.config.resolve import resolve
 from trainers.config.stored import compare, read_config, read_settings
+from trainers.models.memory import run_estimate
 from trainers.models.tiny import build_model
 
+FSDP = {"ACCELERATE_USE_FSDP": "true"}
+ZERO2 = {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": "2"}
+ZERO3 = {**ZERO2, "ACCELERATE_DEEPSPEED_ZERO_STAGE": "3"}
 QUICK: dict[str, Any] = {"steps": 1, "eval__every": 0, "eval__tasks": 4, "sft__max_steps": 0}
 
 
@@ -38,7 +42,7 @@ def settings(**changes: Any) -> Any:
 def test_a_pretrained_model_is_checkpointed_and_a_tiny_one_is_not(chat_model):
     open_ = {"memory__micro_tokens": None}
     tiny, other = settings(**open_), settings(model=chat_model, **QUICK, **open_)
-    assert (tiny.precision, tiny.checkpointing, tiny.micro_tokens) == ("fp32", "off", 8192)
+    assert (tiny.precision, tiny.checkpointing, tiny.micro_tokens) == ("fp32", "off", 2048)
     assert (other.checkpointing, other.micro_tokens) == ("on", 16_384)
     asked = {"memory__precision": "bf16", "memory__checkpointing": "off"}
     chosen = settings(model=chat_model, **QUICK, **asked)
@@ -130,6 +134,32 @@ def test_a_dry_run_tells_the_memory_without_loading_weights(
     assert "micro-batches of 400 tokens" in shown
     assert main(toy_runs.arguments(tmp_path / "run", "--dry-run", model=tmp_path / "no")) == 2
     assert "expected --model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("launched", "divided", "shards", "engine"),
+    [
+        ({}, "nothing", (1, False), "hf"),
+        (FSDP, "weights, gradients", (4, True), "hf-copy"),
+        (ZERO2, "gradients and optimiser", (4, False), "hf"),
+        (ZERO3, "weights, gradients", (4, True), "hf-copy"),
+    ],
+)
+def test_a_dry_run_under_a_launcher_divides_the_memory(
+    monkeypatch, tmp_path, capsys, launched, divided, shards, engine
+):
+    """The environment is what ``accelerate launch`` makes of our configurations."""
+    one = run_estimate(resolve(toy_runs.config(tmp_path)))
+    for name, value in {"WORLD_SIZE": "4", "RANK": "0", **launched}.items():
+        monkeypatch.setenv(name, value)
+    four = run_estimate(resolve(toy_runs.config(tmp_path)))
+    assert four.optimizer == one.optimizer // shards[0]
+    assert four.weights == one.weights // (shards[0] if shards[1] else 1)
+    assert four.generation == one.generation // 4
+    assert (four.engine > 0) == (engine == "hf-copy") == (four.gathered > 0)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(toy_runs.arguments(tmp_path / "run", "--dry-run")) == 0
+    assert f"in 4 processes that divide {divided}" in capsys.readouterr().out
 
 
 def test_a_run_from_before_micro_batches_by_tokens_is_read(tmp_path):

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from accelerate.commands import launch
 from safetensors.torch import load_file
 
 from tests.trainers import toy_runs
 from trainers import processes
-from trainers.cli import main
+from trainers.cli import launch_config, main
 
 SETTINGS = {
     "steps": 3, "horizon": "3", "every": None, "sft__max_steps": 10, "sft__demonstrations": 32,
-    "sft__gate_tasks": 4, "rl__groups": 3, "rl__save_every": 1, "rl__lr": 1e-3, "eval__tasks": 5,
-    "eval__every": 2, "eval__valid_tasks": 3,
+    "sft__gate_tasks": 4, "rl__groups": 3, "rl__save_every": 1, "rl__lr": 1e-3,
+    "rl__minibatches": 2, "eval__tasks": 5, "eval__every": 2, "eval__valid_tasks": 3,
 }  # fmt: skip
-"""Six episodes for each of two processes, so that the second group belongs to both."""
+"""Six episodes for each of two processes, so that the second group belongs to both; two updates a
+step."""
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 """Room for sums that are taken in another order."""
 
@@ -80,15 +83,58 @@ def test_sharded_weights_are_saved_and_resumed_and_are_the_same(alone, tmp_path)
     assert died.returncode != 0
     [sentence] = spoken(died)
     assert "another one ended" in sentence
-    checkpoint = folder / "checkpoints" / "rl" / "checkpoint-2"
+    checkpoint = folder / "checkpoints" / "rl" / "checkpoint-4"
     assert (checkpoint / "pytorch_model_fsdp.bin").exists(), "the weights were not sharded"
     [ended] = toy_runs.launch([*command, "--resume"], "fsdp2")
     assert ended.returncode == 0, ended.stderr
     assert_same_run(folder, alone)
 
 
+@pytest.mark.skipif(not find_spec("deepspeed"), reason="the package deepspeed is not installed")
+@pytest.mark.parametrize(
+    ("stage", "die_at"), [("zero2", "rl:3@0"), ("zero3", "rl:3@0"), ("zero3", "rl:1@0")]
+)
+def test_deepspeed_is_saved_and_resumed_and_is_the_same(alone, tmp_path, stage, die_at):
+    """Killed at the first step, the run begins anew and has read no checkpoint when it ends."""
+    folder = tmp_path / "run"
+    command = toy_runs.arguments(folder, **SETTINGS)
+    [died] = toy_runs.launch(command, stage, die_at=die_at)
+    assert died.returncode != 0
+    [sentence] = spoken(died)
+    assert "another one ended" in sentence
+    [ended] = toy_runs.launch([*command, "--resume"], stage)
+    assert ended.returncode == 0, ended.stderr
+    [step] = (folder / "checkpoints" / "rl" / "checkpoint-6").glob("global_step*")
+    assert len(list(step.glob("*_optim_states.pt"))) == 2, "the optimiser was not sharded"
+    assert len(list(step.glob("zero_*_model_states.pt"))) == (2 if stage == "zero3" else 0)
+    assert_same_run(folder, alone)
+
+
+def test_sharded_weights_travel_to_engines_that_play_ahead(tmp_path):
+    runs = [tmp_path / name for name in ("two", "one")]
+    commands = [toy_runs.arguments(run, **SETTINGS, rl__staleness=1) for run in runs]
+    [ended] = toy_runs.launch(commands[0], "fsdp2")
+    assert ended.returncode == 0, ended.stderr
+    assert main(commands[1]) == 0
+    assert [record["staleness"] for record in toy_runs.by_phase(runs[0])["rl"]] == [0, 1, 1]
+    assert_same_run(*runs)
+
+
+def test_a_process_that_hangs_is_named(tmp_path):
+    folder = tmp_path / "run"
+    command = toy_runs.arguments(folder, **SETTINGS, rollout__rank_timeout=12)
+    [ended] = toy_runs.launch(command, die_at="hang:2@1")
+    assert ended.returncode != 0
+    [sentence] = spoken(ended)
+    assert "process 1 (last seen at the end of the episodes of step 1) did not" in sentence
+    assert "to reach the end of the episodes of step 2 within 12 s" in sentence
+    assert [record["step"] for record in toy_runs.by_phase(folder)["rl"]] == [1]
+
+
 def test_what_is_wrong_is_said_once(tmp_path):
-    command = toy_runs.arguments(tmp_path / "run", **{**SETTINGS, "rl__group_size": 3})
+    command = toy_runs.arguments(
+        tmp_path / "run", **{**SETTINGS, "rl__group_size": 3, "rl__minibatches": 1}
+    )
     [ended] = toy_runs.launch(command)
     assert ended.returncode != 0
     [sentence] = spoken(ended)
@@ -119,6 +165,31 @@ def test_a_single_process_is_the_main_one_and_agrees_with_itself():
     processes.barrier()
     with pytest.raises(RuntimeError, match="gloo"), processes.losses_explained():
         raise RuntimeError("gloo")
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("ddp", {"ACCELERATE_USE_FSDP": "", "ACCELERATE_USE_DEEPSPEED": ""}),
+        ("fsdp2", {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}),
+        ("zero2", {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": "2"}),
+        ("zero3", {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": "3"}),
+    ],
+)
+def test_the_launcher_understands_every_configuration(monkeypatch, name, asked):
+    seen: list[Any] = []
+    for launcher in ("deepspeed_launcher", "multi_gpu_launcher"):
+        monkeypatch.setattr(launch, launcher, seen.append)
+    command = f"--config_file {launch_config(name)} --num_processes 2 -m trainers.cli".split()
+    launch.launch_command(launch.launch_command_parser().parse_args(command))
+    if name.startswith("zero"):
+        environment = launch.prepare_deepspeed_cmd_env(seen[0])[1]
+    else:
+        environment = launch.prepare_multi_gpu_env(seen[0])
+    assert {key: environment.get(key, "") for key in asked} == asked
+    for key in asked:
+        monkeypatch.setenv(key, environment.get(key, ""))
+    assert processes.sharded() == (name in ("fsdp2", "zero3"))
 
 
 def test_a_launch_configuration_is_found_by_name(capsys):

@@ -10,6 +10,7 @@ import json
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,8 @@ def launch(
     Args:
         command: Arguments.
         config: Name of the launch configuration.
-        die_at: ``phase:step@rank``: that process gets SIGKILL when the record is written.
+        die_at: ``phase:step@rank``: that process gets SIGKILL when the record is written; or
+            ``hang:step@rank``: it never ends the episodes of that step.
         nodes: Launchers that start a process each (2), or one that starts both (1).
 
     Returns:
@@ -281,7 +283,7 @@ for env_id, env_class in ENVS.items():
 
 
 def _die_at(moment: str) -> None:
-    """Arrange for SIGKILL right after a record has been written."""
+    """Arrange for SIGKILL right after a record has been written, or for a hang."""
     import signal
 
     from trainers import processes
@@ -289,6 +291,9 @@ def _die_at(moment: str) -> None:
 
     moment, _, rank = moment.partition("@")
     phase, _, step = moment.partition(":")
+    if phase == "hang":
+        _hang_at(int(step), int(rank))
+        return
     log = RunFolder.log
 
     def log_and_die(self: RunFolder, **record: Any) -> None:
@@ -298,6 +303,21 @@ def _die_at(moment: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     RunFolder.log = log_and_die  # type: ignore[method-assign]
+
+
+def _hang_at(step: int, rank: int) -> None:
+    """Arrange for one process to hang as it plays the episodes of a step."""
+    from trainers import processes
+    from trainers.monitoring.measured_trainer import MeasuredTrainer
+
+    play = MeasuredTrainer.play_groups
+
+    def play_or_hang(self: MeasuredTrainer, now: int, *args: Any) -> Any:
+        if (now, processes.rank()) == (step, rank):
+            time.sleep(600)
+        return play(self, now, *args)
+
+    MeasuredTrainer.play_groups = play_or_hang  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

@@ -118,6 +118,10 @@ class Preset:
         kept = tuple(part for part in self.shapers if not _charges_invalid(part))
         return replace(self, shapers=(*kept, FlagPenalty(INVALID, -amount)))
 
+    def normalized(self, over: Literal["none", "batch", "family"]) -> Preset:
+        """Return the preset with another second normalisation of its advantages, or with none."""
+        return replace(self, post=None if over == "none" else Whiten(over, over))
+
     def within(self, tokens: int) -> Preset:
         """Return the preset with what depends on the token budget filled in.
 

@@ -1,6 +1,7 @@
 """Schedules: numbers that depend on the training step, such as the turn budget of ScalingInter-RL.
 
-Steps count from 1. All but ``Gated`` are pure functions of the step: a resumed run needs no state.
+Steps count from 1. All but ``Gated`` are pure functions of the step: a resumed run needs no state
+of them.
 """
 
 from __future__ import annotations
@@ -135,6 +136,50 @@ class Gated:
         """Restore what ``state_dict`` returned."""
         self._starts = [int(start) for start in state["starts"]]
         self._recent = deque(float(success) for success in state["recent"])
+
+
+@dataclass(frozen=True)
+class PerFamily:
+    """The turn budgets of several families of tasks, each with a schedule of its own.
+
+    Its value is the largest of theirs; its stages are counted over all of them.
+    """
+
+    schedules: Mapping[str, Schedule]
+    """Schedule of each family."""
+
+    def __call__(self, step: int) -> int:
+        """Largest value at a step."""
+        return max(self.values(step).values())
+
+    def values(self, step: int) -> dict[str, int]:
+        """Value of each family at a step."""
+        return {name: int(schedule(step)) for name, schedule in self.schedules.items()}
+
+    def stage(self, step: int) -> int:
+        """How many times the value of a family has changed by this step."""
+        return sum(schedule.stage(step) for schedule in self.schedules.values())
+
+    def report_success(self, step: int, success: Mapping[str, float], planned: int = 0) -> None:
+        """Record the mean success of each family that played in a trained step.
+
+        Gated ones move on by the success of their own family; see ``Gated.report_success``.
+        """
+        for name, schedule in self.schedules.items():
+            if isinstance(schedule, Gated) and name in success:
+                schedule.report_success(step, success[name], planned)
+
+    def state_dict(self) -> dict[str, Any]:
+        """JSON-safe state for a checkpoint."""
+        gated = {n: s for n, s in self.schedules.items() if isinstance(s, Gated)}
+        return {name: schedule.state_dict() for name, schedule in gated.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what ``state_dict`` returned."""
+        for name, part in state.items():
+            schedule = self.schedules[name]
+            assert isinstance(schedule, Gated), "only gated schedules have a state"
+            schedule.load_state_dict(part)
 
 
 def parse_rounds(text: str) -> tuple[int, ...]:

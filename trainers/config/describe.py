@@ -3,38 +3,48 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY, TrainConfig
 
-HIDDEN = ("resume", "out")
+HIDDEN = ("resume", "out", "envs")
 
 
 def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
     """Lay out every setting of a run and whether it was asked for or decided."""
     config = run.config
-    arguments = ", ".join(f"{name}={value!r}" for name, value in run.env_kwargs.items())
-    hooks = ", ".join(hook.name for hook in run.make_hooks())
     sentences = [
-        f"{run.env_id} ({arguments})",
+        *(sentence for env in run.envs for sentence in _environment(run, env)),
         f"warm start: {_warm_start(run)}",
         f"reinforcement learning: {config.steps} steps of {config.rl.groups} tasks x "
-        f"{config.rl.group_size} episodes with {run.preset.name!r}, horizon {horizon_in_words(run)}"
+        f"{config.rl.group_size} episodes with {run.preset.name!r}"
         + (f", at most {config.minutes:g} minutes in all" if config.minutes else ""),
-        f"rewards that only training pays: {hooks or 'none'}",
-        f"evaluation: {config.eval.tasks} held-out tasks, {config.eval.horizon} turns",
         f"folder: {config.out} (nothing was written)",
     ]
     if run.preset.ignored:
-        sentences.insert(3, f"left out of the preset: {', '.join(run.preset.ignored)}")
+        sentences.insert(-1, f"left out of the preset: {', '.join(run.preset.ignored)}")
     table = Table("setting", "value", "from", title="every setting")
     for name, value, given in _rows(asked, config, ""):
         table.add_row(name, value, "you" if given else "default")
     return Group(*sentences, table)
+
+
+def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:
+    """Say what an environment is, and how it is trained on and compared in."""
+    arguments = ", ".join(f"{name}={value!r}" for name, value in env.kwargs.items())
+    hooks = ", ".join(hook.name for hook in env.make_hooks())
+    weights = sum(each.weight for each in run.envs)
+    share = f", {env.weight / weights:.0%} of the tasks" if run.several else ""
+    yield f"{env.name}: {env.env_id} ({arguments}){share}"
+    yield f"  horizon {horizon_in_words(env)}"
+    yield f"  rewards that only training pays: {hooks or 'none'}"
+    yield f"  evaluation: {env.eval_tasks} held-out tasks, {env.full_horizon} turns"
 
 
 def _warm_start(run: ResolvedRun) -> str:
@@ -43,24 +53,26 @@ def _warm_start(run: ResolvedRun) -> str:
     origin = "a policy from scratch" if model == TINY else model
     if not sft.max_steps:
         return f"none, from {origin}"
+    gates = " and ".join(
+        f"{env.gate_success:g} of the validation tasks" + (f" of {env.name}" * run.several)
+        for env in run.envs
+        if env.has_expert
+    )
     return (
         f"{origin}, at most {sft.max_steps} steps on {sft.demonstrations} demonstrations, until "
-        f"{sft.gate_success:g} of the validation tasks are solved"
+        f"{gates} are solved"
     )
 
 
-def horizon_in_words(run: ResolvedRun) -> str:
+def horizon_in_words(env: ResolvedEnv) -> str:
     """Say how many turns an agent may take, and when that changes."""
-    config, rounds = run.config, ", ".join(map(str, run.rounds))
-    if len(run.rounds) == 1:
+    rounds = ", ".join(map(str, env.rounds))
+    if len(env.rounds) == 1:
         return rounds
-    if config.horizon_gate is None:
-        every = config.horizon_every
+    every = env.horizon_every
+    if env.horizon_gate is None:
         return f"{rounds}, each for {every} step{'s' if every > 1 else ''}"
-    return (
-        f"{rounds}, the next when {config.horizon_gate:g} of the episodes of "
-        f"{config.horizon_every} steps succeed"
-    )
+    return f"{rounds}, the next when {env.horizon_gate:g} of the episodes of {every} steps succeed"
 
 
 def _rows(asked: Any, config: Any, prefix: str) -> list[tuple[str, str, bool]]:

@@ -47,6 +47,8 @@ def as_dashboards(value: Any) -> Any:
 
 Dashboard = Literal["none", "tensorboard", "wandb", "trackio"]
 """Where figures are shown."""
+HorizonText = Annotated[str, BeforeValidator(as_horizon)]
+"""Turns that an agent may take, such as ``9``, ``5,8,10`` or ``5-15``."""
 Pairs = Annotated[tuple[str, ...], BeforeValidator(_as_pairs)]
 """``name=value`` pairs."""
 

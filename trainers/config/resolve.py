@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -19,38 +19,33 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from agentgym import making
-from agentgym.core import TextEnv
 from agentgym.errors import ConfigurationError
-from agentgym.hooks import TurnReward
-from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
-from agentgym.tasks import Panel
-from agentgym.vector.backends import preferred_backend
 from trainers.algorithms.presets import SERVES, Preset, get_preset
-from trainers.algorithms.schedule import Gated, Stages, parse_rounds
-from trainers.config.families import FamilyDefaults, defaults_for
+from trainers.config.environments import (
+    GROUPS,
+    INVALID_PENALTY,
+    ResolvedEnv,
+    asked_names,
+    resolve_envs,
+)
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.grpo.arguments import largest_divisor, loss_arguments
 from trainers.grpo.precision import check_memory_options, chosen_precision
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
 
 logger = logging.getLogger(__name__)
 
-TRAIN, VALID, TEST = "train", "valid", "test"
-"""Splits: to learn from, to decide by, to compare on."""
-
 DEFAULT_MINUTES = 12.0
-"""Of the default run, which is to end within 15 minutes, evaluation included."""
-GROUPS, GROUP_SIZE = 16, 8
-"""Tasks of a step, and episodes of a task."""
-SUCCESS_BONUS, INVALID_PENALTY = 1.0, 0.05
-"""Added to the reward of the turn that solves the task, and taken from that of an invalid turn."""
+"""Of the default run, which is to end within 15 minutes, evaluation included; as many for each
+further environment."""
+GROUP_SIZE = 8
+"""Episodes of a task."""
 TINY_RATES, PRETRAINED_RATES = (6e-3, 6e-4), (1e-5, 1e-6)
 """Learning rates of warm start and reinforcement learning."""
 ADAPTER_RATE = 2e-5
 """Learning rate of reinforcement learning that trains adapters."""
 TINY_STEPS = 1600
-"""Most steps of the tiny policy's warm start."""
+"""Most steps of the tiny policy's warm start, for each environment."""
 TINY_TURN = 18
 """Tokens per turn of the tiny policy; a family decides on those of its episodes."""
 PRETRAINED_TURN, PRETRAINED_EPISODE = 256, 4096
@@ -59,13 +54,10 @@ VLLM_MEMORY, VLLM_SLEEPER = 0.3, 0.5
 """Share of a GPU for vLLM beside the training, and if it sleeps meanwhile."""
 THINKING_TURN = 1024
 """Tokens per turn of a model that may think first."""
-TINY_MICRO, PRETRAINED_MICRO = 8192, 16_384
-"""Tokens per forward and backward pass."""
-EVAL_TASKS = 500
-"""Evaluation tasks where the test split has as many."""
-
-STARTS = 20
-"""Tasks that are tried in the search for one that starts."""
+TINY_MICRO, PRETRAINED_MICRO = 2048, 16_384
+"""Tokens per forward and backward pass; those of the tiny policy stay in the cache of a CPU."""
+BACKENDS = ("sync", "thread", "process")
+"""Where environments may run; of several the one that suits most is last."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +68,8 @@ class ResolvedRun:
     """The settings."""
     filled: Mapping[str, Any]
     """Those that were left open, as they were filled in."""
-    family: str
-    """Short name of the environment family."""
-    env_id: str
-    """Gymnasium id."""
-    env_kwargs: Mapping[str, Any]
-    """Keyword arguments of the environment."""
-    rounds: tuple[int, ...]
-    """Turns that an agent may take, stage by stage."""
-    has_expert: bool
-    """Whether the environment knows an expert: without one there are no demonstrations."""
+    envs: tuple[ResolvedEnv, ...]
+    """The environments, most often one."""
     preset: Preset
     """Credit assignment and loss."""
     template_args: Mapping[str, Any]
@@ -96,59 +80,39 @@ class ResolvedRun:
         """Wall time after which training is cut short."""
         return 60 * self.config.minutes if self.config.minutes else math.inf
 
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one environment."""
+        return len(self.envs) > 1
+
+    @property
+    def name(self) -> str:
+        """What the environments are called, for a title."""
+        return "+".join(env.name for env in self.envs)
+
+    def env(self, name: str) -> ResolvedEnv:
+        """Return the environment of a name."""
+        return next(env for env in self.envs if env.name == name)
+
+    @property
+    def has_expert(self) -> bool:
+        """Whether an environment knows an expert: without one there are no demonstrations."""
+        return any(env.has_expert for env in self.envs)
+
+    @property
+    def most_turns(self) -> int:
+        """Most turns that an episode of training or evaluation may take."""
+        return max(max(*env.rounds, env.full_horizon) for env in self.envs)
+
     def resolved(self) -> dict[str, Any]:
         """Return what the settings leave open, as it was filled in: kept with the run."""
-        return {
-            "env_id": self.env_id,
-            "env": dict(self.env_kwargs),
-            "rounds": list(self.rounds),
-            **self.filled,
-            "preset_parts": self.preset.described(),
-        }
-
-    def make_schedule(self) -> Stages | Gated:
-        """Make the turn budget by step; a gated one remembers what it was told."""
-        config = self.config
-        if config.horizon_gate is None:
-            return Stages(self.rounds, config.horizon_every)
-        return Gated(self.rounds, config.horizon_gate, config.horizon_every)
-
-    def make_hooks(self) -> list[TurnReward]:
-        """Make the turn-level rewards that training adds to the family's own.
-
-        The price of an invalid turn is not among them if a correction of the preset takes it.
-        """
-        settings = self.config.rl
-        hooks: list[TurnReward] = []
-        if settings.success_bonus:
-            hooks.append(SuccessBonus(settings.success_bonus))
-        if settings.invalid_penalty and self.preset.invalid_penalty is None:
-            hooks.append(InvalidAction(settings.invalid_penalty))
-        return [*hooks, *parse_hooks(settings.hooks)]
-
-    def make_training_tasks(self) -> TrainingTasks:
-        """Make the source of training tasks."""
-        env = self.make_env()
-        try:
-            return TrainingTasks(env.tasks, TRAIN, self.config.seed, self.config.fit_horizon)
-        finally:
-            env.close()
-
-    def panel(self, split: str, most: int) -> Panel:
-        """Choose at most ``most`` tasks that depend on neither seed nor settings of training."""
-        env = self.make_env()
-        try:
-            return env.tasks.panel(split, min(most, env.tasks.len(split)))
-        finally:
-            env.close()
-
-    def make_env(self, **extra: Any) -> TextEnv:
-        """Make one environment of the run, with further keyword arguments.
-
-        Raises:
-            ConfigurationError: The environment does not take these arguments.
-        """
-        return making.make_env(self.env_id, {**self.env_kwargs, **extra}, "--env-args")
+        places: dict[str, Any]
+        if self.several:
+            places = {"envs": {env.name: _plain(env) for env in self.envs}}
+        else:
+            env = self.envs[0]
+            places = {"env_id": env.env_id, "env": dict(env.kwargs), "rounds": list(env.rounds)}
+        return {**places, **self.filled, "preset_parts": self.preset.described()}
 
 
 def resolve(asked: TrainConfig) -> ResolvedRun:
@@ -159,46 +123,26 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
             contradicts another.
     """
     asked = checked(asked)
-    family, env_id = making.resolve(asked.env)
-    arguments = making.parse_pairs(asked.env_args, "--env-args")
-    defaults = defaults_for(family).for_args(arguments)
-    preset = _preset(asked.preset)
-    settings = _filled(asked, preset, defaults)
+    preset = _preset(asked)
+    envs = resolve_envs(asked, preset)
+    settings = _filled(asked, preset, envs)
     settings["out"] = asked.out or default_out(asked)
-    rounds = parse_rounds(settings["horizon"])
-    if asked.horizon is None:
-        rounds = _cut(rounds, arguments.get("max_turns"))
-    if asked.horizon_gate is not None and len(rounds) < 2:
-        raise ConfigurationError(
-            f"expected --horizon with several stages, such as 5,8,10, for --horizon-gate to open; "
-            f"got {settings['horizon']!r}"
-        )
-    settings["horizon"] = ",".join(map(str, rounds))
-    full = settings["eval"]["horizon"] = asked.eval.horizon or max(rounds)
-    _fill_tokens(asked, settings["rl"], defaults, max(*rounds, full))
-    kwargs = {**defaults.env, **arguments}
-    kwargs.setdefault("max_turns", full)
-    _choose_backend(settings["rollout"], env_id, kwargs)
+    if len(envs) == 1:
+        _fill_from(settings, envs[0])
+    _fill_tokens(asked, settings["rl"], envs)
+    _choose_backend(settings["rollout"], envs)
     _check_engine(asked)
-    # With the hooks that are asked for, since an environment may refuse them.
-    hooks = {"reward_hooks": parse_hooks(asked.rl.hooks)} if asked.rl.hooks else {}
-    env = making.make_env(env_id, {**kwargs, **hooks}, "--env-args")
-    try:
-        expert = _decide_by_env(asked, settings, env)
-        # A first stage that no task fits is noticed now, not after the warm start.
-        training = TrainingTasks(env.tasks, TRAIN, asked.seed, settings["fit_horizon"])
-        training.draw(1, settings["rl"]["groups"], rounds[0])
-    finally:
-        env.close()
+    if asked.sft.max_steps and not any(env.has_expert for env in envs):
+        tasks = ", ".join(env.name for env in envs)
+        raise ConfigurationError(
+            f"expected --sft.max-steps 0, because {tasks} has no expert whose demonstrations a "
+            f"warm start could imitate; got {asked.sft.max_steps}"
+        )
     config: FilledConfig = _filler().validate_python(settings)
     return ResolvedRun(
         config=config,
         filled=_differences(asdict(asked), asdict(config)),
-        family=family,
-        env_id=env_id,
-        env_kwargs=kwargs,
-        rounds=rounds,
-        has_expert=expert,
+        envs=envs,
         preset=preset.with_invalid_penalty(config.rl.invalid_penalty),
         template_args=making.parse_pairs(asked.template_args, "--template-args"),
     )
@@ -206,8 +150,25 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
 
 def default_out(asked: TrainConfig) -> Path:
     """Return the folder of a run that names none."""
-    family, _ = making.resolve(asked.env)
-    return Path("runs") / f"{family}-{Path(asked.model).name}-seed{asked.seed}"
+    names = "-".join(asked_names(asked))
+    return Path("runs") / f"{names}-{Path(asked.model).name}-seed{asked.seed}"
+
+
+def _plain(env: ResolvedEnv) -> dict[str, Any]:
+    """Return what was decided about an environment, as a file holds it."""
+    values = {**asdict(env), "kwargs": dict(env.kwargs)}
+    return {
+        key: list(value) if isinstance(value, tuple) else value for key, value in values.items()
+    }
+
+
+def _fill_from(settings: dict[str, Any], env: ResolvedEnv) -> None:
+    """Fill in what the only environment of a run decided."""
+    settings["horizon"] = ",".join(map(str, env.rounds))
+    settings["horizon_every"], settings["fit_horizon"] = env.horizon_every, env.fit_horizon
+    settings["eval"] |= {"horizon": env.full_horizon, "tasks": env.eval_tasks}
+    settings["sft"]["gate_success"] = env.gate_success
+    settings["rl"]["success_bonus"] = env.success_bonus
 
 
 @cache
@@ -216,37 +177,35 @@ def _filler() -> TypeAdapter[Any]:
     return TypeAdapter(FilledConfig)
 
 
-def _preset(name: str) -> Preset:
+def _preset(asked: TrainConfig) -> Preset:
     """Return a preset that this trainer can carry out."""
-    preset = get_preset(name)
+    preset = get_preset(asked.preset)
     preset.require(SERVES)
     loss_arguments(preset.loss)
-    return preset
+    return preset if asked.rl.normalize is None else preset.normalized(asked.rl.normalize)
 
 
 # -- defaults --------------------------------------------------------------------------------------
 
 
-def _filled(asked: TrainConfig, preset: Preset, defaults: FamilyDefaults) -> dict[str, Any]:
-    """Return the settings, with all filled in that does not depend on the environment made."""
-    tiny = asked.model == TINY
+def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> dict[str, Any]:
+    """Return the settings, with all filled in that no single environment decides."""
+    tiny, stages = asked.model == TINY, preset.horizon
     sft_rate, rl_rate = TINY_RATES if tiny else PRETRAINED_RATES
     if not tiny and asked.lora.r:
         rl_rate = ADAPTER_RATE
-    stages = preset.horizon
-    named = _priced_by_hooks(asked)
-    own_price = preset.invalid_penalty
+    imitated = sum(env.has_expert for env in envs)
     settings = _merged(
         asdict(asked),
         {
-            "horizon": ",".join(map(str, stages.rounds if stages else defaults.horizon)),
-            "horizon_every": stages.every if stages else defaults.horizon_every,
-            "steps": max(defaults.steps, len(stages.rounds) * stages.every if stages else 0),
-            "minutes": DEFAULT_MINUTES if tiny and asked.steps is None else 0.0,
+            "steps": max(
+                *(env.defaults.steps for env in envs),
+                len(stages.rounds) * stages.every if stages else 0,
+            ),
+            "minutes": DEFAULT_MINUTES * len(envs) if tiny and asked.steps is None else 0.0,
             "sft": {
                 "lr": sft_rate,
-                "max_steps": TINY_STEPS if tiny else 0,
-                "gate_success": defaults.gate_success,
+                "max_steps": TINY_STEPS * imitated if tiny else 0,
             },
             "eval": {"keep": "best" if asked.eval.every else "last"},
             "rl": {
@@ -254,17 +213,14 @@ def _filled(asked: TrainConfig, preset: Preset, defaults: FamilyDefaults) -> dic
                 "group_size": preset.group_size or GROUP_SIZE,
                 "iterations": preset.iterations,
                 "lr": rl_rate,
-                "success_bonus": 0.0 if "success_bonus" in named else SUCCESS_BONUS,
-                "invalid_penalty": 0.0
-                if "invalid_action" in named
-                else INVALID_PENALTY
-                if own_price is None
-                else own_price,
+                "invalid_penalty": _invalid_penalty(preset, envs),
             },
             "vllm": {"memory": VLLM_SLEEPER if asked.vllm.sleep else VLLM_MEMORY},
             "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},
         },
     )
+    if not imitated:
+        settings["sft"]["max_steps"] = 0
     _divide(settings["rl"], preset)
     if asked.eval.keep == "best" and not asked.eval.every:
         raise ConfigurationError(
@@ -311,25 +267,20 @@ def _differences(asked: Mapping[str, Any], filled: Mapping[str, Any]) -> dict[st
     return found
 
 
-def _priced_by_hooks(asked: TrainConfig) -> set[str]:
-    """Return the names of the asked hooks; refuse one that a flag prices, too."""
-    names = {hook.name for hook in parse_hooks(asked.rl.hooks)}
-    for name, flag, value in (
-        ("success_bonus", "--rl.success-bonus", asked.rl.success_bonus),
-        ("invalid_action", "--rl.invalid-penalty", asked.rl.invalid_penalty),
-    ):
-        if name in names and value is not None:
-            raise ConfigurationError(
-                f"expected {name} in --rl.hooks or {flag}, got both; leave one out"
-            )
-    return names
+def _invalid_penalty(preset: Preset, envs: Sequence[ResolvedEnv]) -> float:
+    """Return the price of an invalid turn, whoever takes it; 0 if a hook does."""
+    if any(env.prices_invalid_by_hook for env in envs):
+        return 0.0
+    own = preset.invalid_penalty
+    return INVALID_PENALTY if own is None else own
 
 
-def _choose_backend(settings: dict[str, Any], env_id: str, kwargs: Mapping[str, Any]) -> None:
+def _choose_backend(settings: dict[str, Any], envs: Sequence[ResolvedEnv]) -> None:
     """Decide where environments run; refuse what those in this process cannot have."""
     given = settings["workers"] or settings["step_timeout"]
     if settings["backend"] is None:
-        settings["backend"] = "process" if given else preferred_backend(env_id, kwargs)
+        suited = [env.backend for env in envs]
+        settings["backend"] = "process" if given else max(suited, key=BACKENDS.index)
     for name in ("workers", "step_timeout"):
         if settings["backend"] == "sync" and settings[name] is not None:
             raise ConfigurationError(
@@ -385,9 +336,7 @@ def _divide(rl: dict[str, Any], preset: Preset) -> None:
     rl["minibatches"] = parts
 
 
-def _fill_tokens(
-    asked: TrainConfig, rl: dict[str, Any], defaults: FamilyDefaults, turns: int
-) -> None:
+def _fill_tokens(asked: TrainConfig, rl: dict[str, Any], envs: Sequence[ResolvedEnv]) -> None:
     """Fill in the token budgets; with thinking, the turns and not the tokens end an episode."""
     tiny = asked.model == TINY
     is_open = rl["turn_tokens"] is None or rl["episode_tokens"] is None
@@ -395,7 +344,8 @@ def _fill_tokens(
     if rl["turn_tokens"] is None:
         rl["turn_tokens"] = TINY_TURN if tiny else THINKING_TURN if thinks else PRETRAINED_TURN
     if rl["episode_tokens"] is None:
-        most = defaults.episode_tokens if tiny else PRETRAINED_EPISODE
+        most = max(env.defaults.episode_tokens for env in envs) if tiny else PRETRAINED_EPISODE
+        turns = max(max(*env.rounds, env.full_horizon) for env in envs)
         rl["episode_tokens"] = most + (turns * rl["turn_tokens"] if thinks else 0)
 
 
@@ -410,65 +360,3 @@ def _thinks(asked: TrainConfig) -> bool:
     except Exception:  # whatever is wrong with the model is reported where it is loaded
         logger.debug("no tokenizer of %s to ask", asked.model, exc_info=True)
         return False
-
-
-# -- horizon ---------------------------------------------------------------------------------------
-
-
-def _cut(rounds: tuple[int, ...], max_turns: Any) -> tuple[int, ...]:
-    """Cut stages to the turns that the environment was asked for with, if it was."""
-    if not isinstance(max_turns, int) or max_turns < 1:
-        return rounds
-    return tuple(dict.fromkeys(min(turns, max_turns) for turns in rounds))
-
-
-# -- what the environment decides ------------------------------------------------------------------
-
-
-def _decide_by_env(asked: TrainConfig, settings: dict[str, Any], env: TextEnv) -> bool:
-    """Fill in what depends on what the environment is; return whether it has an expert."""
-    expert = _has_expert(env)
-    if asked.sft.max_steps and not expert:
-        raise ConfigurationError(
-            f"expected --sft.max-steps 0, because {env.tasks.name} has no expert whose "
-            f"demonstrations a warm start could imitate; got {asked.sft.max_steps}"
-        )
-    if not expert:
-        settings["sft"]["max_steps"] = 0
-    settings["fit_horizon"] = _fit(asked.fit_horizon, env)
-    settings["eval"]["tasks"] = _panel_size(asked.eval.tasks, env)
-    return expert
-
-
-def _fit(asked: bool | None, env: TextEnv) -> bool:
-    """Decide on ``fit_horizon``; refuse it where nothing is known about the expert's plans."""
-    known = knows_oracle_lengths(env.tasks, TRAIN)
-    if asked and not known:
-        raise ConfigurationError(
-            f"expected --fit-horizon only where the expert's plan lengths are known, but "
-            f"{env.tasks.name} does not know them; pass --no-fit-horizon"
-        )
-    return known if asked is None else asked
-
-
-def _has_expert(env: TextEnv) -> bool:
-    """Return whether an expert can say what to do in the first training task that starts."""
-    for index in range(min(STARTS, env.tasks.len(TRAIN))):
-        try:
-            env.reset(seed=0, options={"split": TRAIN, "index": index})
-        except Exception:
-            logger.info("task %d of %s does not start", index, env.tasks.name, exc_info=True)
-        else:
-            return env.oracle_action() is not None
-    return True  # Whatever fails is reported by the phases that play.
-
-
-def _panel_size(asked: int | None, env: TextEnv) -> int:
-    """Return the number of evaluation tasks; refuse more than the test split has."""
-    size = env.tasks.len(TEST)
-    if asked is not None and asked > size:
-        raise ConfigurationError(
-            f"expected --eval.tasks of at most {size}, the size of the test split of "
-            f"{env.tasks.name}; got {asked}"
-        )
-    return min(EVAL_TASKS, size) if asked is None else asked

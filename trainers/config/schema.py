@@ -21,14 +21,15 @@ from agentgym.errors import ConfigurationError
 from trainers.config.kinds import (
     Count,
     Dashboard,
+    HorizonText,
     NotNegative,
     Pairs,
     Whole,
     as_dashboards,
-    as_horizon,
     strict,
 )
 from trainers.config.sections import (
+    EnvConfig,
     EvalConfig,
     FilledEval,
     FilledMemory,
@@ -56,9 +57,14 @@ class TrainConfig:
     """Train an agent: warm start, reinforcement learning with a growing horizon, evaluation."""
 
     env: str
-    """Environment: a short name such as ``webshop``, a Gymnasium id, or ``MODULE:ID``."""
+    """Environment: a short name such as ``webshop``, a Gymnasium id, or ``MODULE:ID``; or several,
+    separated by commas, whose tasks share every step.
+
+    In a file also a list, whose entries may have a weight, turns and rewards of their own (see
+    ``trainers.config.sections.EnvConfig``)."""
     env_args: Pairs = ()
-    """Keyword arguments of the environment as ``name=value`` (values are read as JSON)."""
+    """Keyword arguments of the environment as ``name=value`` (values are read as JSON); of one
+    among several as ``webshop.name=value``."""
     model: str = TINY
     """``tiny``, or a path or hub id of a pretrained chat model."""
     engine: Literal["hf", "hf-copy", "vllm", "vllm-server"] = "hf"
@@ -75,7 +81,7 @@ class TrainConfig:
 
     None: the family's default, or as many as the preset's stages last. With ``--resume`` more
     steps extend the run."""
-    horizon: Annotated[str | None, BeforeValidator(as_horizon)] = None
+    horizon: HorizonText | None = None
     """Turns that an agent may take: always ``9``, stage by stage ``5,8,10``, or one more at a time
     from 5 to 15, ``5-15``.
 
@@ -134,16 +140,19 @@ class TrainConfig:
     """Alarms."""
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     """Precision and memory."""
+    envs: tyro.conf.Suppress[tyro.conf.Fixed[tuple[EnvConfig, ...]]] = ()
+    """The entries of the list ``env`` of a file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilledConfig(TrainConfig):
-    """All settings of a run, with every default decided."""
+    """All settings of a run, with every default decided.
+
+    What may differ between its environments is decided in ``ResolvedEnv``; of a run with one it
+    stands here as well.
+    """
 
     steps: int
-    horizon: str
-    horizon_every: int
-    fit_horizon: bool
     minutes: float
     out: Path
     sft: FilledSft
@@ -176,7 +185,7 @@ def from_mapping(values: Mapping[str, Any]) -> TrainConfig:
         ConfigurationError: There is no such setting, or a value is out of its range.
     """
     try:
-        config: TrainConfig = _validator().validate_python(values)
+        config: TrainConfig = _validator().validate_python(_with_listed_envs(values))
     except ValidationError as error:
         raise ConfigurationError(_sentence(error)) from error
     if config.lora.dropout != 0:
@@ -194,6 +203,21 @@ def from_mapping(values: Mapping[str, Any]) -> TrainConfig:
     return config
 
 
+def _with_listed_envs(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return settings whose ``env``, if it is a list as a file may hold it, became ``envs``."""
+    listed = values.get("env")
+    if not isinstance(listed, list | tuple):
+        return values
+    entries = [{"env": entry} if isinstance(entry, str) else entry for entry in listed]
+    names = [str(entry.get("env") or "") for entry in entries if isinstance(entry, Mapping)]
+    if not names or len(names) < len(entries) or not all(names):
+        raise ConfigurationError(
+            "expected env to be a name, or a list of names and of groups of settings that have one "
+            f"(env: webshop); got {listed!r:.200}"
+        )
+    return {**values, "env": ",".join(names), "envs": entries}
+
+
 @cache
 def _validator() -> TypeAdapter[Any]:
     """Return what checks settings against their types."""
@@ -203,9 +227,15 @@ def _validator() -> TypeAdapter[Any]:
 def _sentence(error: ValidationError) -> str:
     """Say what the first wrong setting is."""
     first = error.errors()[0]
-    flag = "--" + ".".join(map(str, first["loc"])).replace("_", "-")
+    place = first["loc"]
+    flag = "--" + ".".join(map(str, place)).replace("_", "-")
+    if place[0] == "envs" and len(place) > 1:  # it stands in a file, as a list
+        flag = f"{'.'.join(map(str, place[2:])) or 'settings'} of entry {int(place[1]) + 1} of env"
     if first["type"] == "unexpected_keyword_argument":
-        return f"expected a setting of agentgym-train (see --help), got {flag.removeprefix('--')!r}"
+        known = "a setting of agentgym-train (see --help)"
+        if place[0] == "envs":
+            known = f"one of {', '.join(item.name for item in dataclasses.fields(EnvConfig))}"
+        return f"expected {known}, got {flag.removeprefix('--')!r}"
     if first["type"] == "missing":
         return f"expected {flag}, got none"
     wanted = first["msg"].removeprefix("Input should be ")

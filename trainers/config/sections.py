@@ -12,7 +12,9 @@ from typing import Literal
 
 from trainers.config.kinds import (
     Count,
+    HorizonText,
     NotNegative,
+    Pairs,
     Positive,
     Probability,
     Share,
@@ -22,6 +24,36 @@ from trainers.config.kinds import (
 
 Backend = Literal["sync", "thread", "process", "ray"]
 """Where environments run."""
+
+
+@strict
+@dataclass(frozen=True)
+class EnvConfig:
+    """One of several environments of a run: an entry of the list ``env`` in a file of settings.
+
+    What it leaves open is that of the flag, which holds for all environments.
+    """
+
+    env: str
+    """As for ``--env``."""
+    name: str = ""
+    """What it is called in the results; empty: the short name of its family."""
+    weight: Positive = 1.0
+    """Share of the tasks of training, relative to the weights of the others."""
+    env_args: Pairs = ()
+    """Its keyword arguments, besides those of ``--env-args``."""
+    horizon: HorizonText | None = None
+    """Turns that an agent may take in it."""
+    horizon_every: Count | None = None
+    """Steps per stage."""
+    horizon_gate: Probability | None = None
+    """Success, of its own episodes, at which its next stage begins."""
+    fit_horizon: bool | None = None
+    """Let a stage draw only tasks whose expert needs no more turns than its horizon."""
+    hooks: tuple[str, ...] | None = None
+    """Its turn-level rewards, in place of those of ``--rl.hooks``."""
+    gate_success: NotNegative | None = None
+    """Success on its validation tasks that the warm start has to reach."""
 
 
 @strict
@@ -124,6 +156,10 @@ class RlConfig:
     that. 0: first the one, then the other, which is exact.
 
     Above 0 ``--engine hf`` is ``hf-copy``, whose weights take the model's memory once more."""
+    normalize: Literal["none", "batch", "family"] | None = None
+    """Bring the advantages of all tokens to mean 0 and deviation 1: not at all, over the batch, or
+    over each environment of several by itself, so that the one whose rewards vary most does not
+    decide every update (AgentRL, arXiv 2510.04206). None: the preset's."""
 
 
 @strict
@@ -153,6 +189,9 @@ class RolloutConfig:
     """Turns that the policy still reads, besides the opening; None: all of them.
 
     Every turn after the window has filled is a training row of its own."""
+    rank_timeout: Positive = 1800.0
+    """Seconds that the processes of a launch wait for the slowest one's episodes, or for its part
+    of an update; then the run ends and says which process was missing."""
 
 
 @strict
@@ -290,7 +329,7 @@ class MemoryConfig:
     """Most tokens, padding included, of a forward and backward pass in a process. Rows are sorted
     by length; one that is longer is a pass of its own. The gradient does not depend on it.
 
-    None: 8,192 for ``--model tiny``, else 16,384."""
+    None: 2,048 for ``--model tiny``, else 16,384."""
     logits_mib: Count = 256
     """Most MiB of logits at a time: those of trained tokens are computed in tiles of this size,
     again in the backward pass, so that the vocabulary does not decide the batch."""
@@ -348,7 +387,6 @@ class FilledSft(SftConfig):
 
     lr: float
     max_steps: int
-    gate_success: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -362,7 +400,6 @@ class FilledRl(RlConfig):
     lr: float
     turn_tokens: int
     episode_tokens: int
-    success_bonus: float
     invalid_penalty: float
 
     @property
@@ -387,8 +424,6 @@ class FilledRollout(RolloutConfig):
 class FilledEval(EvalConfig):
     """The evaluation, with every default decided."""
 
-    tasks: int
-    horizon: int
     keep: Literal["best", "last"]
 
 

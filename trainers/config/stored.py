@@ -24,11 +24,10 @@ RESOLVED = "resolved"
 NOT_KEPT = ("resume", "out")
 """Settings that say nothing about the run itself."""
 FREE = (
-    "report_to", "rollout.backend", "rollout.workers", "rollout.step_timeout", "export",
-    "push_to_hub", "hub_private", "memory.checkpointing", "memory.micro_tokens",
-    "memory.logits_mib",
-    "vllm.memory", "vllm.max_sequences", "vllm.sleep", "vllm.eager", "vllm.url", "vllm.folder",
-    "vllm.patience",
+    "report_to", "rollout.backend", "rollout.workers", "rollout.step_timeout",
+    "rollout.rank_timeout", "export", "push_to_hub", "hub_private", "memory.checkpointing",
+    "memory.micro_tokens", "memory.logits_mib", "vllm.memory", "vllm.max_sequences", "vllm.sleep",
+    "vllm.eager", "vllm.url", "vllm.folder", "vllm.patience",
 )  # fmt: skip
 """Settings that may differ between a run and its continuation: they change no number."""
 FREE_SECTIONS = ("health",)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trainers.grpo.trainer import MultiTurnTrainer, RolloutEvent
+    from trainers.grpo.rollout_event import RolloutEvent
+    from trainers.grpo.trainer import MultiTurnTrainer
 
 __all__ = ["MultiTurnTrainer", "RolloutEvent"]
 

@@ -123,15 +123,15 @@ def grpo_arguments(
         save_every: Steps between checkpoints; 0 saves none.
         keep_checkpoints: How many are kept; None keeps all.
         seed: Seed of tasks, environments and sampling.
-        minibatches: Parts of a step's rows, drawn at random, that are one update each.
-        iterations: Passes over the rows of a step.
+        minibatches: Parts of a step's episodes, drawn at random, that are one update each.
+        iterations: Passes over the episodes of a step.
         **overrides: Anything else ``GRPOConfig`` takes; goes before the above.
 
     Returns:
         The configuration. Precision is fp32 unless overridden; the CPU is used without a GPU.
 
     Raises:
-        ConfigurationError: The rows of a process cannot be divided into so many parts.
+        ConfigurationError: The episodes of a process cannot be divided into so many parts.
     """
     import torch
     from trl import GRPOConfig

@@ -18,6 +18,8 @@ from trl import GRPOConfig, GRPOTrainer
 from agentgym.errors import NotSupported
 from trainers.grpo.arguments import check_arguments
 from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_state
+from trainers.grpo.minibatches import divided
+from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
 
 __all__ = ["BatchTrainer"]
@@ -28,6 +30,9 @@ class BatchTrainer(GRPOTrainer):
 
     A batch makes ``updates`` updates; TRL counts those.
     """
+
+    _step: int
+    _buffered_inputs: Any
 
     def __init__(self, model: Any, args: GRPOConfig, chat: TurnTokenizer, **kwargs: Any) -> None:
         """Set TRL up; ``kwargs`` are its own, such as ``peft_config``.
@@ -60,10 +65,20 @@ class BatchTrainer(GRPOTrainer):
         """Batches of episodes whose last optimiser step is done."""
         return self.state.global_step // self.updates
 
+    def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
+        """Return what the present update trains: TRL's own division depends on the processes."""
+        parts = self.args.steps_per_generation
+        if self._step % self.updates == 0 or self._buffered_inputs is None:
+            batch = self._generate_and_score_completions(generation_batch)
+            self._buffered_inputs = divided(batch, parts)
+        return self._buffered_inputs[self._step % parts]
+
     # -- processes ---------------------------------------------------------------------------------
 
-    def _gather(self, items: list[Any]) -> list[Any]:
-        """The items of all processes, in rank order."""
+    def _gather(self, items: list[Any], place: str = "") -> list[Any]:
+        """The items of all processes, in rank order; they meet at a place that some reach late."""
+        if place:
+            meet(place)
         return gather_object(items) if self.accelerator.num_processes > 1 else items
 
     def _mean(self, values: Tensor, mask: Tensor) -> float:

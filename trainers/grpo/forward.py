@@ -8,7 +8,6 @@ fails. It projects only the tokens that are asked for onto the vocabulary, and t
 from __future__ import annotations
 
 import copy
-import inspect
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,10 +20,10 @@ from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 from trl.models.utils import disable_gradient_checkpointing
 from trl.trainer import utils as trl_utils
 
-from trainers.grpo.tensors import sampled_mask, trimmed
+from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
 from trainers.rollouts.engines.policy_weights import base_model
 
-__all__ = ["Scores", "TokenForward", "takes_positions", "turn_off_dropout"]
+__all__ = ["Scores", "TokenForward", "turn_off_dropout"]
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +61,6 @@ class TokenForward:
             copies_policy: Keep a copy of the policy as the reference.
         """
         self._accelerator = accelerator
-        self._takes_positions = takes_positions(policy)
         self._logits_bytes = logits_mib * MIB
         self._vocabulary = int(base_model(policy).config.get_text_config().vocab_size)
         self.reference = (
@@ -80,21 +78,21 @@ class TokenForward:
             scored: (B, T) mask.
             router_loss: Also compute the load-balancing loss of a mixture of experts.
         """
-        ids = torch.cat([batch["prompt_ids"], batch["completion_ids"]], dim=1)
-        mask = torch.cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)
-        labels = torch.full_like(ids, -100)
-        width = scored.shape[1]
-        labels[:, -width:] = torch.where(scored, batch["completion_ids"], -100)
-        extra: dict[str, Any] = {"output_router_logits": True} if router_loss else {}
-        if self._takes_positions:
-            # Those that a model makes up itself would count the padding, if they are learned.
-            extra["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
+        ids, mask, labels, columns = left_aligned(batch, scored)
+        # Causality alone hides padding that stands behind: the fastest attention takes no mask.
+        extra: dict[str, Any] = {}
+        if router_loss:  # It counts tokens, not padding.
+            extra = {"output_router_logits": True, "attention_mask": mask}
         with self._accelerator.autocast(), self._tiles(labels.numel()):
-            out = model(
-                input_ids=ids, attention_mask=mask, labels=labels, fused_lm_head=True, **extra
-            )
+            out = model(input_ids=ids, labels=labels, fused_lm_head=True, **extra)
         aux = out.aux_loss if router_loss else None
-        return Scores(out.log_probs[:, -width:], out.entropy[:, -width:], aux)
+        # What is said about a token stands at the one before it.
+        places = (columns - 1).clamp(max=ids.shape[1] - 2)
+        logps, entropies = (
+            torch.where(scored, values.gather(1, places), 0.0)
+            for values in (out.log_probs, out.entropy)
+        )
+        return Scores(logps, entropies, aux)
 
     @torch.no_grad()
     def logps(
@@ -167,8 +165,3 @@ def turn_off_dropout(model: torch.nn.Module) -> None:
 def _is_dropout(module: torch.nn.Module, name: str) -> bool:
     """Whether an attribute is the rate of a dropout layer."""
     return name == "p" and isinstance(module, torch.nn.modules.dropout._DropoutNd)
-
-
-def takes_positions(model: torch.nn.Module) -> bool:
-    """Whether a model, wrapped or not, can be told the position of each token."""
-    return "position_ids" in inspect.signature(base_model(model).forward).parameters

@@ -27,32 +27,20 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
+from trainers.grpo.plan import Plan
 from trainers.rollouts.runner import RolloutRunner
 from trainers.rollouts.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["DROP_SECONDS", "Plan", "RolloutProducer"]
+__all__ = ["DROP_SECONDS", "RolloutProducer", "Weights"]
 
 DROP_SECONDS = 60.0
 """Longest wait for a rollout that is given up: it looks around between turns only."""
 
 Weights = list[tuple[str, "Tensor"]]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is to be played in a step."""
-
-    step: int
-    """Training step, from 1."""
-    horizon: int
-    """Turn budget."""
-    arguments: Mapping[str, Any] = field(repr=False)
-    """Keyword arguments of ``RolloutRunner.run``."""
-    tasks_before: Mapping[str, Any] | None = None
-    """State of the task source before it chose, if it has one."""
+"""Names and copies of weights."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from trainers.rollouts.trajectory import Row
 
 __all__ = [
     "gather_tokens",
+    "left_aligned",
     "needed_columns",
     "row_tensors",
     "sampled_mask",
@@ -31,7 +32,7 @@ Inputs = Mapping[str, Any]
 
 
 def row_tensors(
-    rows: Sequence[Row], pad_id: int, device: torch.device, parts: int = 1, least: int = 1
+    rows: Sequence[Row], pad_id: int, device: torch.device, count: int = 1
 ) -> dict[str, Tensor]:
     """Padded tensors under TRL's names: prompts on the left, completions on the right.
 
@@ -39,16 +40,13 @@ def row_tensors(
         rows: Rows, each with at least one token after its prompt; there may be none.
         pad_id: Id used for padding.
         device: Where to put them.
-        parts: TRL splits the batch into that many micro-batches: the number of rows B is rounded
-            up to a multiple of it with rows that train nothing.
-        least: Fewest rows before rounding up: all processes need the same number.
+        count: Fewest rows B: those that are missing are filled up with rows that train nothing.
 
     Returns:
         ``prompt_ids, prompt_mask`` (B, P); ``completion_ids, completion_mask, tool_mask`` (B, T),
         where ``tool_mask`` is 1 on sampled tokens; ``sampling_per_token_logps`` (B, T).
     """
-    count = max(len(rows), least)
-    count += -count % parts
+    count = max(len(rows), count)
     filler = Row([pad_id, pad_id], [0, 0], [0.0, 0.0], prompt_length=1)
     rows = [*rows, *[filler] * (count - len(rows))]
     prompts = max(row.prompt_length for row in rows)
@@ -136,6 +134,39 @@ def trimmed(batch: Inputs, rows: Tensor | None = None) -> dict[str, Any]:
         elif isinstance(value, Tensor) and value.dim() == 2 and value.shape[1] == width:
             out[key] = value[:, :keep]
     return out
+
+
+def left_aligned(batch: Inputs, scored: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Move rows so that each begins in the first column, with all of its padding behind it.
+
+    Args:
+        batch: Padded tensors under TRL's names; only the masks tell padding.
+        scored: (B, T) mask of tokens of the completions.
+
+    Returns:
+        Ids, mask and labels (B, W) of prompts and completions together, where labels are the ids of
+        scored tokens and -100 elsewhere; and the columns (B, T) that the completions have there,
+        which may lie beyond W for padding.
+    """
+    begins = (batch["prompt_mask"] == 0).sum(1, keepdim=True)
+    ids, mask = (
+        torch.cat([batch[f"prompt_{name}"], batch[f"completion_{name}"]], dim=1)
+        for name in ("ids", "mask")
+    )
+    labels = torch.full_like(ids, -100)
+    size = scored.shape[1]
+    labels[:, -size:] = torch.where(scored, batch["completion_ids"], -100)
+    width = max(2, int(mask.sum(1).max()))
+    places = torch.arange(width, device=ids.device) + begins
+    beyond = places >= ids.shape[1]
+    places = places.clamp(max=ids.shape[1] - 1)
+    columns = torch.arange(ids.shape[1] - size, ids.shape[1], device=ids.device) - begins
+    return (
+        ids.gather(1, places),
+        mask.gather(1, places).masked_fill(beyond, 0),
+        labels.gather(1, places).masked_fill(beyond, -100),
+        columns,
+    )
 
 
 def needed_columns(batch: Inputs) -> Tensor:

@@ -29,13 +29,11 @@ three and uses only what test_trl_contract.py guards.
 
 from __future__ import annotations
 
-import contextlib
-import copy
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import torch
@@ -44,13 +42,12 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from trl import GRPOConfig
 
-from agentgym.errors import ConfigurationError
 from trainers.algorithms.presets import Preset, get_preset
-from trainers.algorithms.schedule import Constant, Gated, Schedule
+from trainers.algorithms.schedule import Constant, Schedule
 from trainers.grpo.advantages import Credit, check_sampled, folded_advantages, loss_columns
 from trainers.grpo.arguments import check_preset
 from trainers.grpo.batch_trainer import BatchTrainer
-from trainers.grpo.checkpoint import state_of
+from trainers.grpo.engine_weights import EngineWeights
 from trainers.grpo.forward import Scores, TokenForward, turn_off_dropout
 from trainers.grpo.micro_batches import (
     MicroBatch,
@@ -58,10 +55,13 @@ from trainers.grpo.micro_batches import (
     averaged_figures,
     micro_batches,
 )
+from trainers.grpo.minibatches import MINIBATCH, minibatch_of_episodes, minibatch_of_rows
 from trainers.grpo.objective import kl_divergence, regulariser, with_averaged_ratio
+from trainers.grpo.plan import plan_step
 from trainers.grpo.precision import adapters_in_fp32
 from trainers.grpo.probe import PROBE_TOKENS, probe_gap
-from trainers.grpo.producer import Plan, RolloutProducer
+from trainers.grpo.producer import RolloutProducer
+from trainers.grpo.rollout_event import RolloutEvent, tell_schedule
 from trainers.grpo.tensors import (
     gather_tokens,
     row_tensors,
@@ -74,28 +74,19 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
-from trainers.rollouts.engines.policy_weights import policy_weights
 from trainers.rollouts.runner import Envs, InitialMessages, RolloutRunner
 from trainers.rollouts.tasks import TaskSource
-from trainers.rollouts.trajectory import Row, Trajectory, rollout_metrics, to_rows
+from trainers.rollouts.trajectory import (
+    Row,
+    Trajectory,
+    family_metrics,
+    rollout_metrics,
+    to_rows,
+)
 
-__all__ = ["MultiTurnTrainer", "RolloutEvent"]
+__all__ = ["MultiTurnTrainer"]
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class RolloutEvent:
-    """One step's episodes, as told to ``on_rollout``."""
-
-    step: int
-    """Training step, from 1."""
-    horizon: int
-    """Turn budget of the step."""
-    trajectories: Sequence[Trajectory]
-    """Episodes of all processes, in their order."""
-    metrics: Mapping[str, float]
-    """Figures over all processes."""
 
 
 class MultiTurnTrainer(BatchTrainer):
@@ -127,8 +118,8 @@ class MultiTurnTrainer(BatchTrainer):
         full_horizon: int | None = None,
         group_size: int | None = None,
         make_engine: Callable[[Any], GenerationEngine] | None = None,
-        initial_messages: InitialMessages | None = None,
-        family: str = "",
+        initial_messages: InitialMessages | Mapping[str, InitialMessages] | None = None,
+        families: str | Sequence[str] = "",
         on_rollout: Callable[[RolloutEvent], None] | None = None,
         probe_every: int = 50,
         staleness: int = 0,
@@ -146,7 +137,8 @@ class MultiTurnTrainer(BatchTrainer):
             chat: Turn tokenizer of the policy.
             tasks: Chooses the tasks of each step; with ``state_dict`` and ``load_state_dict`` its
                 state goes into checkpoints.
-            horizon: Turn budget, a schedule of the step (from 1) or a constant.
+            horizon: Turn budget, a schedule of the step (from 1) or a constant. Tasks of several
+                families may have a ``"horizon"`` of their own, such as ``MixedTasks`` gives them.
             preset: Credit, filters and loss, or the name of a preset. Its ``ignored`` parts are
                 left out, with a warning; horizon, group size and updates per batch come from the
                 other arguments.
@@ -156,8 +148,9 @@ class MultiTurnTrainer(BatchTrainer):
                 least 2 even for a preset that compares no episodes of a task.
             make_engine: Makes what generates from the (PEFT-wrapped) model, see
                 ``trainers.rollouts.engines``; None generates with the model itself.
-            initial_messages: Default: the first observation as a user message.
-            family: Name of the task family.
+            initial_messages: Default: the first observation as a user message; a mapping has one
+                for each family.
+            families: Name of the task family, or that of each slot's environment.
             on_rollout: Told about every step's episodes.
             probe_every: Generations between two checks of the engine's log-probabilities against
                 the model's; 0 turns them off.
@@ -181,7 +174,6 @@ class MultiTurnTrainer(BatchTrainer):
         self.trajectories: list[Trajectory] = []
         self._tasks, self._on_rollout, self._probe_every = tasks, on_rollout, probe_every
         self._generations = 0
-        self._synced: int | None = None
         self._micro_tokens = micro_tokens
         self._scores: Scores | None = None
         super().__init__(model, args, chat, **kwargs)
@@ -198,10 +190,13 @@ class MultiTurnTrainer(BatchTrainer):
         own_engine = partial(own, pad_id=chat.pad_id, autocast=precision)
         engine = (make_engine or own_engine)(policy)
         self.runner = RolloutRunner(
-            envs, chat, engine, budget, initial_messages=initial_messages, family=family
+            envs, chat, engine, budget, initial_messages=initial_messages, families=families
         )
         self.staleness = staleness
         self._producer = RolloutProducer(self.runner, staleness, policy) if staleness else None
+        self._weights = EngineWeights(
+            engine, lambda: self._policy, lambda: self.state.global_step, self._producer
+        )
         self.preset = self.preset.within(self.runner.budget.action_tokens(full_horizon))
 
     # -- a training step, in the order in which it happens ---------------------------------------
@@ -212,7 +207,7 @@ class MultiTurnTrainer(BatchTrainer):
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         # 1, 2: tasks and episodes. Credit compares those of all processes.
         self.trajectories = self.play_groups(step, count, rank, world)
-        everyone = self._gather(self.trajectories)
+        everyone = self._gather(self.trajectories, f"the end of the episodes of step {step}")
         check_sampled(everyone)
         # 3: rows of tokens, with the log-probabilities of pi_old and of the reference.
         batch = self._rows()
@@ -226,7 +221,7 @@ class MultiTurnTrainer(BatchTrainer):
         mine = slice(before, before + sum(t.action_tokens for t in self.trajectories))
         self._add_credit(batch, credit, mask, mine)
         self._report(step, everyone, credit)
-        self._rest()
+        self._weights.rest()
         return batch
 
     def play_groups(self, step: int, count: int, rank: int = 0, world: int = 1) -> list[Trajectory]:
@@ -244,50 +239,37 @@ class MultiTurnTrainer(BatchTrainer):
         Raises:
             ConfigurationError: The task source returned another number of tasks than asked for.
         """
-        plans = partial(self._plan, count=count, rank=rank, world=world)
+        plans = partial(
+            plan_step,
+            schedule=self.schedule,
+            tasks=self._tasks,
+            group_size=self.group_size,
+            count=count,
+            rank=rank,
+            world=world,
+            seed=self.args.seed,
+            sampling=self._sampling(),
+        )
         if self._producer is None:
             plan = plans(step)
-            self._sync()  # From here on mu has the weights of pi.
+            self._weights.send()  # From here on mu has the weights of pi.
             played = self.runner.run(**plan.arguments)
         else:
             last = self.state.max_steps // self.updates
-            plan, played = self._producer.play(step, last, plans, self._hand_over)
+            plan, played = self._producer.play(step, last, plans, self._weights.hand_over)
         self._note_horizon(step, plan.horizon)
         return played
 
-    def _plan(self, step: int, count: int, rank: int, world: int) -> Plan:
-        """1: choose the tasks of a step, and all that decides on its episodes but the weights."""
-        horizon = int(self.schedule(step))
-        before = copy.deepcopy(state_of({"tasks": self._tasks}).get("tasks"))
-        wanted = count * world // self.group_size
-        tasks = list(self._tasks(step, wanted, horizon))
-        if len(tasks) != wanted or wanted * self.group_size != count * world:
-            raise ConfigurationError(
-                f"expected {wanted} tasks for step {step} ({count * world} episodes in groups of "
-                f"{self.group_size}), got {len(tasks)}: return as many as asked for, and let the "
-                "group size divide the number of episodes"
-            )
-        groups = [k // self.group_size for k in range(rank * count, (rank + 1) * count)]
-        seed = (self.args.seed * 1_000_003 + step) * 10_007
-        arguments = {
-            "tasks": [tasks[group] for group in groups],
-            "horizon": horizon,
-            "groups": groups,
-            "seed": seed,
-            # Members of a group start alike, on whatever process they are.
-            "seeds": [(seed + group) % 2**31 for group in groups],
-            "sampling": self._sampling(),
-            "training_step": step,
-            "first_episode": rank * count,
-        }
-        return Plan(step, horizon, arguments, before)
-
     def _rows(self) -> dict[str, Any]:
-        """3: put the trajectories into rows of one width, as many in every process."""
-        rows = to_rows(self.trajectories)
-        least = max(1, *self._gather([len(rows)]))
-        parts, pad = self.args.steps_per_generation, self.runner.chat.pad_id
-        return row_tensors(rows, pad, self.accelerator.device, parts, least)
+        """3: put the trajectories into rows of one width, as many in every process and update."""
+        rows, parts = [to_rows([t]) for t in self.trajectories], self.args.steps_per_generation
+        rank, device = self.accelerator.process_index, self.accelerator.device
+        count = len(rows) * self.accelerator.num_processes
+        drawn = minibatch_of_episodes(count, parts, (self.args.seed, self.batches))
+        mine = drawn[rank * len(rows) :][: len(rows)]
+        numbers = minibatch_of_rows([len(each) for each in rows], mine, parts, self._gather)
+        batch = row_tensors([*chain(*rows)], self.runner.chat.pad_id, device, len(numbers))
+        return batch | {MINIBATCH: torch.from_numpy(numbers).to(device)}
 
     def _add_logps(self, batch: dict[str, Any]) -> None:
         """3: add log-probabilities of pi_old, where it is not simply mu, and of the reference."""
@@ -333,7 +315,7 @@ class MultiTurnTrainer(BatchTrainer):
 
     def _report(self, step: int, everyone: Sequence[Trajectory], credit: Credit) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
-        figures = {**rollout_metrics(everyone), **credit.metrics}
+        figures = {**rollout_metrics(everyone), **family_metrics(everyone), **credit.metrics}
         figures["rollout/horizon"] = float(self.horizon)
         if self._producer is not None:
             figures |= self._producer.figures(everyone, self.batches, self.updates)
@@ -347,8 +329,7 @@ class MultiTurnTrainer(BatchTrainer):
         trl = {"reward": returns, "num_tokens": self.state.num_input_tokens_seen}
         for name, value in {**figures, **trl}.items():
             self._metrics["train"][name].append(float(value))
-        if isinstance(self.schedule, Gated):
-            self.schedule.report_success(step, figures["rollout/success"], self.staleness)
+        tell_schedule(self.schedule, step, everyone, self.staleness)
         if self._on_rollout is not None:
             self._on_rollout(RolloutEvent(step, self.horizon, everyone, figures))
 
@@ -427,7 +408,7 @@ class MultiTurnTrainer(BatchTrainer):
             seed: Seed of environments and sampling.
             first: Number of the first task, where this process plays a part of a longer list.
         """
-        self._sync()
+        self._weights.send()
         return self.runner.run(
             tasks,
             horizon=self.full_horizon,
@@ -445,7 +426,7 @@ class MultiTurnTrainer(BatchTrainer):
         finally:
             if self._producer is not None:
                 self._producer.drop()
-                self._synced = None  # Weights may have been on their way.
+                self._weights.forget()  # They may have been on their way.
 
     # -- steps and policies ------------------------------------------------------------------------
 
@@ -487,39 +468,6 @@ class MultiTurnTrainer(BatchTrainer):
             self.stage_switches.append((step, horizon))
         self.horizon = horizon
 
-    def _sync(self) -> None:
-        """Give the engine the present weights, unless it has them; nothing is played meanwhile."""
-        if self._producer is not None:
-            self._producer.wait()
-        version = self.state.global_step
-        if self._synced != version:
-            # An engine that shares the model leaves the generator unused; nothing was merged then.
-            with contextlib.closing(policy_weights(self._policy)) as weights:
-                self.runner.engine.sync(weights, version)
-            self._synced = version
-
-    def _rest(self) -> None:
-        """Let the engine free memory for the training; weights that it gives up are sent anew."""
-        if self._producer is not None:
-            return  # It goes on generating.
-        self.runner.engine.rest()
-        if self.runner.engine.version != self._synced:
-            self._synced = None
-
-    def _hand_over(self) -> tuple[int, list[tuple[str, Tensor]] | None]:
-        """Give the present weights to the engine, or return copies of them if it is at work."""
-        assert self._producer is not None
-        version = self.state.global_step
-        # An engine that reads the policy itself has to read it before it is trained on.
-        if self._producer.idle or getattr(self.runner.engine, "reads_policy", False):
-            self._sync()
-        if self._synced == version:
-            return version, None
-        with contextlib.closing(policy_weights(self._policy)) as weights:
-            copied = [(name, tensor.clone()) for name, tensor in weights]
-        self._synced = version
-        return version, copied
-
     # -- log-probabilities -------------------------------------------------------------------------
 
     def _micro_batches(self, batch: Mapping[str, Any]) -> list[MicroBatch]:
@@ -544,7 +492,7 @@ class MultiTurnTrainer(BatchTrainer):
 
         Every process takes the same prompts: a forward pass of sharded weights is an act of all.
         """
-        self._sync()  # It may be at work for a later step; it has the weights of this one then.
+        self._weights.send()  # An engine that plays a later step has this one's weights then.
         fp32 = self.runner.engine.exact and not (self.args.bf16 or self.args.fp16)
         sampling = self._sampling(max_tokens=PROBE_TOKENS)
         return probe_gap(self.runner, self._policy, everyone, sampling, self._row_logps, fp32=fp32)

@@ -17,9 +17,14 @@ micro-batch, padding included:
     generation   slots x context x layers x 2 x (width of keys) x b: the key-value cache, which the
                  in-process engine keeps until the next weights; it is an upper bound, reached when
                  every episode fills its context
+    engine       P x b, if the in-process engine has weights of its own
 
-Under data parallelism each device needs all of it; FSDP and ZeRO 3 divide weights, gradients and
-optimiser states by the number of devices. What the framework itself takes (CUDA context 0.5 GiB,
+Under data parallelism each device needs all of it. FSDP and ZeRO 2 and 3 divide gradients and
+optimiser states by the number of devices; FSDP and ZeRO 3 divide the weights, too, and
+
+    gathered     two layers, embedding and head are whole while they are at work.
+
+What the framework itself takes (CUDA context 0.5 GiB,
 fragments of the allocator) comes on top.
 """
 
@@ -28,9 +33,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.models.tiny import model_config
+from trainers.rollouts.engines import acting_engine
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -134,8 +141,12 @@ class Training:
     """Episodes that are played at a time by an engine in this process."""
     context: int = 0
     """Most tokens of an episode's context."""
+    engine_copy: bool = False
+    """Whether the engine in this process has weights of its own."""
     shards: int = 1
-    """Devices that weights, gradients and optimiser states are divided among."""
+    """Devices that gradients and optimiser states are divided among."""
+    weights_sharded: bool = False
+    """Whether the weights are divided among them as well."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +169,10 @@ class MemoryEstimate:
     """What the head or one layer needs while it is computed."""
     generation: int
     """Key-value cache of an engine in this process."""
+    engine: int
+    """Weights of its own."""
+    gathered: int
+    """Layers whose weights are divided among devices, while they are at work."""
 
     @property
     def total(self) -> int:
@@ -176,8 +191,10 @@ def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
         weights -= shape.matrices * (low - QUANTIZED[training.quantize])
     cast = low == 2 and not adapters
     cache = 2 * shape.layers * shape.keys * low
+    stored = low if adapters else 4
+    at_work = 2 * shape.matrices // shape.layers + 2 * shape.vocabulary * shape.hidden
     return MemoryEstimate(
-        weights=int(weights / training.shards),
+        weights=int(weights / (training.shards if training.weights_sharded else 1)),
         reference=int(training.reference * (0 if adapters else shape.parameters * 4)),
         gradients=int(trained * 4 / training.shards),
         optimizer=int(trained * STATES[training.optimizer] / training.shards),
@@ -185,6 +202,8 @@ def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
         activations=_activation_bytes(shape, training),
         working=max(_head_bytes(shape, training), _backward_bytes(shape, training)),
         generation=training.slots * training.context * cache,
+        engine=training.engine_copy * shape.parameters * stored,
+        gathered=training.weights_sharded * at_work * stored,
     )
 
 
@@ -196,7 +215,7 @@ def _activation_bytes(shape: ModelShape, training: Training) -> int:
     layer = shape.hidden * (4 if wide else 2)
     if not training.checkpointing:
         layer = _layer_bytes(shape, training)
-    return tokens * (shape.layers * layer + training.row_tokens)
+    return tokens * shape.layers * layer
 
 
 def _backward_bytes(shape: ModelShape, training: Training) -> int:
@@ -278,13 +297,23 @@ def memory_plan(run: ResolvedRun) -> RenderableType:
     assumed = f" for a vocabulary of {TINY_VOCABULARY} words" if tiny else ""
     lines = [
         f"memory: {how}",
-        f"memory per device, estimated{assumed}: {found.total / GIB:.2f} GiB",
+        f"memory per device, estimated{assumed}{_division()}: {found.total / GIB:.2f} GiB",
     ]
     if run.config.engine == "vllm":
         lines.append(
             "vLLM takes its share of the GPU besides (--vllm.memory), or 1 GiB without one"
         )
     return Group(*lines, table)
+
+
+def _division() -> str:
+    """Say what the processes of a launch divide among them."""
+    if processes.world() == 1:
+        return ""
+    states = "gradients and optimiser states"
+    what = f"weights, {states}" if processes.sharded() else states
+    what = what if processes.states_sharded() else "nothing"
+    return f", in {processes.world()} processes that divide {what}"
 
 
 def _training(run: ResolvedRun, config: Any) -> Training:
@@ -295,7 +324,9 @@ def _training(run: ResolvedRun, config: Any) -> Training:
 
     settings, memory = run.config, run.config.memory
     budget = token_budget(run, config)
-    inside = settings.engine == "hf"
+    sharded, world = processes.sharded(), processes.world()
+    engine = acting_engine(settings.engine, ahead=settings.rl.staleness > 0, sharded=sharded)
+    inside = engine in ("hf", "hf-copy")
     return Training(
         micro_tokens=memory.micro_tokens,
         row_tokens=budget.context,
@@ -307,6 +338,9 @@ def _training(run: ResolvedRun, config: Any) -> Training:
         quantize=memory.quantize,
         reference="reference" in run.preset.needs or run.preset.loss.kl_beta > 0,
         triton=torch.cuda.is_available(),
-        slots=settings.rl.episodes if inside else 0,
+        slots=-(-settings.rl.episodes // world) if inside else 0,
         context=budget.context if inside else 0,
+        engine_copy=engine == "hf-copy",
+        shards=world if processes.states_sharded() else 1,
+        weights_sharded=sharded,
     )

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
+from trainers import processes
+from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.grpo.precision import keep_differentiable, quantization_config, weights_dtype
@@ -34,8 +36,8 @@ class LoadedPolicy:
     """A causal language model of transformers."""
     chat: TurnTokenizer
     """Its turn tokenizer."""
-    initial_messages: InitialMessages
-    """First messages of an episode."""
+    openings: Mapping[str, InitialMessages]
+    """First messages of an episode, for each environment of the run by name."""
     budget: TokenBudget
     """Token budgets."""
 
@@ -51,10 +53,10 @@ def build_tiny(run: ResolvedRun, texts: Iterable[str]) -> LoadedPolicy:
 
     tokenizer = build_tokenizer(texts)
     model = build_model(tokenizer, run.config.tiny, run.config.seed)
-    return _assemble(run, model, tokenizer, None)
+    return _assemble(run, model, tokenizer)
 
 
-def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -> LoadedPolicy:
+def load_policy(run: ResolvedRun, path: str | Path) -> LoadedPolicy:
     """Load a chat model and its tokenizer from a folder or the hub.
 
     Raises:
@@ -68,7 +70,7 @@ def load_policy(run: ResolvedRun, path: str | Path, system: str | None = None) -
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
         model = AutoModelForCausalLM.from_pretrained(str(path), **_weights(run))
     keep_differentiable(model)
-    return _assemble(run, model, tokenizer, system)
+    return _assemble(run, model, tokenizer)
 
 
 def _weights(run: ResolvedRun) -> dict[str, Any]:
@@ -129,7 +131,8 @@ def adapters(run: ResolvedRun) -> PeftConfig | None:
 
 @contextmanager
 def loading(path: str | Path) -> Iterator[None]:
-    """Say clearly that a model cannot be loaded, and why."""
+    """Load something of a model, whole; say clearly that it cannot be loaded, and why."""
+    processes.load_whole()
     try:
         yield
     except AgentGymError:
@@ -142,6 +145,17 @@ def loading(path: str | Path) -> Iterator[None]:
         ) from error
 
 
+def system_message(run: ResolvedRun, env: ResolvedEnv) -> str | None:
+    """Return what a pretrained model is told first; a tiny one is told nothing."""
+    if run.config.model == TINY:
+        return None
+    made = env.make_env()
+    try:
+        return task_prompt(made)
+    finally:
+        made.close()
+
+
 def task_prompt(env: TextEnv) -> str:
     """Return the system message that tells a pretrained model how to act."""
     return (
@@ -151,7 +165,7 @@ def task_prompt(env: TextEnv) -> str:
 
 
 def _assemble(
-    run: ResolvedRun, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, system: str | None
+    run: ResolvedRun, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> LoadedPolicy:
     """Put model, tokenizer and budgets together."""
     chat = TurnTokenizer(
@@ -163,7 +177,8 @@ def _assemble(
     budget = token_budget(run, model.config)
     # A quantised base was put there when it was loaded, and cannot be moved.
     placed = model if getattr(model, "is_quantized", False) else model.to(device())
-    return LoadedPolicy(placed, chat, make_initial_messages(system), budget)
+    openings = {env.name: make_initial_messages(system_message(run, env)) for env in run.envs}
+    return LoadedPolicy(placed, chat, openings, budget)
 
 
 def _stop_ids(model: PreTrainedModel) -> list[int]:

@@ -22,7 +22,7 @@ from transformers.integrations import TensorBoardCallback, TrackioCallback, Wand
 from agentgym.errors import require
 from agentgym.outcome import StopReason
 from trainers.config.resolve import ResolvedRun
-from trainers.grpo.trainer import RolloutEvent
+from trainers.grpo.rollout_event import RolloutEvent
 from trainers.output.run_folder import RunFolder
 from trainers.rollouts.trajectory import Trajectory
 

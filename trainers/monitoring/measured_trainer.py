@@ -6,6 +6,7 @@ TRL's figures to whoever is told of them.
 
 from __future__ import annotations
 
+import importlib
 import math
 import time
 from collections.abc import Sequence
@@ -140,12 +141,15 @@ class MeasuredTrainer(MultiTurnTrainer):
 
     def train_from(self, checkpoint: Path) -> None:
         """Train again, from a checkpoint, as a new process would."""
-        self._step, self._synced = 0, None
+        self._step = 0
+        self._weights.forget()
         self._buffered_inputs: Any = None
         self._generations = 0
         self._metrics["train"].clear()
         # Made anew with the rate of now; its moments come from the checkpoint.
         self.optimizer = None
+        if self.is_deepspeed_enabled:  # Its engine went with the training that ended.
+            self.model_wrapped = self.model
         self.train(resume_from_checkpoint=str(checkpoint))
 
     def save_start(self) -> None:
@@ -154,13 +158,16 @@ class MeasuredTrainer(MultiTurnTrainer):
 
     def restore(self, checkpoint: Path) -> None:
         """Load the weights of a checkpoint, or of a saved policy, to play with and not to train."""
-        if not self.is_fsdp_enabled:
-            self._load_from_checkpoint(str(checkpoint))
-        elif (checkpoint / TRAINER_STATE_NAME).exists():
+        training = (checkpoint / TRAINER_STATE_NAME).exists()
+        if self.is_fsdp_enabled and training:
             self._load_from_checkpoint(str(checkpoint), self.model_wrapped)
-        else:
+        elif self.is_fsdp_enabled:
             _spread_out(checkpoint, self.model_wrapped)
-        self._synced = None
+        elif hasattr(next(self.model.parameters()), "ds_id"):  # ZeRO-3 has partitioned it.
+            _fill_partitions(checkpoint, self.model)
+        else:
+            self._load_from_checkpoint(str(checkpoint))
+        self._weights.forget()
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         """Restore the optimiser, at the learning rate that the run has come to."""
@@ -219,11 +226,28 @@ def _spread(trajectories: Sequence[Trajectory], count: int) -> list[Row]:
 
 
 def _spread_out(policy: Path, model: Any) -> None:
-    """Load whole weights, which the main process reads, into a model that is sharded."""
+    """Load whole weights, which the main process reads, into a model that FSDP shards."""
+    # A head that is tied to the embedding has no weights of its own there.
+    options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True, strict=False)
+    set_model_state_dict(model, _read_by_main(policy), options=options)
+
+
+def _fill_partitions(policy: Path, model: Any) -> None:
+    """Load whole weights, which the main process reads, into a model that ZeRO-3 partitions."""
+    zero = importlib.import_module("deepspeed").zero
+    whole = _read_by_main(policy)
+    for name, parameter in model.named_parameters():
+        # Files leave out the name of the adapter.
+        found = whole.get(name.replace(".default.", "."))
+        with torch.no_grad(), zero.GatheredParameters([parameter], modifier_rank=0):
+            if found is not None:
+                parameter.copy_(found)
+
+
+def _read_by_main(policy: Path) -> dict[str, Tensor]:
+    """Return the weights of a saved policy in the main process, and none in the others."""
     whole: dict[str, Tensor] = {}
     if is_main():
         for file in sorted(policy.glob("*.safetensors")):
             whole |= load_file(file)
-    # A head that is tied to the embedding has no weights of its own there.
-    options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True, strict=False)
-    set_model_state_dict(model, whole, options=options)
+    return whole

@@ -11,7 +11,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from trainers.algorithms.schedule import Schedule
 from trainers.config.resolve import ResolvedRun
-from trainers.grpo.trainer import RolloutEvent
+from trainers.grpo.rollout_event import RolloutEvent
 from trainers.monitoring.health import FINITE
 from trainers.monitoring.measured_trainer import KL_BEHAVIOUR
 from trainers.monitoring.step_times import PARTS
@@ -22,6 +22,7 @@ from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.processes import on_main
 from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.trajectory import by_family
 
 __all__ = ["RunLogger"]
 
@@ -51,7 +52,7 @@ class RunLogger(TrainerCallback):
         self._folder, self._display, self._schedule = folder, display, schedule
         self._updates = run.config.rl.updates
         self._logged = run.config.rl.log_groups * run.config.rl.group_size
-        self._episodes = EpisodeLog(run, chat, run.make_hooks())
+        self._episodes = EpisodeLog(run, chat, training=True)
         self.turns = 0
         self.tokens = 0
         self._tokens = 0
@@ -78,7 +79,7 @@ class RunLogger(TrainerCallback):
         self._tokens = sum(trajectory.action_tokens for trajectory in event.trajectories)
         self.tokens += self._tokens
         self.record = {
-            **{name.split("/", 1)[1]: value for name, value in event.metrics.items()},
+            **_by_name(event.metrics),
             "phase": Phase.REINFORCEMENT,
             "step": event.step,
             "horizon": event.horizon,
@@ -86,7 +87,8 @@ class RunLogger(TrainerCallback):
             "turns_total": self.turns,
             "tokens_total": self.tokens,
         }
-        self._episodes.append(self._folder.episodes_path, event.trajectories[: self._logged])
+        for part in by_family(event.trajectories).values():
+            self._episodes.append(self._folder.episodes_path, part[: self._logged])
 
     def on_log(
         self,
@@ -126,6 +128,19 @@ class RunLogger(TrainerCallback):
         """Draw the curve and note the time along with every checkpoint."""
         write_curve(self._folder)
         self._folder.note()
+
+
+def _by_name(metrics: Mapping[str, float]) -> dict[str, Any]:
+    """Return figures without the names of their sections; those of several families by family."""
+    record: dict[str, Any] = {}
+    for name, value in metrics.items():
+        section, _, rest = name.partition("/")
+        if section == "family":
+            family, _, figure = rest.partition("/")
+            record.setdefault("families", {}).setdefault(family, {})[figure] = value
+        else:
+            record[rest] = value
+    return record
 
 
 def _number(value: float) -> float | None:

@@ -13,9 +13,9 @@ from trainers.config.describe import horizon_in_words
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.config.stored import FREE, RESOLVED, read_settings
-from trainers.models.policy import task_prompt
+from trainers.models.policy import system_message
 from trainers.output.run_folder import RunFolder
-from trainers.output.summary import ArmResult, Summary
+from trainers.output.summary import Summary, WarmStart
 from trainers.output.templates import render
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ def write_card(
         "card.md.j2",
         metadata=_metadata(run, summary, adapters, merged=place == folder.merged).to_yaml(),
         run=run,
-        horizon=horizon_in_words(run),
+        horizons={env.name: horizon_in_words(env) for env in run.envs},
         summary=summary,
+        warm=_warm_start(summary),
         base=base_name(run),
         adapters=adapters,
         merged=place == folder.merged,
-        results=list(summary.results()),
         usage=usage_code(run, summary, place, "."),
         rank=run.config.lora.r,
         # With a warm start the adapters are those of its result, which lies beside them.
@@ -66,6 +66,12 @@ def write_card(
     write_atomically(place / "README.md", card.encode())
 
 
+def _warm_start(summary: Summary) -> WarmStart | None:
+    """Return how the warm start ended, which was one for all environments."""
+    parts = summary.families.values() or [summary]
+    return next((part.warm_start for part in parts if part.warm_start), None)
+
+
 def base_name(run: ResolvedRun) -> str:
     """Return the name of the base model; where it lies on this machine tells a reader nothing."""
     model = run.config.model
@@ -74,19 +80,16 @@ def base_name(run: ResolvedRun) -> str:
 
 def usage_code(run: ResolvedRun, summary: Summary, checkpoint: Path, place: str) -> str:
     """Return Python code that loads a trained model from a place and evaluates it, greedily."""
-    system = []
-    if run.config.model != TINY:
-        env = run.make_env()
-        system = [{"role": "system", "content": task_prompt(env)}]
-        env.close()
+    modules = {env.asked.rpartition(":")[0]: env.env_id for env in run.envs if ":" in env.asked}
+    systems = {env.name: system_message(run, env) for env in run.envs}
     return render(
         "usage.py.j2",
         run=run,
         summary=summary,
-        module=run.config.env.rpartition(":")[0],
+        modules=modules,
         adapters=has_adapters(checkpoint),
         place=place,
-        system=system,
+        systems=systems if run.config.model != TINY else {},
     )
 
 
@@ -102,35 +105,40 @@ def _metadata(run: ResolvedRun, summary: Summary, adapters: bool, merged: bool) 
     # The hub resolves the name of the base model, so a folder of this machine is none.
     on_the_hub = run.config.model != TINY and not Path(run.config.model).exists()
     relation = "adapter" if adapters else "merge" if merged else "finetune"
+    families = dict.fromkeys(env.family for env in run.envs)
     values: dict[str, Any] = {
         "library_name": "peft" if adapters else "transformers",
         "pipeline_tag": "text-generation",
-        "tags": [*TAGS, run.family, summary.preset, *(["lora"] if adapters or merged else [])],
+        "tags": [*TAGS, *families, summary.preset, *(["lora"] if adapters or merged else [])],
         "base_model": run.config.model if on_the_hub else None,
         "base_model_relation": relation if on_the_hub else None,
-        "model_name": f"{base_name(run)}-{run.family}-{summary.preset}",
+        "model_name": f"{base_name(run)}-{run.name}-{summary.preset}",
     }
     return ModelCardData(**values, eval_results=_eval_results(run, summary))
 
 
 def _eval_results(run: ResolvedRun, summary: Summary) -> list[Any]:
-    """Return score and success of the trained policy as the hub shows results."""
+    """Return what the trained policy reached in each environment, as the hub shows it."""
     from huggingface_hub import EvalResult
 
-    found: ArmResult = summary.eval["rl"]
     return [
         EvalResult(
             task_type="reinforcement-learning",
             task_name="text agent",
-            dataset_type=summary.env,
-            dataset_name=f"{run.family}, {found.n} held-out tasks",
-            dataset_split=summary.evaluation.split,
-            dataset_revision=summary.evaluation.panel_sha256,
+            dataset_type=part.env,
+            dataset_name=f"{env}, {part.eval['rl'].n} held-out tasks",
+            dataset_config=env if run.several else None,
+            dataset_split=part.evaluation.split,
+            dataset_revision=part.evaluation.panel_sha256,
             metric_type=name,
-            metric_name=f"{name}, {summary.evaluation.decoding} actions",
+            metric_name=f"{name}, {part.evaluation.decoding} actions",
             metric_value=round(value, 4),
         )
-        for name, value in (("success", found.success), ("score", found.score_mean))
+        for env, part in (summary.families or {run.name: summary}).items()
+        for name, value in (
+            ("success", part.eval["rl"].success),
+            ("score", part.eval["rl"].score_mean),
+        )
     ]
 
 

@@ -50,16 +50,22 @@ def draw_curve(metrics: Records, names: Mapping[str, str] = NAMES) -> bytes:
     """Draw score and success over the steps of the RL phase, with the stages as bands: a PNG.
 
     Training episodes are played at the horizon of their stage, validation and test at the full one.
+    Each of several environments has a row of its own.
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 4.4), dpi=120, layout="constrained")
-    panels = figure.subplots(1, len(QUANTITIES), sharey=True)
-    for axes, quantity in zip(panels, QUANTITIES, strict=True):
-        _draw_panel(axes, metrics, quantity, names)
-        axes.set_title(quantity, pad=18)  # above the turns of the stages
-    panels[0].set_ylabel("mean over episodes")
-    handles, labels = panels[0].get_legend_handles_labels()
+    families = family_names(metrics)
+    rows = [(name, family_records(metrics, name)) for name in families] or [("", list(metrics))]
+    height = 0.6 + 3.8 * len(rows)
+    figure = Figure(figsize=(10, height), dpi=120, layout="constrained")
+    grid = figure.subplots(len(rows), len(QUANTITIES), sharey=True, squeeze=False)
+    for panels, (name, records) in zip(grid, rows, strict=True):
+        for axes, quantity in zip(panels, QUANTITIES, strict=True):
+            _draw_panel(axes, records, quantity, names)
+            # Above the turns of the stages.
+            axes.set_title(f"{name}: {quantity}" if name else quantity, pad=18)
+        panels[0].set_ylabel("mean over episodes")
+    handles, labels = grid[0][0].get_legend_handles_labels()
     if handles:
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     buffer = io.BytesIO()
@@ -83,6 +89,27 @@ def draw_panels(
             keys = [_key(line, label) for line, label in zip(lines, labels, strict=True)]
         pictures[quantity] = inline_svg(written.getvalue())
     return pictures, keys
+
+
+def family_names(metrics: Records) -> list[str]:
+    """Return the environments of which there are figures, if a run has several."""
+    return list(dict.fromkeys(name for record in metrics for name in record.get("families", ())))
+
+
+def family_records(metrics: Records, name: str) -> list[Mapping[str, Any]]:
+    """Return the records of one of several environments, as if the run had no other."""
+    found: list[Mapping[str, Any]] = []
+    for record in metrics:
+        if record.get("family", name) != name:
+            continue
+        if "families" not in record:
+            found.append(record)
+        elif name in record["families"]:
+            own = dict(record["families"][name])
+            if "horizon" in own:
+                own["horizon"] = int(own["horizon"])
+            found.append({**record, **own})
+    return found
 
 
 @contextmanager

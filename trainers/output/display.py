@@ -18,7 +18,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from trainers.output.summary import ArmResult, Summary, scaled_text
+from trainers.output.remarks import scaled_text
+from trainers.output.summary import ArmResult, Results
 
 PLAIN_INTERVAL = 10.0
 """Seconds between two lines where the output is not a terminal."""
@@ -112,12 +113,12 @@ class Display:
         return f"[{self._phase}] {step}/{self._total}  {measurements(values)}  left {left:.0f} s"
 
 
-def result_table(summary: Summary) -> Table:
+def result_table(summary: Results) -> Table:
     """Return the compared policies as a table."""
     panel = summary.evaluation
     table = Table(
         title=f"{summary.env}: {summary.eval['rl'].n} held-out tasks, "
-        f"{panel.horizon} turns, {panel.decoding} actions"
+        f"{'' if summary.horizon else 'at most '}{panel.horizon} turns, {panel.decoding} actions"
         + (" unless greedy is said" if summary.greedy else "")
     )
     # Narrow enough for a terminal of 80 columns.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import gymnasium
@@ -13,7 +14,6 @@ from agentgym.episodes import Episode, State, Turn, append_episode
 from agentgym.episodes.recorder import failure_details, origin, plain
 from agentgym.episodes.records import clean
 from agentgym.errors import ConfigurationError
-from agentgym.hooks import TurnReward
 from agentgym.outcome import StopReason
 from trainers.config.resolve import ResolvedRun
 from trainers.processes import main_only
@@ -30,21 +30,25 @@ class EpisodeLog:
     Args:
         run: The run.
         chat: Turn tokenizer of the policy, for the text that the model wrote.
-        hooks: Reward hooks of the environments that were played.
-        panel_sha256: Hash of the panel that is played, if any.
+        training: Whether the environments pay what training's reward hooks add.
+        panels: Hash of the panel that is played in each environment, if any.
     """
 
     def __init__(
         self,
         run: ResolvedRun,
         chat: TurnTokenizer,
-        hooks: Sequence[TurnReward] = (),
-        panel_sha256: str = "",
+        training: bool = False,
+        panels: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        kwargs = {**run.env_kwargs, "reward_hooks": list(hooks)} if hooks else run.env_kwargs
-        env = gymnasium.make(run.env_id, disable_env_checker=True, **kwargs)
-        self._origin = origin(env, panel_sha256=panel_sha256, policy=run.config.model)
-        env.close()
+        self._origins: dict[str, Mapping[str, Any]] = {}
+        for env in run.envs:
+            hooks = env.make_hooks() if training else []
+            kwargs = {**env.kwargs, "reward_hooks": hooks} if hooks else env.kwargs
+            made = gymnasium.make(env.env_id, disable_env_checker=True, **kwargs)
+            panel = panels.get(env.name, "")
+            self._origins[env.name] = origin(made, panel_sha256=panel, policy=run.config.model)
+            made.close()
         self._chat = chat
 
     @main_only
@@ -69,7 +73,8 @@ class EpisodeLog:
     ) -> Iterator[Episode]:
         """Turn trajectories into records."""
         for trajectory in trajectories:
-            yield to_episode(trajectory, self._origin, self._chat.raw_text, extra)
+            told = self._origins[trajectory.family]
+            yield to_episode(trajectory, told, self._chat.raw_text, extra)
 
 
 def to_episode(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentgym.caching import write_atomically
 from trainers.config.describe import horizon_in_words
 from trainers.config.resolve import ResolvedRun
 from trainers.output.card import chosen_folder, usage_code
-from trainers.output.curve import draw_panels
+from trainers.output.curve import Key, draw_panels, family_records
 from trainers.output.health_chart import draw_health
 from trainers.output.jsonl import read_jsonl
 from trainers.output.phase import Phase
@@ -20,6 +21,7 @@ from trainers.output.summary import (
     GREEDY,
     Difference,
     Interval,
+    Results,
     Summary,
 )
 from trainers.output.templates import render
@@ -40,8 +42,8 @@ PART_NAMES: Mapping[str, tuple[str, str]] = {
 }
 """Parts of a step as a reader knows them, and their colours (Okabe and Ito's)."""
 
-Episodes = dict[str, dict[str, Any]]
-"""Episode records by task."""
+Episodes = dict[tuple[str, str], dict[str, Any]]
+"""Episode records by environment and task."""
 
 
 def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
@@ -50,23 +52,23 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
     training = [record for record in metrics if record.get("phase") == Phase.REINFORCEMENT]
     before, after = (_episodes(folder, arm) for arm in ("sft", "rl"))
     checkpoint = chosen_folder(folder, summary)
-    panels, keys = draw_panels(metrics, summary.names)
+    parts = list(_parts(summary, metrics))
     health_panels, health_keys = draw_health(metrics, summary.health)
     page = render(
         "report.html.j2",
         folder=folder.path,
         checkpoint=checkpoint,
         run=run,
-        horizon=horizon_in_words(run),
+        horizons={env.name: horizon_in_words(env) for env in run.envs},
         summary=summary,
         differences=list(_differences(summary)),
-        results=list(summary.results()),
+        compared=parts,
+        imitated=any(part.results.warm_start for part in parts),
         lost=_lost(metrics, summary),
         lost_in_training=any(record.get("ended_by_error") for record in training),
         turns=training[-1].get("turns_total", 0) if training else 0,
         tokens=training[-1].get("tokens_total", 0) if training else 0,
-        panels=panels,
-        keys=keys,
+        keys=parts[0].keys,
         health_panels=health_panels,
         health_keys=health_keys,
         parts=PART_NAMES,
@@ -82,6 +84,26 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
     return path
 
 
+class _Part(NamedTuple):
+    """The results of an environment, or of several together, with their curves."""
+
+    name: str
+    """Name of the environment; empty if there is one, and of all together."""
+    results: Results
+    """How the policies compare."""
+    panels: dict[str, str]
+    """Curves by quantity."""
+    keys: list[Key]
+    """Their legend."""
+
+
+def _parts(summary: Summary, metrics: Sequence[dict[str, Any]]) -> Iterator[_Part]:
+    """Yield the results to show: first those over all tasks."""
+    yield _Part("", summary, *draw_panels(metrics, summary.names))
+    for name, results in summary.families.items():
+        yield _Part(name, results, *draw_panels(family_records(metrics, name), results.names))
+
+
 def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:
     """Yield what training changed: name, mean difference and interval, each a row of the plot."""
     kinds: list[tuple[str, Difference]] = [
@@ -89,25 +111,31 @@ def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:
     ]
     if summary.greedy:
         kinds.append(("greedy", summary.greedy.rl_minus_sft))
-    for decoding, paired in kinds:
-        yield f"score, {decoding}", paired.score_mean, paired.score_ci95
-        yield f"success, {decoding}", paired.success_mean, paired.success_ci95
+    kinds += [(name, part.paired.rl_minus_sft) for name, part in summary.families.items()]
+    for kind, paired in kinds:
+        yield f"score, {kind}", paired.score_mean, paired.score_ci95
+        yield f"success, {kind}", paired.success_mean, paired.success_ci95
 
 
 def _lost(metrics: Sequence[dict[str, Any]], summary: Summary) -> dict[str, int]:
     """Count the held-out episodes that were lost to a failed environment, by policy."""
-    lost = {}
+    lost: Counter[str] = Counter()
     for record in metrics:
         if record.get("phase") == Phase.COMPARISON:
             arm = record["arm"].removesuffix(GREEDY)
             name = summary.names[arm] + (", greedy" if arm != record["arm"] else "")
-            lost[name] = sum(row["stop_reason"] == "error" for row in record["rows"])
+            lost[name] += sum(row["stop_reason"] == "error" for row in record["rows"])
     return {name: count for name, count in lost.items() if count}
 
 
 def _episodes(folder: RunFolder, arm: str) -> Episodes:
-    """Read the held-out episodes of a policy."""
-    return {episode["task_id"]: episode for episode in read_jsonl(folder.eval_episodes(arm))}
+    """Read the held-out episodes of a policy, those of several environments in turn."""
+    files = [
+        [(path.parent.name, episode) for episode in read_jsonl(path)]
+        for path in folder.eval_files(arm)
+    ]
+    mixed = [entry for row in zip_longest(*files) for entry in row if entry is not None]
+    return {(name, episode["task_id"]): episode for name, episode in mixed}
 
 
 def _changes(before: Episodes, after: Episodes) -> Counter[int]:
@@ -115,13 +143,13 @@ def _changes(before: Episodes, after: Episodes) -> Counter[int]:
     return Counter(_change(before, after, task) for task in before if task in after)
 
 
-def _change(before: Episodes, after: Episodes, task: str) -> int:
+def _change(before: Episodes, after: Episodes, task: tuple[str, str]) -> int:
     """Return whether the score of a task rose (1), fell (-1) or stayed (0)."""
     first, second = before[task]["score"], after[task]["score"]
     return int(second > first) - int(second < first)
 
 
-def _shown(before: Episodes, after: Episodes) -> list[str]:
+def _shown(before: Episodes, after: Episodes) -> list[tuple[str, str]]:
     """Choose tasks: the first few of the panel, then the first that rose and the first that fell.
 
     A page that showed only the best would mislead, and one without any change would say little.

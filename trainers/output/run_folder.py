@@ -2,8 +2,8 @@
 
 Layout: ``config.yaml``, ``state.json``, ``metrics.jsonl``, ``episodes.jsonl`` (of training),
 ``eval_episodes/<arm>.jsonl`` (of the compared policies, and ``valid.jsonl`` of the validations
-between), ``checkpoints/``, ``curve.png``, ``summary.json``, ``report.html``, and ``warnings.log``
-if there were any.
+between; with several environments in a folder for each), ``checkpoints/``, ``curve.png``,
+``summary.json``, ``report.html``, and ``warnings.log`` if there were any.
 
 Of the processes of a run the main one writes it: what writes does nothing in the others. They read
 checkpoints from it, so that the nodes of a run share it; what else they need to know of it the main
@@ -130,11 +130,8 @@ class RunFolder:
             self._write_settings(settings)
         self.checkpoints.mkdir(exist_ok=True)
         self._clock -= self.state().get("seconds", 0.0)
-        for records in (
-            self.metrics_path,
-            self.episodes_path,
-            self.eval_episodes(Phase.VALIDATION),
-        ):
+        validations = self.eval_files(Phase.VALIDATION)
+        for records in (self.metrics_path, self.episodes_path, *validations):
             cut_unfinished_line(records)
 
     @main_only
@@ -203,8 +200,8 @@ class RunFolder:
         for name in ("summary.json", "report.html"):
             (self.path / name).unlink(missing_ok=True)
         after = (Phase.REINFORCEMENT.value, f"{Phase.REINFORCEMENT.value}{GREEDY}")
-        for arm in after:
-            self.eval_episodes(arm).unlink(missing_ok=True)
+        for path in (path for arm in after for path in self.eval_files(arm)):
+            path.unlink()
         if self.metrics_path.exists():
             filter_lines(
                 self.metrics_path,
@@ -243,9 +240,16 @@ class RunFolder:
         text = json.dumps({**self.state(), "seconds": self.seconds(), **values}, indent=1)
         write_atomically(self.path / "state.json", text.encode())
 
-    def eval_episodes(self, arm: str) -> Path:
-        """Return the file that holds the held-out episodes of a policy."""
-        return self.path / "eval_episodes" / f"{arm}.jsonl"
+    def eval_episodes(self, arm: str, env: str = "") -> Path:
+        """Return the file that holds the held-out episodes of a policy.
+
+        ``env`` names the environment, in a run with several.
+        """
+        return self.path / "eval_episodes" / env / f"{arm}.jsonl"
+
+    def eval_files(self, arm: str) -> list[Path]:
+        """Return the files that hold the held-out episodes of a policy, if there are any."""
+        return sorted(self.path.glob(f"eval_episodes/**/{arm}.jsonl"))
 
     # -- records --------------------------------------------------------------------------------
 
@@ -273,8 +277,7 @@ class RunFolder:
 
     def drop_validation(self, step: int) -> None:
         """Drop the validation episodes of policies after so many steps, and of later ones."""
-        validation = self.eval_episodes(Phase.VALIDATION)
-        if validation.exists():
+        for validation in self.eval_files(Phase.VALIDATION):
             filter_lines(validation, lambda record: record["extra"]["step"] < step)
 
     def validated(self, step: int) -> bool:

@@ -1,13 +1,10 @@
-"""The result of a run: what ``summary.json`` holds, and what it says in words.
-
-The same sentences stand on the screen, in the summary, in the report and on the model's card.
-"""
+"""The result of a run: what ``summary.json`` holds."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -107,7 +104,7 @@ class Evaluation:
     decoding: str
     """``sampled`` or ``greedy``."""
     horizon: int
-    """Turns of an episode."""
+    """Turns of an episode; of several environments the most."""
 
 
 @dataclass(frozen=True)
@@ -152,40 +149,59 @@ class HealthEvent:
     """Step that training went back to."""
 
 
-@dataclass(frozen=True)
-class Summary:
-    """The content of ``summary.json``, key by key; runs of earlier versions lack some."""
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """The policies as they were compared in an environment, or in several together."""
 
     env: str
-    """Gymnasium id."""
-    preset: str
-    """Credit assignment and loss."""
-    steps: int
-    """Steps of reinforcement learning that were taken."""
-    horizon: Horizon
-    """Turns of the training episodes."""
-    seed: int
-    """Seed of the run."""
-    wall_s: float
-    """Seconds from start to end."""
+    """Gymnasium id; of several, separated by commas."""
     eval: Mapping[str, ArmResult]
     """Results by arm."""
     paired: Paired
     """Comparisons task by task."""
     evaluation: Evaluation
     """How they were made."""
-    preset_parts_left_out: tuple[str, ...] = ()
-    """What the preset's paper does and this trainer does not."""
+    horizon: Horizon | None = None
+    """Turns of the training episodes; None of several environments, each of which has its own."""
     verdict: str = ""
     """Whether reinforcement learning changed the policy, in a sentence."""
-    remarks: tuple[str, ...] = ()
-    """What a reader must know besides the figures."""
     names: Mapping[str, str] = field(default_factory=lambda: {arm: arm for arm in ARMS})
     """What the arms are called."""
     greedy: GreedyResults | None = None
     """The learned policies with greedy actions, where the comparison is of sampled ones."""
     warm_start: WarmStart | None = None
     """How the warm start ended; None if there was none."""
+
+    def results(self) -> Iterator[tuple[str, str, ArmResult]]:
+        """Yield every policy that was compared: arm, name and figures."""
+        greedy = {"sft": self.greedy.sft, "rl": self.greedy.rl} if self.greedy else {}
+        for arm, result in self.eval.items():
+            yield arm, self.names[arm], result
+            if arm in greedy:
+                yield arm, f"{self.names[arm]}, greedy", greedy[arm]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary(Results):
+    """The content of ``summary.json``, key by key; runs of earlier versions lack some.
+
+    Of several environments the results are those over all their held-out tasks together.
+    """
+
+    preset: str
+    """Credit assignment and loss."""
+    steps: int
+    """Steps of reinforcement learning that were taken."""
+    seed: int
+    """Seed of the run."""
+    wall_s: float
+    """Seconds from start to end."""
+    families: Mapping[str, Results] = field(default_factory=dict)
+    """The results of each environment by name, if there are several."""
+    preset_parts_left_out: tuple[str, ...] = ()
+    """What the preset's paper does and this trainer does not."""
+    remarks: tuple[str, ...] = ()
+    """What a reader must know besides the figures."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Versions that decide what a run computes."""
     commit: str = ""
@@ -198,19 +214,14 @@ class Summary:
     step_seconds: Mapping[str, float] = field(default_factory=dict)
     """Seconds of a step of reinforcement learning by part, a mean over the steps."""
 
-    def results(self) -> Iterator[tuple[str, str, ArmResult]]:
-        """Yield every policy that was compared: arm, name and figures."""
-        greedy = {"sft": self.greedy.sft, "rl": self.greedy.rl} if self.greedy else {}
-        for arm, result in self.eval.items():
-            yield arm, self.names[arm], result
-            if arm in greedy:
-                yield arm, f"{self.names[arm]}, greedy", greedy[arm]
-
     def to_dict(self) -> dict[str, Any]:
         """Return what is written as JSON."""
         content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        if self.greedy is None:
-            del content["greedy"]
+        for part in (content, *content["families"].values()):
+            if part["greedy"] is None:
+                del part["greedy"]
+        if not self.families:
+            del content["families"]
         return content
 
     @classmethod
@@ -220,21 +231,15 @@ class Summary:
         Raises:
             DataError: A key is missing that every version writes.
         """
-        greedy, warm_start = content.get("greedy"), content.get("warm_start")
+        families = content.get("families") or {}
         try:
             read = {
                 **content,
-                "horizon": _read(Horizon, content["horizon"]),
-                "eval": {arm: _read(ArmResult, row) for arm, row in content["eval"].items()},
-                "paired": Paired(_read(Difference, content["paired"]["rl_minus_sft"])),
-                "evaluation": _read(Evaluation, content["evaluation"]),
-                "greedy": greedy
-                and GreedyResults(
-                    _read(ArmResult, greedy["sft"]),
-                    _read(ArmResult, greedy["rl"]),
-                    _read(Difference, greedy["rl_minus_sft"]),
-                ),
-                "warm_start": warm_start and _read(WarmStart, warm_start),
+                **_parts(content),
+                "families": {
+                    name: _read(Results, {**part, **_parts(part)})
+                    for name, part in families.items()
+                },
                 "chosen": content.get("chosen") and _read(ChosenPolicy, content["chosen"]),
                 "health": [_read(HealthEvent, event) for event in content.get("health", ())],
             }
@@ -243,6 +248,25 @@ class Summary:
             raise DataError(
                 f"expected the content of a run's summary.json, but a part is missing: {error}"
             ) from error
+
+
+def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the parts of a comparison."""
+    greedy, warm_start = content.get("greedy"), content.get("warm_start")
+    horizon = content.get("horizon")
+    return {
+        "horizon": horizon and _read(Horizon, horizon),
+        "eval": {arm: _read(ArmResult, row) for arm, row in content["eval"].items()},
+        "paired": Paired(_read(Difference, content["paired"]["rl_minus_sft"])),
+        "evaluation": _read(Evaluation, content["evaluation"]),
+        "greedy": greedy
+        and GreedyResults(
+            _read(ArmResult, greedy["sft"]),
+            _read(ArmResult, greedy["rl"]),
+            _read(Difference, greedy["rl_minus_sft"]),
+        ),
+        "warm_start": warm_start and _read(WarmStart, warm_start),
+    }
 
 
 def _read(kind: type[Part], content: Mapping[str, Any]) -> Part:
@@ -265,120 +289,6 @@ def health_events(records: Iterable[Mapping[str, Any]]) -> tuple[HealthEvent, ..
         _read(HealthEvent, {"action": Phase.ROLLBACK.value, **record})
         for record in records
         if record.get("phase") in (Phase.HEALTH, Phase.ROLLBACK)
-    )
-
-
-def health_remark(events: Sequence[HealthEvent]) -> str:
-    """Say what alarms there were and what they did; empty if there was none."""
-    if not events:
-        return ""
-    names = ", ".join(dict.fromkeys(event.signal for event in events))
-    said = f"{len(events)} alarm{'s' if len(events) > 1 else ''} in training ({names})"
-    back = [event for event in events if event.to is not None]
-    if back:
-        steps = ", ".join(f"{event.step} to {event.to}" for event in back)
-        said += f"; training went back from step {steps}"
-    return f"{said}. The first: at step {events[0].step}, {events[0].sentence}."
-
-
-def arm_names(pretrained: bool, imitated: bool) -> dict[str, str]:
-    """Return what the compared policies are called."""
-    start = "warm start" if imitated else "base model" if pretrained else "untrained"
-    return {"random": "random", "sft": start, "rl": "trained", "oracle": "oracle"}
-
-
-def direction(interval: Interval) -> int:
-    """Return which side of zero a difference lies on: 1, -1, or 0 where its interval holds zero."""
-    low, high = interval
-    return int(low > 0) - int(high < 0)
-
-
-def verdict(paired: Difference, start: str) -> str:
-    """Say whether reinforcement learning changed the policy, by the intervals of the differences.
-
-    ``start`` is what the policy before reinforcement learning is called.
-    """
-    verbs = {1: "raised", -1: "lowered"}
-    score, success = direction(paired.score_ci95), direction(paired.success_ci95)
-    if score:
-        found = f"Reinforcement learning {verbs[score]} the score"
-    elif success:
-        found = (
-            f"Reinforcement learning {verbs[success]} the success, while its effect on the score "
-            "cannot be told from chance"
-        )
-    else:
-        found = "No effect of reinforcement learning on the score can be told from chance"
-    return (
-        f"{found}: trained minus {start}, task by task on the same {paired.n} held-out tasks, "
-        f"is {signed(paired.score_mean, paired.score_ci95)} in score and "
-        f"{signed(paired.success_mean, paired.success_ci95)} in success (95 % intervals)."
-    )
-
-
-def signed(mean: float, interval: Interval) -> str:
-    """Write a difference with its interval."""
-    low, high = interval
-    return f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"
-
-
-def scaled_text(value: float | None) -> str:
-    """Write a place on the scale from 0, random, to 100, oracle; ``-`` where there is no scale."""
-    return "-" if value is None else f"{value:.1f}"
-
-
-def gate_remark(warm_start: WarmStart | None, gate: float) -> str:
-    """Say how the warm start ended at its gate; empty if there was none."""
-    if warm_start is None:
-        return ""
-    steps, success = warm_start.steps, warm_start.success
-    if warm_start.gated:
-        return (
-            f"The warm start reached its gate after {steps} steps: validation success "
-            f"{success:.3f}, the gate is {gate}."
-        )
-    return (
-        f"The warm start missed its gate: validation success {success:.3f} after {steps} steps, "
-        f"the gate is {gate}. Reinforcement learning began from a policy that rarely succeeds; "
-        "more --sft.max-steps, --sft.demonstrations or --minutes help."
-    )
-
-
-def steps_remark(taken: int, planned: int, stopped: bool = False) -> str:
-    """Say that training ended early; empty if it did not.
-
-    ``stopped`` says that an alarm ended it.
-    """
-    if taken >= planned:
-        return ""
-    reason = (
-        "an alarm ended it (--health.on-alarm)"
-        if stopped
-        else "its time (--minutes) or its turns (--rl.turn-budget) were used up"
-    )
-    return f"Training ended after {taken} of {planned} steps, because {reason}."
-
-
-def chosen_remark(chosen: ChosenPolicy, taken: int) -> str:
-    """Say which policy is called trained where it could be another; empty if it could not."""
-    if chosen.valid_success is None:
-        return ""
-    which = "the last and the best" if chosen.step == taken else "the best"
-    return (
-        f"The trained policy is that of step {chosen.step} of {taken}, {which} on the "
-        f"validation tasks (success {chosen.valid_success:.3f}, score {chosen.valid_score:.3f}); "
-        "no test task had a part in the choice."
-    )
-
-
-def random_remark(results: Mapping[str, ArmResult]) -> str:
-    """Say that the trained policy is worse than random actions; empty if it is not."""
-    trained, random = results["rl"].score_mean, results["random"].score_mean
-    if trained >= random:
-        return ""
-    return (
-        f"The trained policy scores less than random actions do: {trained:.3f} against "
-        f"{random:.3f}."
     )
 
 

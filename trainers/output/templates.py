@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trainers.output.summary import direction, scaled_text, signed
+from trainers.output.remarks import direction, scaled_text, signed
 
 __all__ = ["render"]
 

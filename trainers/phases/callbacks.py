@@ -8,8 +8,8 @@ from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from agentgym.tasks import Panel
-from trainers.config.resolve import VALID, ResolvedRun
+from trainers.config.environments import VALID
+from trainers.config.resolve import ResolvedRun
 from trainers.monitoring.dashboards import Dashboards
 from trainers.monitoring.measured_trainer import MeasuredTrainer
 from trainers.monitoring.run_logger import RunLogger
@@ -21,7 +21,7 @@ from trainers.phases.best import BestPolicy
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.processes import broadcast, on_main
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.trajectory import Trajectory, rollout_metrics
+from trainers.rollouts.trajectory import Trajectory, by_family, rollout_metrics
 
 Play = Callable[[Sequence[Mapping[str, Any]]], list[Trajectory]]
 """Plays held-out tasks with the present policy."""
@@ -43,8 +43,10 @@ class Validation(TrainerCallback):
         self._folder, self._play, self._log, self._best = folder, play, log, best
         self._dashboards = dashboards
         self._every, self._updates = run.config.eval.every, run.config.rl.updates
-        self._panel: Panel = run.panel(VALID, run.config.eval.valid_tasks)
-        self._episodes = EpisodeLog(run, chat, panel_sha256=self._panel.sha256)
+        panels = {env.name: env.panel(VALID, run.config.eval.valid_tasks) for env in run.envs}
+        self._tasks, self._several = panel_tasks(panels, run), run.several
+        hashes = {name: panel.sha256 for name, panel in panels.items()}
+        self._episodes = EpisodeLog(run, chat, panels=hashes)
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -57,12 +59,20 @@ class Validation(TrainerCallback):
 
     def validate(self, step: int) -> None:
         """Play the validation tasks after so many steps and record the result."""
-        played = self._play(panel_tasks(self._panel))
-        self._episodes.append(self._folder.eval_episodes(Phase.VALIDATION), played, step=step)
-        figures = rollout_metrics(played)
-        result = {name: figures[f"rollout/{name}"] for name in ("score", "success")}
-        self._folder.log(phase=Phase.VALIDATION, step=step, turns_total=self._log.turns, **result)
-        self._dashboards.figures(**{f"eval_{name}": value for name, value in result.items()})
+        played = self._play(self._tasks)
+        result, parts = _result(played), by_family(played)
+        families = {name: _result(part) for name, part in parts.items()} if self._several else {}
+        for name, part in parts.items():
+            path = self._folder.eval_episodes(Phase.VALIDATION, name if self._several else "")
+            self._episodes.append(path, part, step=step)
+        self._folder.log(
+            phase=Phase.VALIDATION, step=step, turns_total=self._log.turns, **result,
+            **({"families": families} if families else {}),
+        )  # fmt: skip
+        self._dashboards.figures(
+            **{f"eval_{name}": value for name, value in result.items()},
+            **{f"eval_{f}_{name}": v for f, of in families.items() for name, v in of.items()},
+        )
 
     def finish(self, step: int) -> None:
         """Validate the last policy, too, so that it can be the best."""
@@ -72,6 +82,12 @@ class Validation(TrainerCallback):
             self._folder.drop_validation(step)  # Half of one, left by a kill.
             self.validate(step)
         self._best.keep(step)
+
+
+def _result(played: Sequence[Trajectory]) -> dict[str, float]:
+    """Return mean score and success."""
+    figures = rollout_metrics(played)
+    return {name: figures[f"rollout/{name}"] for name in ("score", "success")}
 
 
 class StopConditions(TrainerCallback):

@@ -1,22 +1,39 @@
-"""The policies that a run compares, on the same held-out tasks and at the full horizon."""
+"""The policies that a run compares, on the same held-out tasks and at the full horizon.
+
+With several environments each has a comparison of its own, and there is one over all their tasks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from agentgym.errors import EnvFailure
 from agentgym.evaluation import Report, Row, evaluate, paired_difference, scaled
 from agentgym.outcome import StopReason
 from trainers import processes
-from trainers.config.resolve import TEST, ResolvedRun
+from trainers.config.environments import TEST, ResolvedEnv
+from trainers.config.resolve import ResolvedRun
 from trainers.output.phase import Phase
+from trainers.output.remarks import arm_names, verdict
 from trainers.output.run_folder import RunFolder
-from trainers.output.summary import ARMS, GREEDY, ArmResult, Difference, GreedyResults, Paired
+from trainers.output.summary import (
+    ARMS,
+    GREEDY,
+    ArmResult,
+    Difference,
+    Evaluation,
+    GreedyResults,
+    Horizon,
+    Paired,
+    Results,
+    WarmStart,
+)
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.safe_env import GuardedEnv
-from trainers.rollouts.trajectory import Trajectory
+from trainers.rollouts.trajectory import Trajectory, by_family
 
 BASELINES = ("random", "oracle")
 SOLVES = 0.9
@@ -37,30 +54,26 @@ def evaluation_row(trajectory: Trajectory) -> Row:
 
 
 class PolicyComparison:
-    """Keep the results of the compared policies in the run's folder, as they come in."""
+    """Keep the results of the compared policies in the run's folder, as they come in.
+
+    Attributes:
+        tasks: Reset options of the held-out tasks.
+        panels: Hash of the held-out tasks of each environment.
+        parts: The comparison in each environment.
+    """
 
     def __init__(self, run: ResolvedRun, folder: RunFolder) -> None:
         self._run, self._folder = run, folder
-        self.panel = run.panel(TEST, run.config.eval.tasks)
-        self._reports = processes.on_main(self._stored)
-
-    def _stored(self) -> dict[str, Report]:
-        """Read the results that were recorded before."""
-        reports = {}
-        for record in self._folder.metrics():
-            if record.get("phase") == Phase.COMPARISON:
-                rows = tuple(Row(**row) for row in record["rows"])
-                reports[record["arm"]] = self._report(record["arm"], rows)
-        return reports
+        parts = [EnvComparison(run, env, folder) for env in run.envs]
+        self.parts = {part.env.name: part for part in parts}
+        panels = {name: part.panel for name, part in self.parts.items()}
+        self.tasks = panel_tasks(panels, run)
+        self.panels = {name: panel.sha256 for name, panel in panels.items()}
+        self._take_over(processes.on_main(lambda: [part.stored() for part in parts]))
 
     def __contains__(self, arm: str) -> bool:
-        """Return whether an arm has been evaluated."""
-        return arm in self._reports
-
-    @property
-    def tasks(self) -> list[dict[str, Any]]:
-        """Reset options of the panel's tasks."""
-        return panel_tasks(self.panel)
+        """Return whether an arm has been evaluated in every environment."""
+        return all(arm in part.reports for part in self.parts.values())
 
     def add_baselines(self) -> None:
         """Play the random policy and, where there is one, the expert; their episodes are kept.
@@ -68,63 +81,159 @@ class PolicyComparison:
         The main process does, as nothing of the policy is needed; all know the results.
 
         Raises:
-            EnvFailure: The environment failed in every episode.
+            EnvFailure: An environment failed in every episode.
         """
-        self._reports = processes.on_main(self._with_baselines)
+        self._take_over(
+            processes.on_main(lambda: [part.with_baselines() for part in self.parts.values()])
+        )
 
-    def _with_baselines(self) -> dict[str, Report]:
+    def _take_over(self, reports: Sequence[dict[str, Report]]) -> None:
+        """Know the results that the main process knows."""
+        for part, found in zip(self.parts.values(), reports, strict=True):
+            part.reports = found
+
+    def add(self, arm: str, trajectories: Sequence[Trajectory]) -> Report:
+        """Record the episodes of a learned policy, one per task.
+
+        Raises:
+            EnvFailure: Every episode of an environment was lost.
+        """
+        played = by_family(trajectories)
+        for name, part in self.parts.items():
+            part.add(arm, played[name])
+        return self._pooled(arm)
+
+    @property
+    def no_scale(self) -> Iterator[str]:
+        """Why an environment has no scale from 0, random, to 100, the expert."""
+        for name, part in self.parts.items():
+            if part.no_scale:
+                yield f"{name}: {part.no_scale}" if self._run.several else part.no_scale
+
+    def results(self, warm_starts: Mapping[str, WarmStart]) -> Results:
+        """Return the comparison, over the tasks of all environments."""
+        if not self._run.several:
+            (part,) = self.parts.values()
+            return part.results(warm_starts.get(part.env.name))
+        reports = {arm: self._pooled(arm) for arm in self._arms()}
+        hashes = ",".join(f"{name}={sha256}" for name, sha256 in self.panels.items())
+        return _results(
+            self._run,
+            reports,
+            env=",".join(env.env_id for env in self._run.envs),
+            panel_sha256=hashlib.sha256(hashes.encode()).hexdigest(),
+            full_horizon=max(env.full_horizon for env in self._run.envs),
+        )
+
+    def families(self, warm_starts: Mapping[str, WarmStart]) -> dict[str, Results]:
+        """Return the comparison in each environment, if there are several."""
+        if not self._run.several:
+            return {}
+        return {name: part.results(warm_starts.get(name)) for name, part in self.parts.items()}
+
+    def sizes(self) -> dict[str, int]:
+        """Return the number of held-out tasks of each environment."""
+        return {name: len(part.panel) for name, part in self.parts.items()}
+
+    def _arms(self) -> Iterator[str]:
+        """Yield the arms that were evaluated in every environment."""
+        first, *others = self.parts.values()
+        for arm in first.reports:
+            if all(arm in part.reports for part in others):
+                yield arm
+
+    def _pooled(self, arm: str) -> Report:
+        """Return the result of an arm over the tasks of all environments."""
+        parts = self.parts.values()
+        if not self._run.several:
+            return next(iter(parts)).reports[arm]
+        rows = tuple(
+            replace(row, task_id=f"{part.env.name}:{row.task_id}")
+            for part in parts
+            for row in part.reports[arm].rows
+        )
+        first = next(iter(parts)).reports[arm]
+        return replace(first, env_id=self._run.name, rows=rows)
+
+
+class EnvComparison:
+    """The comparison in one environment.
+
+    Attributes:
+        env: The environment.
+        panel: Its held-out tasks.
+        reports: Result of every arm that has been evaluated.
+    """
+
+    def __init__(self, run: ResolvedRun, env: ResolvedEnv, folder: RunFolder) -> None:
+        self._run, self._folder, self.env = run, folder, env
+        self.panel = env.panel(TEST, env.eval_tasks)
+        self._where = env.name if run.several else ""
+        self.reports: dict[str, Report] = {}
+
+    def stored(self) -> dict[str, Report]:
+        """Read the results that were recorded before."""
+        reports = {}
+        for record in self._folder.metrics():
+            if record.get("phase") != Phase.COMPARISON or record.get("family", "") != self._where:
+                continue
+            rows = tuple(Row(**row) for row in record["rows"])
+            reports[record["arm"]] = self._report(record["arm"], rows)
+        return reports
+
+    def with_baselines(self) -> dict[str, Report]:
         """Add the results of the baselines that are not there yet."""
         settings = self._run.config.rollout
-        env: GuardedEnv | str = self._run.env_id
+        env: GuardedEnv | str = self.env.env_id
         where: dict[str, Any] = {}
         if settings.backend == "sync":
-            env = GuardedEnv(self._run.make_env())
+            env = GuardedEnv(self.env.make_env())
         else:
             # There a hanging environment can be given up.
             where = {
-                "env_kwargs": self._run.env_kwargs,
+                "env_kwargs": self.env.kwargs,
                 "backend": settings.backend,
                 "workers": settings.workers,
                 "step_timeout": settings.step_timeout,
             }
         try:
-            for arm in BASELINES if self._run.has_expert else BASELINES[:1]:
-                if arm in self:
+            for arm in BASELINES if self.env.has_expert else BASELINES[:1]:
+                if arm in self.reports:
                     continue
-                record = self._folder.eval_episodes(arm)
+                record = self._folder.eval_episodes(arm, self._where)
                 record.unlink(missing_ok=True)  # Of a run that was killed here.
                 report = evaluate(
                     arm, env, TEST, len(self.panel), self.panel.seed,
-                    horizon=self._run.config.eval.horizon, record=record, **where,
+                    horizon=self.env.full_horizon, record=record, **where,
                 )  # fmt: skip
                 self._store(arm, report.rows)
         finally:
             if isinstance(env, GuardedEnv):
                 env.close()
-        return self._reports
+        return self.reports
 
     @property
     def scale(self) -> tuple[float, float] | None:
         """Scores of the random policy and the expert, between which others are put; or None."""
         if self.no_scale:
             return None
-        floor, ceiling = (self._reports[arm].score_mean for arm in BASELINES)
+        floor, ceiling = (self.reports[arm].score_mean for arm in BASELINES)
         return floor, ceiling
 
     @property
     def no_scale(self) -> str:
         """Why there is no scale from 0, random, to 100, the expert; empty if there is one."""
-        if "oracle" not in self:
+        if "oracle" not in self.reports:
             return (
                 "This environment has no expert: there is no warm start from demonstrations and "
                 "no scale on which an expert is 100."
             )
-        floor, ceiling = (self._reports[arm] for arm in BASELINES)
+        floor, ceiling = (self.reports[arm] for arm in BASELINES)
         if ceiling.success < SOLVES:
             solved = sum(row.success for row in ceiling.valid)
             return (
                 f"The expert solves only {solved} of these {ceiling.n} tasks within "
-                f"{self._run.config.eval.horizon} turns (score {ceiling.score_mean:.3f}), so there "
+                f"{self.env.full_horizon} turns (score {ceiling.score_mean:.3f}), so there "
                 "is no scale on which it is 100; a longer --horizon lets it finish."
             )
         if ceiling.score_mean <= floor.score_mean:
@@ -135,7 +244,7 @@ class PolicyComparison:
             )
         return ""
 
-    def add(self, arm: str, trajectories: Sequence[Trajectory]) -> Report:
+    def add(self, arm: str, trajectories: Sequence[Trajectory]) -> None:
         """Record the episodes of a learned policy, one per task of the panel and in its order.
 
         Raises:
@@ -144,68 +253,99 @@ class PolicyComparison:
         rows = [evaluation_row(trajectory) for trajectory in trajectories]
         if all(row.stop_reason == StopReason.ERROR.value for row in rows):
             raise EnvFailure(
-                f"expected episodes of {self._run.env_id} to evaluate, but all {len(rows)} "
+                f"expected episodes of {self.env.env_id} to evaluate, but all {len(rows)} "
                 f"failed; first: {rows[0].error}"
             )
-        return self._store(arm, rows)
+        self._store(arm, rows)
 
-    def results(self) -> dict[str, ArmResult]:
-        """Return the result of every arm that has been evaluated, in the order of ``ARMS``."""
-        return {arm: self._result(arm) for arm in ARMS if arm in self}
-
-    def paired(self) -> Paired:
-        """Compare the policy after reinforcement learning with the one before it."""
-        return Paired(self.difference("rl", "sft"))
-
-    def greedy(self) -> GreedyResults | None:
-        """Return the results of greedy actions; None if they were not asked for in addition."""
-        after, before = f"rl{GREEDY}", f"sft{GREEDY}"
-        if after not in self:
-            return None
-        return GreedyResults(
-            self._result(before), self._result(after), self.difference(after, before)
+    def results(self, warm_start: WarmStart | None) -> Results:
+        """Return the comparison."""
+        env = self.env
+        found = _results(
+            self._run,
+            self.reports,
+            env=env.env_id,
+            panel_sha256=self.panel.sha256,
+            full_horizon=env.full_horizon,
+            scale=self.scale,
         )
+        horizon = Horizon(env.rounds, env.horizon_every, env.fit_horizon)
+        return replace(found, horizon=horizon, warm_start=warm_start)
 
-    def difference(self, arm: str, base: str) -> Difference:
-        """Return the mean differences of an arm and its base, task by task, with 95 % intervals.
-
-        Tasks that failed in either arm are left out.
-        """
-        first = {row.task_id: row for row in self._reports[arm].valid}
-        second = {row.task_id: row for row in self._reports[base].valid}
-        ids = [task_id for task_id in first if task_id in second]
-        score = paired_difference([first[i].score for i in ids], [second[i].score for i in ids])
-        success = paired_difference(
-            [float(first[i].success) for i in ids], [float(second[i].success) for i in ids]
-        )
-        return Difference(len(ids), score.value, score[1:], success.value, success[1:])
-
-    def _result(self, arm: str) -> ArmResult:
-        """Return the figures of one arm; ``scaled`` is None where there is no scale."""
-        report = self._reports[arm]
-        return ArmResult(
-            n=report.n,
-            score_mean=report.score_mean,
-            score_ci95=report.score_ci95,
-            success=report.success,
-            success_ci95=report.success_ci95,
-            turns_mean=report.turns_mean,
-            scaled=self._scaled(report.score_mean),
-        )
-
-    def _scaled(self, score: float) -> float | None:
-        """Put a score on the scale from 0, random, to 100, oracle."""
-        scale = self.scale
-        return None if scale is None else scaled(score, *scale)
-
-    def _store(self, arm: str, rows: Sequence[Row]) -> Report:
-        report = self._report(arm, tuple(rows))
-        self._reports[arm] = report
+    def _store(self, arm: str, rows: Sequence[Row]) -> None:
+        self.reports[arm] = self._report(arm, tuple(rows))
+        of = {"family": self._where} if self._where else {}
         plain = [asdict(row) for row in rows]
         self._folder.log(
-            phase=Phase.COMPARISON, arm=arm, panel_sha256=self.panel.sha256, rows=plain
+            phase=Phase.COMPARISON, arm=arm, panel_sha256=self.panel.sha256, rows=plain, **of
         )
-        return report
 
     def _report(self, arm: str, rows: tuple[Row, ...]) -> Report:
-        return Report(self._run.env_id, arm, TEST, self.panel.seed, self.panel.sha256, rows)
+        return Report(self.env.env_id, arm, TEST, self.panel.seed, self.panel.sha256, rows)
+
+
+def _results(
+    run: ResolvedRun,
+    reports: Mapping[str, Report],
+    *,
+    env: str,
+    panel_sha256: str,
+    full_horizon: int,
+    scale: tuple[float, float] | None = None,
+) -> Results:
+    """Put a comparison together, arms in the order of ``ARMS``."""
+    names = arm_names(run)
+    paired = difference(reports["rl"], reports["sft"])
+    after, before = f"rl{GREEDY}", f"sft{GREEDY}"
+    greedy = None
+    if after in reports:
+        greedy = GreedyResults(
+            _arm_result(reports[before], scale),
+            _arm_result(reports[after], scale),
+            difference(reports[after], reports[before]),
+        )
+    return Results(
+        env=env,
+        eval={arm: _arm_result(reports[arm], scale) for arm in ARMS if arm in reports},
+        paired=Paired(paired),
+        evaluation=Evaluation(
+            split=TEST,
+            panel_sha256=panel_sha256,
+            decoding="greedy" if run.config.eval.greedy else "sampled",
+            horizon=full_horizon,
+        ),
+        verdict=verdict(paired, names["sft"]),
+        names=names,
+        greedy=greedy,
+    )
+
+
+def difference(after: Report, before: Report) -> Difference:
+    """Return the mean differences of two arms, task by task, with 95 % intervals.
+
+    Tasks that failed in either arm are left out.
+    """
+    first, second = _by_task(after.valid), _by_task(before.valid)
+    ids = [task_id for task_id in first if task_id in second]
+    score = paired_difference([first[i].score for i in ids], [second[i].score for i in ids])
+    success = paired_difference(
+        [float(first[i].success) for i in ids], [float(second[i].success) for i in ids]
+    )
+    return Difference(len(ids), score.value, score[1:], success.value, success[1:])
+
+
+def _by_task(rows: Iterable[Row]) -> dict[str, Row]:
+    return {row.task_id: row for row in rows}
+
+
+def _arm_result(report: Report, scale: tuple[float, float] | None) -> ArmResult:
+    """Return the figures of one arm; ``scaled`` is None where there is no scale."""
+    return ArmResult(
+        n=report.n,
+        score_mean=report.score_mean,
+        score_ci95=report.score_ci95,
+        success=report.success,
+        success_ci95=report.success_ci95,
+        turns_mean=report.turns_mean,
+        scaled=None if scale is None else scaled(report.score_mean, *scale),
+    )

@@ -13,10 +13,11 @@ from transformers import PrinterCallback, ProgressCallback
 
 from agentgym.errors import DataError
 from trainers import processes
+from trainers.algorithms.schedule import PerFamily, Schedule
 from trainers.config.resolve import ResolvedRun
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.precision import precision_arguments
-from trainers.grpo.trainer import RolloutEvent
+from trainers.grpo.rollout_event import RolloutEvent
 from trainers.models.policy import LoadedPolicy, adapters
 from trainers.monitoring.dashboards import PROJECT, Dashboards, reporter_makers
 from trainers.monitoring.health import Alarm, last_good
@@ -30,6 +31,7 @@ from trainers.output.summary import ChosenPolicy
 from trainers.phases.best import BestPolicy
 from trainers.phases.callbacks import FirstCheckpoint, StopConditions, Validation
 from trainers.phases.rollout_setup import rollout_setup
+from trainers.rollouts.tasks import MixedTasks, TaskSource
 from trainers.rollouts.trajectory import Trajectory, without_terms
 
 if TYPE_CHECKING:
@@ -56,8 +58,8 @@ class Reinforcement:
         self._checkpoint = processes.on_main(lambda: latest(output))
         self._step = self._steps_of(self._checkpoint) if self._checkpoint else 0
         _rewind(folder, self._step)
-        hooks, schedule = run.make_hooks(), run.make_schedule()
-        self._hook_names = [hook.name for hook in hooks]
+        schedule, tasks = _schedule_and_tasks(run)
+        self._hook_names = {e.name: [hook.name for hook in e.make_hooks()] for e in run.envs}
         self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
         self._dashboards = dashboards = Dashboards(reporter_makers(run, folder))
         self._trainer = MeasuredTrainer(
@@ -67,13 +69,12 @@ class Reinforcement:
                 run,
                 policy,
                 len(processes.share(run.config.rl.episodes)),
-                hooks,
+                training=True,
                 ahead=run.config.rl.staleness > 0,
             ),
-            tasks=run.make_training_tasks().draw,
+            tasks=tasks,
             horizon=schedule,
             preset=run.preset,
-            full_horizon=run.config.eval.horizon,
             group_size=run.config.rl.group_size,
             staleness=run.config.rl.staleness,
             on_rollout=_both(log.on_rollout, dashboards.on_rollout),
@@ -199,7 +200,8 @@ class Reinforcement:
             first=mine.start,
         )
         return processes.gather(
-            [without_terms(trajectory, self._hook_names) for trajectory in played]
+            [without_terms(episode, self._hook_names[episode.family]) for episode in played],
+            "the end of the held-out episodes",
         )
 
     def save(self, path: Path) -> None:
@@ -211,6 +213,18 @@ class Reinforcement:
         self._trainer.runner.engine.close()
         self._trainer.runner.envs.close()
         self._dashboards.close()
+
+
+def _schedule_and_tasks(run: ResolvedRun) -> tuple[Schedule, TaskSource]:
+    """Return the turn budget by step, and what chooses the tasks of a step."""
+    seed = run.config.seed
+    if not run.several:
+        (env,) = run.envs
+        return env.make_schedule(), env.make_training_tasks(seed).draw
+    schedule = PerFamily({env.name: env.make_schedule() for env in run.envs})
+    sources = {env.name: env.make_training_tasks(seed).draw for env in run.envs}
+    weights = {env.name: env.weight for env in run.envs}
+    return schedule, MixedTasks(sources, weights, schedule)
 
 
 @processes.main_only

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
 
 from agentgym.episodes import RecordFacts
-from agentgym.hooks import TurnReward
 from agentgym.tasks import Panel
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
 from trainers import processes
+from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.grpo.precision import weights_dtype
 from trainers.models.policy import LoadedPolicy, adapters, read_model_config, token_budget
-from trainers.rollouts.engines import engine_maker
+from trainers.rollouts.engines import acting_engine, engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.tasks import FAMILY
 
-__all__ = ["make_envs", "make_runner", "panel_tasks", "rollout_setup", "server_command"]
+__all__ = [
+    "make_envs",
+    "make_runner",
+    "panel_tasks",
+    "rollout_setup",
+    "server_command",
+    "slot_families",
+]
 
 
 @dataclass(frozen=True)
@@ -37,31 +47,42 @@ class _Recordable:
         return RecordFacts(self.make())
 
 
-def panel_tasks(panel: Panel) -> list[dict[str, Any]]:
-    """Return the reset options of a panel's tasks."""
-    return [{"task_id": task_id} for task_id in panel.ids]
+def panel_tasks(panels: Mapping[str, Panel], run: ResolvedRun) -> list[dict[str, Any]]:
+    """Return the reset options of the tasks of panels, at the full horizon of each environment.
+
+    Those of several environments alternate, so that all of them are busy at all times.
+    """
+    lists = [
+        [
+            {"task_id": task_id, FAMILY: name, "horizon": run.env(name).full_horizon}
+            for task_id in panel.ids
+        ]
+        for name, panel in panels.items()
+    ]
+    return [task for row in zip_longest(*lists) for task in row if task is not None]
 
 
 def rollout_setup(
     run: ResolvedRun,
     policy: LoadedPolicy,
     slots: int,
-    hooks: Sequence[TurnReward] = (),
+    training: bool = False,
     ahead: bool = False,
 ) -> dict[str, Any]:
     """Return the keyword arguments that ``RolloutRunner`` and ``MultiTurnTrainer`` share.
 
-    The engine is a function of the model; the caller closes it and the environments, of which at
-    most ``slots`` play at a time. To play ``ahead`` of the training it needs weights of its own.
+    The engine is a function of the model; the caller closes it and the environments, of which
+    about ``slots`` play at a time. To play ``ahead`` of the training it needs weights of its own.
     """
+    families = slot_families(run, slots)
     return {
         # First: where it is missing nothing is started.
-        "make_engine": _engine_maker(run, policy, slots, ahead),
-        "envs": make_envs(run, slots, hooks),
+        "make_engine": _engine_maker(run, policy, len(families), ahead),
+        "envs": make_envs(run, families, training),
         "chat": policy.chat,
         "budget": policy.budget,
-        "initial_messages": policy.initial_messages,
-        "family": run.family,
+        "initial_messages": policy.openings,
+        "families": families if run.several else run.envs[0].name,
     }
 
 
@@ -72,17 +93,39 @@ def make_runner(run: ResolvedRun, policy: LoadedPolicy, slots: int) -> RolloutRu
     return RolloutRunner(engine=make_engine(policy.model), **parts)
 
 
-def make_envs(run: ResolvedRun, slots: int, hooks: Sequence[TurnReward] = ()) -> TextVectorEnv:
-    """Make the environments, where they are to run; their infos tell what a record holds."""
-    kwargs = {**run.env_kwargs, "reward_hooks": list(hooks)} if hooks else dict(run.env_kwargs)
+def slot_families(run: ResolvedRun, slots: int) -> list[str]:
+    """Return whose environment each slot holds.
+
+    Of several each has its share of the slots, and a group more, since a step may hold a task more
+    of it than its share.
+    """
+    if not run.several:
+        return [run.envs[0].name] * slots
+    total, spare = sum(env.weight for env in run.envs), run.config.rl.group_size
+    counts = [min(slots, math.ceil(slots * env.weight / total) + spare) for env in run.envs]
+    return [env.name for env, count in zip(run.envs, counts, strict=True) for _ in range(count)]
+
+
+def make_envs(run: ResolvedRun, families: Sequence[str], training: bool) -> TextVectorEnv:
+    """Make an environment for each slot, where they are to run.
+
+    Their infos tell what a record holds. Those of training pay what its reward hooks add.
+    """
     settings = run.config.rollout
-    return TextVectorEnv.make(
-        _Recordable(Spec(gymnasium.spec(run.env_id), kwargs)),
-        slots,
+    makers = {env.name: _Recordable(_spec(env, training)) for env in run.envs}
+    return TextVectorEnv(
+        [makers[name] for name in families],
         backend=settings.backend,
         workers=settings.workers,
         step_timeout=settings.step_timeout,
     )
+
+
+def _spec(env: ResolvedEnv, training: bool) -> Spec:
+    """Return how an environment is made."""
+    hooks = env.make_hooks() if training else []
+    kwargs = {**env.kwargs, "reward_hooks": hooks} if hooks else dict(env.kwargs)
+    return Spec(gymnasium.spec(env.env_id), kwargs)
 
 
 def server_command(run: ResolvedRun) -> str:
@@ -114,10 +157,7 @@ def _engine_maker(
 ) -> Callable[[Any], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
     settings = _engine_settings(run, policy.chat.pad_id, policy.budget.context, slots)
-    name = run.config.engine
-    # No process can generate with a part of the weights, or with those that are being trained.
-    if name == "hf" and (ahead or processes.sharded()):
-        name = "hf-copy"
+    name = acting_engine(run.config.engine, ahead=ahead, sharded=processes.sharded())
     return engine_maker(name, settings)
 
 

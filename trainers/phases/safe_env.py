@@ -13,18 +13,18 @@ from gymnasium.envs.registration import EnvSpec
 
 from agentgym.errors import AgentGymError, EnvFailure
 from agentgym.isolated import IsolatedEnv
-from trainers.config.resolve import ResolvedRun
+from trainers.config.environments import ResolvedEnv
+from trainers.config.sections import FilledRollout
 
 logger = logging.getLogger(__name__)
 
 
-def make_safe_env(run: ResolvedRun) -> gymnasium.Env[str, str]:
+def make_safe_env(env: ResolvedEnv, settings: FilledRollout) -> gymnasium.Env[str, str]:
     """Make the environment in which the expert is watched, where the run's environments live."""
-    settings = run.config.rollout
     if settings.backend == "sync":
-        return GuardedEnv(run.make_env(expose_oracle=False))
-    spec = copy.deepcopy(gymnasium.spec(run.env_id))
-    spec.kwargs |= {**run.env_kwargs, "expose_oracle": False}
+        return GuardedEnv(env.make_env(expose_oracle=False))
+    spec = copy.deepcopy(gymnasium.spec(env.env_id))
+    spec.kwargs |= {**env.kwargs, "expose_oracle": False}
     return IsolatedEnv(spec, settings.backend, settings.step_timeout)
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
 import numpy as np
 
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
 from trainers import processes
-from trainers.config.resolve import TRAIN, VALID, ResolvedRun
+from trainers.config.environments import TRAIN, VALID, ResolvedEnv
+from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.grpo.precision import precision_arguments
 from trainers.models.copy_pretraining import CopySettings, pretrain_copying
-from trainers.models.policy import LoadedPolicy, adapters, build_tiny, load_policy, task_prompt
+from trainers.models.policy import LoadedPolicy, adapters, build_tiny, load_policy
 from trainers.models.sft import Sft, SftSettings
 from trainers.output.display import Display
 from trainers.output.phase import Phase
@@ -28,7 +30,7 @@ from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.demonstrations import Demonstration, encode, watch
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.policy_weights import base_model, policy_weights
-from trainers.rollouts.trajectory import Row, rollout_metrics, to_rows
+from trainers.rollouts.trajectory import Row, by_family, rollout_metrics, to_rows
 
 if TYPE_CHECKING:
     from trainers.models.sft_pretrained import PretrainedSft
@@ -47,37 +49,81 @@ def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedP
     by all, on their shares of every batch.
     """
     config, finished = run.config, folder.checkpoints / FINISHED
-    system = None if config.model == TINY else _system_message(run)
     if config.model != TINY and not config.sft.max_steps:
         # Nothing to keep: a copy of a pretrained model may be large.
-        return _learn(run, folder, display, system)
+        return _learn(run, folder, display)
     if not processes.on_main((finished / COMPLETE).exists):
         if config.model == TINY:
-            processes.on_main(lambda: _learn(run, folder, display, None).save(finished))
+            processes.on_main(lambda: _learn(run, folder, display).save(finished))
         else:
-            _save_whole(_learn(run, folder, display, system), finished)
+            _save_whole(_learn(run, folder, display), finished)
         processes.on_main((finished / COMPLETE).touch)
     processes.on_main(lambda: _drop_checkpoints(folder))
-    return load_policy(run, finished, system)
+    return load_policy(run, finished)
 
 
-def _learn(
-    run: ResolvedRun, folder: RunFolder, display: Display, system: str | None
-) -> LoadedPolicy:
-    """Let a fresh or pretrained policy imitate the expert."""
-    env = make_safe_env(run)
-    try:
-        player = OraclePolicy(env) if run.has_expert else RandomPolicy(run.config.seed)
-        shown = watch(env, demonstration_tasks(run), player)
-        words = VOCABULARY_EPISODES if run.config.model == TINY else 0
-        first = list(islice(shown, words))
-        policy = _fresh(run, system, first)
-        _check_opening(run, policy, env, first)
+def _learn(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolicy:
+    """Let a fresh or pretrained policy imitate the experts."""
+    words = VOCABULARY_EPISODES if run.config.model == TINY else 0
+    with ExitStack() as stack:
+        watched = {env.name: _Watched(run, env, words) for env in run.envs}
+        for each in watched.values():
+            stack.callback(each.env.close)
+        policy = _fresh(run, (episode for each in watched.values() for episode in each.first))
+        for each in watched.values():
+            each.check_opening(policy)
         if run.config.sft.max_steps:
-            _imitate(run, folder, display, policy, chain(first, shown))
+            shown = {name: each.shown for name, each in watched.items() if each.expert}
+            _imitate(run, folder, display, policy, shown)
         return policy
-    finally:
-        env.close()
+
+
+class _Watched:
+    """An environment in which its expert is watched, or random actions where there is none.
+
+    Attributes:
+        env: The environment.
+        expert: Whether it is an expert.
+        first: The first episodes.
+    """
+
+    def __init__(self, run: ResolvedRun, resolved: ResolvedEnv, count: int) -> None:
+        self._run, self._name, self.expert = run, resolved.name, resolved.has_expert
+        self.env = make_safe_env(resolved, run.config.rollout)
+        self._tasks = demonstration_tasks(run, resolved)
+        player = OraclePolicy(self.env) if self.expert else RandomPolicy(run.config.seed)
+        self._rest = watch(self.env, self._tasks, player)
+        self.first = list(islice(self._rest, count))
+
+    @property
+    def shown(self) -> Iterator[Demonstration]:
+        """All episodes, each played when it is asked for."""
+        return chain(self.first, self._rest)
+
+    def check_opening(self, policy: LoadedPolicy) -> None:
+        """Check that the opening of a training task leaves the model room for a turn.
+
+        Later episodes whose opening does not are ended with ``length``, one by one.
+
+        Raises:
+            ConfigurationError: It does not.
+        """
+        if self.first:
+            observation, info = self.first[0].observation, dict(self.first[0].info)
+        else:
+            try:
+                observation, info = self.env.reset(options=self._tasks[0])
+            except EnvFailure:
+                return  # The phases that play report it.
+        tokens = len(policy.chat.start(policy.openings[self._name](observation, info)))
+        budget = policy.budget
+        if budget.context - tokens < budget.floor:
+            raise ConfigurationError(
+                f"expected the opening of an episode to leave room for a turn of {budget.floor} "
+                f"tokens among the {budget.context} that the model reads, but that of "
+                f"{info['task_id']} takes {tokens}: use a model with more positions, lower "
+                "--rl.turn-tokens, or ask for shorter observations with --env-args"
+            )
 
 
 def _save_whole(policy: LoadedPolicy, path: Path) -> None:
@@ -100,61 +146,26 @@ def _drop_checkpoints(folder: RunFolder) -> None:
         shutil.rmtree(checkpoint)
 
 
-def _check_opening(
-    run: ResolvedRun,
-    policy: LoadedPolicy,
-    env: gymnasium.Env[str, str],
-    shown: Sequence[Demonstration],
-) -> None:
-    """Check that the opening of a training task leaves the model room for a turn.
+def demonstration_tasks(run: ResolvedRun, env: ResolvedEnv) -> list[dict[str, Any]]:
+    """Choose the training tasks whose expert episodes are imitated, each at most once.
 
-    Later episodes whose opening does not are ended with ``length``, one by one.
-
-    Raises:
-        ConfigurationError: It does not.
+    Of several environments each has its share of the demonstrations, by weight.
     """
-    if shown:
-        observation, info = shown[0].observation, dict(shown[0].info)
-    else:
-        try:
-            observation, info = env.reset(options=demonstration_tasks(run)[0])
-        except EnvFailure:
-            return  # The phases that play report it.
-    tokens = len(policy.chat.start(policy.initial_messages(observation, info)))
-    budget = policy.budget
-    if budget.context - tokens < budget.floor:
-        raise ConfigurationError(
-            f"expected the opening of an episode to leave room for a turn of {budget.floor} tokens "
-            f"among the {budget.context} that the model reads, but that of {info['task_id']} takes "
-            f"{tokens}: use a model with more positions, lower --rl.turn-tokens, or ask for "
-            "shorter observations with --env-args"
-        )
-
-
-def _system_message(run: ResolvedRun) -> str:
-    """Return what a pretrained model is told first."""
-    env = run.make_env()
-    try:
-        return task_prompt(env)
-    finally:
-        env.close()
-
-
-def demonstration_tasks(run: ResolvedRun) -> list[dict[str, Any]]:
-    """Choose the training tasks whose expert episodes are imitated, each at most once."""
-    env = run.make_env()
-    size = env.tasks.len(TRAIN)
-    env.close()
+    made = env.make_env()
+    size = made.tasks.len(TRAIN)
+    made.close()
+    total = sum(each.weight for each in run.envs if each.has_expert == env.has_expert)
+    most = math.ceil(run.config.sft.demonstrations * env.weight / total)
     # A stream of its own: the 1 sets it apart from every other use of the run's seed.
     rng = np.random.Generator(np.random.PCG64([run.config.seed, 1]))
-    order = rng.permutation(size)[: run.config.sft.demonstrations]
+    order = rng.permutation(size)[:most]
     return [{"split": TRAIN, "index": int(index)} for index in order]
 
 
-def _fresh(run: ResolvedRun, system: str | None, first: Iterable[Demonstration]) -> LoadedPolicy:
+def _fresh(run: ResolvedRun, first: Iterable[Demonstration]) -> LoadedPolicy:
     """Build the tiny policy with the words of the first episodes, or load the pretrained one."""
     if run.config.model != TINY:
-        return load_policy(run, run.config.model, system)
+        return load_policy(run, run.config.model)
     return build_tiny(run, (text for episode in first for text in episode.texts))
 
 
@@ -163,7 +174,7 @@ def _imitate(
     folder: RunFolder,
     display: Display,
     policy: LoadedPolicy,
-    shown: Iterable[Demonstration],
+    shown: Mapping[str, Iterable[Demonstration]],
 ) -> None:
     """Run the supervised phase from the latest checkpoint to the gate."""
     display.phase("watch expert", 1)
@@ -171,7 +182,11 @@ def _imitate(
     together = run.config.model != TINY  # Otherwise no other process is here.
 
     def watched() -> list[Row]:
-        return to_rows(list(encode(shown, policy.chat, policy.initial_messages, window)))
+        return [
+            row
+            for name, episodes in shown.items()
+            for row in to_rows(list(encode(episodes, policy.chat, policy.openings[name], window)))
+        ]
 
     rows = processes.on_main(watched) if together else watched()
     display.update(1, rows=len(rows))
@@ -192,12 +207,18 @@ def _imitate(
     finally:
         gate.close()
     policy.model = sft.merged()
-    reached = "reached" if gate.reached else "not reached"
-    display.note(
-        f"warm start: {result.steps} steps, validation success {gate.success:.3f} "
-        f"(gate {run.config.sft.gate_success} {reached})"
-    )
-    folder.note(sft={"steps": result.steps, "gated": gate.reached, "success": gate.success})
+    found = {
+        name: {"steps": result.steps, "gated": gate.passed(name), "success": success}
+        for name, success in gate.successes.items()
+    }
+    for name, part in found.items():
+        reached = "reached" if part["gated"] else "not reached"
+        where = f" in {name}" * run.several
+        display.note(
+            f"warm start: {result.steps} steps, validation success {part['success']:.3f}{where} "
+            f"(gate {run.env(name).gate_success} {reached})"
+        )
+    folder.note(sft=found if run.several else found[run.envs[0].name])
 
 
 def _make_sft(
@@ -236,26 +257,29 @@ def _make_sft(
 class ValidationGate:
     """End the warm start once the sampled policy solves enough validation tasks.
 
-    It plays on the engine that was chosen for the run. Half of the run's time is the most that the
-    warm start may take. Together, every process plays its share of the tasks.
+    Of several environments it has to in each whose expert is imitated. It plays on the engine that
+    was chosen for the run. Half of the run's time is the most that the warm start may take.
+    Together, every process plays its share of the tasks.
 
     Attributes:
         engine: What generates.
-        success: Success of the last validation.
-        reached: Whether that was enough.
+        successes: Success of the last validation in each environment.
     """
 
     def __init__(
         self, run: ResolvedRun, folder: RunFolder, policy: LoadedPolicy, *, together: bool = False
     ) -> None:
         self._run, self._folder, self._model = run, folder, policy.model
-        self._tasks = panel_tasks(run.panel(VALID, run.config.sft.gate_tasks))
+        self._gates = {env.name: env.gate_success for env in run.envs if env.has_expert}
+        most = run.config.sft.gate_tasks
+        panels = {name: run.env(name).panel(VALID, most) for name in self._gates}
+        self._tasks = panel_tasks(panels, run)
         self._together = together
         count = len(self._tasks)
         self._mine = processes.share(count) if together else range(count)
         self._runner = make_runner(run, policy, max(1, len(self._mine)))
         self.engine = self._runner.engine
-        self.success, self.reached = 0.0, False
+        self.successes = dict.fromkeys(self._gates, 0.0)
 
     def __call__(self, step: int) -> bool:
         """Validate after ``step`` steps; True ends the warm start."""
@@ -265,18 +289,29 @@ class ValidationGate:
             [self._tasks[index] for index in self._mine],
             groups=self._mine,
             first_episode=self._mine.start,
-            horizon=config.eval.horizon,
             seed=step,
             sampling=Sampling(temperature=config.rl.temperature, top_p=config.rl.top_p),
         )
         late = self._folder.seconds() > self._run.seconds / 2
         if self._together:
-            played, late = processes.gather(played), processes.broadcast(late)
-        figures = rollout_metrics(played)
-        self.success, score = figures["rollout/success"], figures["rollout/score"]
-        self._folder.log(phase=Phase.WARM_START, step=step, success=self.success, score=score)
-        self.reached = self.success >= config.sft.gate_success
-        return self.reached or late
+            played = processes.gather(played, f"the end of the gate of step {step}")
+            late = processes.broadcast(late)
+        for name, part in by_family(played).items():
+            figures = rollout_metrics(part)
+            self.successes[name] = success = figures["rollout/success"]
+            of = {"family": name} if self._run.several else {}
+            score = figures["rollout/score"]
+            self._folder.log(phase=Phase.WARM_START, step=step, success=success, score=score, **of)
+        return all(map(self.passed, self._gates)) or late
+
+    @property
+    def success(self) -> float:
+        """Mean of the successes."""
+        return sum(self.successes.values()) / len(self.successes)
+
+    def passed(self, name: str) -> bool:
+        """Return whether the policy solved enough tasks of an environment."""
+        return self.successes[name] >= self._gates[name]
 
     def close(self) -> None:
         """Close the engine and the environments."""

@@ -27,6 +27,7 @@ from trainers.rollouts.engines.base import (
     require_idle,
 )
 from trainers.rollouts.live_episode import Answer, LiveEpisode, begin, required
+from trainers.rollouts.tasks import FAMILY
 from trainers.rollouts.template import Message
 from trainers.rollouts.trajectory import Trajectory
 
@@ -141,8 +142,8 @@ class RolloutRunner:
         engine: GenerationEngine,
         budget: TokenBudget | None = None,
         *,
-        initial_messages: InitialMessages | None = None,
-        family: str = "",
+        initial_messages: InitialMessages | Mapping[str, InitialMessages] | None = None,
+        families: str | Sequence[str] = "",
     ) -> None:
         """Put the parts together.
 
@@ -151,8 +152,13 @@ class RolloutRunner:
             chat: Turn tokenizer of the policy.
             engine: Generation engine of the policy.
             budget: Limits on tokens.
-            initial_messages: Default: the first observation as a user message.
-            family: Name of the task family, for normalisation over families.
+            initial_messages: Default: the first observation as a user message; a mapping has one
+                for each family.
+            families: Name of the task family, for normalisation over families; a sequence has that
+                of each slot's environment, and every task then names its own.
+
+        Raises:
+            ConfigurationError: There are not as many families as slots.
         """
         self.envs = envs
         self.chat = chat
@@ -160,7 +166,18 @@ class RolloutRunner:
         self.budget = budget or TokenBudget()
         self.stats = RolloutStats()
         self.initial_messages = initial_messages or make_initial_messages()
-        self._family = family
+        self._family = families if isinstance(families, str) else None
+        self.slot_families = [families] * envs.num_envs if isinstance(families, str) else families
+        if len(self.slot_families) != envs.num_envs:
+            raise ConfigurationError(
+                f"expected a family for each of the {envs.num_envs} slots, got "
+                f"{len(self.slot_families)}"
+            )
+
+    def opening(self, family: str, observation: str, info: dict[str, Any]) -> Sequence[Message]:
+        """Return the first messages of an episode of a family."""
+        make = self.initial_messages
+        return (make[family] if isinstance(make, Mapping) else make)(observation, info)
 
     def run(
         self,
@@ -180,7 +197,8 @@ class RolloutRunner:
 
         Args:
             tasks: Reset options that choose the tasks, e.g. ``{"task_id": ...}``; a ``"horizon"``
-                in them goes before the argument.
+                in them goes before the argument. Where slots have several families, ``"family"``
+                names that of the task.
             horizon: Turn budget of every episode; None leaves it to the environment.
             group_size: Episodes per task, G.
             groups: Group id of each task; default 0, 1, 2, ...
@@ -197,7 +215,8 @@ class RolloutRunner:
             ``len(tasks) * group_size`` trajectories, the members of a group next to each other.
 
         Raises:
-            ConfigurationError: ``groups`` or ``seeds`` do not match the tasks.
+            ConfigurationError: ``groups`` or ``seeds`` do not match the tasks, or there are no
+                environments of the family of one.
             NotSupported: The engine has requests of others in flight.
             RolloutCancelled: ``cancelled`` returned True.
         """
@@ -212,9 +231,11 @@ class RolloutRunner:
             )
         extra = {"horizon": horizon, "training_step": training_step}
         shared = {key: value for key, value in extra.items() if value is not None}
+        families = [self._family_of(task) for task in tasks]
+        chosen = [{k: v for k, v in task.items() if k != FAMILY} for task in tasks]
         out = [
-            Trajectory(group=g, seed=s, options={**shared, **task}, family=self._family)
-            for task, g, s in zip(tasks, ids, env_seeds, strict=True)
+            Trajectory(group=g, seed=s, options={**shared, **task}, family=family)
+            for task, family, g, s in zip(chosen, families, ids, env_seeds, strict=True)
             for _ in range(group_size)
         ]
         draw = sampling or Sampling()
@@ -223,6 +244,16 @@ class RolloutRunner:
         self.stats.turns += sum(len(trajectory.turns) for trajectory in out)
         self.stats.seconds += time.perf_counter() - began
         return out
+
+    def _family_of(self, task: Mapping[str, Any]) -> str:
+        """Return the family of a task, of which there must be an environment."""
+        family = task.get(FAMILY, self._family)
+        if family not in self.slot_families:
+            raise ConfigurationError(
+                f"expected tasks that name one of the families "
+                f"{', '.join(dict.fromkeys(self.slot_families))} as {FAMILY!r}, got {family!r}"
+            )
+        return str(family)
 
 
 class _Rollout:
@@ -240,8 +271,13 @@ class _Rollout:
         self._runner, self._stats = runner, runner.stats
         self._envs, self._engine = runner.envs, runner.engine
         self._sampling, self._seed, self._cancelled = sampling, seed, cancelled
-        self._queue = deque(enumerate(episodes, first))
-        self._free = list(range(runner.envs.num_envs))[::-1]
+        # Of each family by itself: an episode starts in an environment that can play it.
+        self._queues: dict[str, deque[tuple[int, Trajectory]]] = {}
+        for number, episode in enumerate(episodes, first):
+            self._queues.setdefault(episode.family, deque()).append((number, episode))
+        self._free: dict[str, list[int]] = {family: [] for family in runner.slot_families}
+        for slot in reversed(range(runner.envs.num_envs)):
+            self._free[runner.slot_families[slot]].append(slot)
         self._starting: dict[int, tuple[int, Trajectory]] = {}
         self._live: dict[int, LiveEpisode] = {}
         self._generated: list[tuple[int, Completion]] = []
@@ -251,7 +287,7 @@ class _Rollout:
     def play(self) -> None:
         """Play all episodes, keeping every slot busy."""
         try:
-            while self._queue or self._starting or self._live:
+            while any(self._queues.values()) or self._starting or self._live:
                 if self._cancelled is not None and self._cancelled():
                     raise RolloutCancelled
                 self._start()
@@ -265,12 +301,15 @@ class _Rollout:
 
     def _start(self) -> None:
         """Give free slots to the next episodes."""
-        count = min(len(self._queue), len(self._free))
-        if not count:
+        slots = []
+        for family, queue in self._queues.items():
+            free = self._free[family]
+            for _ in range(min(len(queue), len(free))):
+                slots.append(free.pop())
+                self._starting[slots[-1]] = queue.popleft()
+        if not slots:
             return
-        slots = [self._free.pop() for _ in range(count)]
-        self._starting.update((slot, self._queue.popleft()) for slot in slots)
-        began = self._ask(count)
+        began = self._ask(len(slots))
         episodes = [self._starting[slot][1] for slot in slots]
         self._envs.send_resets(
             slots, [e.seed for e in episodes], [dict(e.options) for e in episodes]
@@ -332,7 +371,7 @@ class _Rollout:
                 ready.append(self._request(episode))
             else:
                 self._live.pop(slot, None)
-                self._free.append(slot)
+                self._free[self._runner.slot_families[slot]].append(slot)
         if ready:
             began = time.perf_counter()
             self._engine.submit(ready, self._sampling)
@@ -353,7 +392,7 @@ class _Rollout:
         if trajectory.stop_reason:
             return None
         runner = self._runner
-        messages = runner.initial_messages(text, info)
+        messages = runner.opening(trajectory.family, text, info)
         conversation = Conversation(runner.chat, messages, runner.budget.window)
         key = str(required(info, "state_key"))
         return LiveEpisode(trajectory, number, slot, conversation, text, key)

@@ -9,8 +9,13 @@ from typing import Any, Protocol
 from agentgym.errors import ConfigurationError
 from agentgym.tasks import Task, TaskSet
 from trainers.algorithms.sampling import TaskSampler, TaskStats, UniformSampler
+from trainers.algorithms.schedule import PerFamily
 
-__all__ = ["TaskSource", "TrainingTasks", "knows_oracle_lengths"]
+__all__ = ["FAMILY", "MixedTasks", "TaskSource", "TrainingTasks", "knows_oracle_lengths"]
+
+FAMILY = "family"
+"""Key that names the family of a task among several; it tells the runner which environments can
+play it, and does not reach them."""
 
 TRIES_PER_TASK = 400
 """Most tasks that are looked at for each that is wanted: few may fit the horizon."""
@@ -88,6 +93,54 @@ class TrainingTasks:
             return True
         needed = self._tasks.oracle_turns(task)
         return needed is None or needed <= horizon
+
+
+class MixedTasks:
+    """The tasks of several families, by their weights, each with the turns of its family.
+
+    Families take turns such that at all times each has had its share, to within fewer tasks than
+    there are families. A group of episodes plays one task, so no group straddles families. Like its
+    sources it has no state of its own.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, TaskSource],
+        weights: Mapping[str, float],
+        schedule: PerFamily,
+    ) -> None:
+        """Choose where tasks come from.
+
+        Args:
+            sources: Task source of each family.
+            weights: Share of each family, relative to the others.
+            schedule: Turn budgets.
+        """
+        self._sources, self._schedule = sources, schedule
+        total = sum(weights.values())
+        self._shares = {name: weights[name] / total for name in sources}
+        self._order: list[str] = []
+        self._due = dict.fromkeys(sources, 0.0)
+
+    def __call__(self, step: int, count: int, horizon: int) -> list[dict[str, Any]]:
+        """Choose the tasks of a step; see ``TaskSource``. The turns are those of the schedule."""
+        turns = self._schedule.values(step)
+        families = self._families((step - 1) * count, step * count)
+        drawn = {
+            name: iter(self._sources[name](step, families.count(name), turns[name]))
+            for name in dict.fromkeys(families)
+        }
+        return [{**next(drawn[name]), FAMILY: name, "horizon": turns[name]} for name in families]
+
+    def _families(self, begin: int, end: int) -> list[str]:
+        """Return the families of a part of the endless order of tasks."""
+        while len(self._order) < end:
+            for name, share in self._shares.items():
+                self._due[name] += share
+            chosen = max(self._due, key=self._due.__getitem__)  # Of equals the first.
+            self._due[chosen] -= 1.0
+            self._order.append(chosen)
+        return self._order[begin:end]
 
 
 def knows_oracle_lengths(tasks: TaskSet, split: str) -> bool:

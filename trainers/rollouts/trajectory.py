@@ -19,6 +19,8 @@ __all__ = [
     "Row",
     "Trajectory",
     "Turn",
+    "by_family",
+    "family_metrics",
     "rollout_metrics",
     "to_batch",
     "to_rows",
@@ -153,6 +155,14 @@ def without_terms(trajectory: Trajectory, names: Collection[str]) -> Trajectory:
     return replace(trajectory, turns=turns)
 
 
+def by_family(trajectories: Sequence[Trajectory]) -> dict[str, list[Trajectory]]:
+    """Return the episodes of each family, in their order."""
+    parts: dict[str, list[Trajectory]] = {}
+    for trajectory in trajectories:
+        parts.setdefault(trajectory.family, []).append(trajectory)
+    return parts
+
+
 def to_rows(trajectories: Sequence[Trajectory]) -> list[Row]:
     """Build training rows: one per trajectory, more where its history was rewritten.
 
@@ -234,3 +244,21 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
         "rollout/repeat": repeats / steps,
         **shares,
     }
+
+
+def family_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
+    """Average over the episodes of each family of several; nothing where there is only one.
+
+    Returns:
+        The figures of :func:`rollout_metrics` as ``family/NAME/return`` and so on, and
+        ``family/NAME/horizon`` and ``family/NAME/episodes``.
+    """
+    parts = by_family(trajectories)
+    if len(parts) < 2:
+        return {}
+    figures: dict[str, float] = {}
+    for name, part in parts.items():
+        own = {key.removeprefix("rollout/"): value for key, value in rollout_metrics(part).items()}
+        own |= {"horizon": float(max(t.horizon for t in part)), "episodes": float(len(part))}
+        figures |= {f"family/{name}/{key}": value for key, value in own.items()}
+    return figures

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainers.algorithms.schedule import Constant, Gated, Schedule, Stages, parse_rounds
+from trainers.algorithms.schedule import (
+    Constant,
+    Gated,
+    PerFamily,
+    Schedule,
+    Stages,
+    parse_rounds,
+)
 
 SCALINGINTER = Stages((5, 8, 10), 100)
 
@@ -95,3 +102,17 @@ def test_bad_fields_are_refused() -> None:
         Stages((5, 8), 0)
     with pytest.raises(ValueError, match="window >= 1"):
         Gated((1,), window=0)
+
+
+def test_families_have_schedules_of_their_own() -> None:
+    made = PerFamily({"a": Gated((3, 5), 0.5, 1), "b": Stages((2, 9), 4), "c": Constant(4)})
+    assert made.values(1) == {"a": 3, "b": 2, "c": 4} and made(1) == 4 and made.stage(1) == 0
+    made.report_success(1, {"b": 1.0, "a": 0.2})
+    assert made.values(2)["a"] == 3  # its own success counts, and only that
+    made.report_success(2, {"a": 0.5})
+    made.report_success(3, {"b": 0.0})  # a step without tasks of it
+    assert made.values(3) == {"a": 5, "b": 2, "c": 4} and made.stage(3) == 1
+    assert made.values(5)["b"] == 9 and made(5) == 9
+    again = PerFamily({"a": Gated((3, 5), 0.5, 1), "b": Stages((2, 9), 4), "c": Constant(4)})
+    again.load_state_dict(json.loads(json.dumps(made.state_dict())))
+    assert [again.values(step) for step in (1, 2, 3)] == [made.values(step) for step in (1, 2, 3)]

@@ -28,7 +28,7 @@ def test_the_default_run_is_the_one_that_was_measured():
     assert (rl.groups, rl.group_size, rl.minibatches, rl.iterations) == (16, 8, 1, 1)
     assert (rl.lr, rl.invalid_penalty) == (6e-4, 0.05)
     memory = config.memory
-    assert (memory.precision, memory.checkpointing, memory.micro_tokens) == ("fp32", "off", 8192)
+    assert (memory.precision, memory.checkpointing, memory.micro_tokens) == ("fp32", "off", 2048)
     assert (rl.turn_tokens, rl.episode_tokens) == (18, 512)
     assert (config.sft.lr, config.sft.max_steps, config.sft.gate_success) == (6e-3, 1600, 0.45)
     assert (config.eval.tasks, config.eval.horizon, config.fit_horizon) == (500, 9, True)
@@ -51,6 +51,7 @@ def test_other_policies_have_defaults_of_their_own(flags, rates, steps, minutes)
 NONE_IS_A_CHOICE = {
     "horizon_gate",
     "push_to_hub",
+    "rl.normalize",
     "rollout.workers",
     "rollout.step_timeout",
     "rollout.window",
@@ -107,12 +108,16 @@ def test_a_run_is_not_resumed_with_another_default(tmp_path, monkeypatch):
 
 def test_a_plan_has_every_default_filled_in():
     made = resolve(parse_config([f"--env={TOY_ID}", "--eval.tasks=10"]))
-    assert (made.family, made.env_id) == ("toy", TOY_ID)
-    assert (made.rounds, made.config.horizon_every, made.config.steps) == ((5, 8, 10), 40, 150)
+    assert (made.envs[0].family, made.envs[0].env_id) == ("toy", TOY_ID)
+    assert (made.envs[0].rounds, made.config.horizon_every, made.config.steps) == (
+        (5, 8, 10),
+        40,
+        150,
+    )
     assert made.config.fit_horizon is True
     assert made.preset.name == "turn-loo"
     assert made.config.out == Path("runs/toy-tiny-seed0")
-    assert made.env_kwargs == {"max_turns": 10}
+    assert made.envs[0].kwargs == {"max_turns": 10}
 
 
 def test_evaluation_takes_the_whole_test_split_if_it_is_small_and_the_gate_is_the_family_s():
@@ -126,25 +131,25 @@ def test_evaluation_takes_the_whole_test_split_if_it_is_small_and_the_gate_is_th
 
 def test_the_command_line_goes_before_the_defaults():
     made = resolved("--no-fit", horizon="4", steps=7, env_args="max_turns=20", preset="rloo")
-    assert (made.rounds, made.config.eval.horizon, made.config.steps) == ((4,), 4, 7)
+    assert (made.envs[0].rounds, made.config.eval.horizon, made.config.steps) == ((4,), 4, 7)
     assert (made.config.fit_horizon, made.preset.name) == (False, "rloo")
-    assert made.make_env().max_turns == 20
-    assert made.make_env(expose_oracle=True).expose_oracle
+    assert made.envs[0].make_env().max_turns == 20
+    assert made.envs[0].make_env(expose_oracle=True).expose_oracle
 
 
 def test_evaluation_is_at_the_last_round_unless_told_otherwise():
     assert resolved(horizon="3,4,6").config.eval.horizon == 6
     made = resolved(horizon="3", eval__horizon=8)
-    assert (made.config.eval.horizon, made.make_env().max_turns) == (8, 8)
+    assert (made.config.eval.horizon, made.envs[0].make_env().max_turns) == (8, 8)
 
 
 @pytest.mark.parametrize("name", ["webshop", "WebShop-v0", "agentgym/WebShop-v0"])
 def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
     made = resolve(parse_config([f"--env={name}", "--env-args", "size=200", "--eval.tasks=10"]))
     defaults = FAMILY_DEFAULTS["webshop"]
-    assert (made.family, made.env_id) == ("webshop", "agentgym/WebShop-v0")
-    assert made.rounds == defaults.horizon
-    assert made.env_kwargs == {**defaults.env, "size": 200, "max_turns": defaults.horizon[-1]}
+    assert (made.envs[0].family, made.envs[0].env_id) == ("webshop", "agentgym/WebShop-v0")
+    assert made.envs[0].rounds == defaults.horizon
+    assert made.envs[0].kwargs == {**defaults.env, "size": 200, "max_turns": defaults.horizon[-1]}
 
 
 @pytest.mark.parametrize(
@@ -222,7 +227,7 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
     arguments = ["--env", "webshop", *(["--env-args", *asked] if asked else [])]
     run = resolve(parse_config(arguments))
     assert run.resolved()["rounds"] == rounds
-    assert run.env_kwargs.get("expert") == expert
+    assert run.envs[0].kwargs.get("expert") == expert
 
 
 @pytest.mark.parametrize(
@@ -239,7 +244,7 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
 def test_other_families_have_defaults_of_their_own(name, asked, rounds):
     run = resolve(parse_config(["--env", name, *(["--env-args", *asked] if asked else [])]))
     assert run.resolved()["rounds"] == rounds and run.config.eval.horizon == rounds[-1]
-    assert run.env_kwargs.get("expert") == ("searching" if name == "alfworld" else None)
+    assert run.envs[0].kwargs.get("expert") == ("searching" if name == "alfworld" else None)
 
 
 def test_an_environment_that_is_not_text_is_called_so():
@@ -254,7 +259,7 @@ def test_a_horizon_that_shrinks_is_refused():
 
 def test_an_environment_of_another_module_is_imported():
     run = resolve(parse_config(["--env", "tests.toy:agentgym-test/Toy-v0", "--eval.tasks", "9"]))
-    assert run.env_id == "agentgym-test/Toy-v0"
+    assert run.envs[0].env_id == "agentgym-test/Toy-v0"
     with pytest.raises(ConfigurationError, match="can be imported"):
         resolve(parse_config(["--env", "no.such.module:Toy-v0"]))
 
@@ -266,13 +271,13 @@ def test_a_preset_goes_before_the_family_and_after_the_flags():
     made = resolved(
         preset="scalinginter", horizon=None, every=None, steps=None, rl__group_size=None
     )
-    assert (made.rounds, made.config.horizon_every) == ((5, 8, 10), 100)
+    assert (made.envs[0].rounds, made.config.horizon_every) == ((5, 8, 10), 100)
     assert (made.config.steps, made.config.eval.horizon, made.config.rl.group_size) == (300, 10, 8)
     made = resolved(preset="scalinginter", horizon="3,4", every=7, steps=5, rl__group_size=2)
-    assert (made.rounds, made.config.horizon_every, made.config.steps) == ((3, 4), 7, 5)
+    assert (made.envs[0].rounds, made.config.horizon_every, made.config.steps) == ((3, 4), 7, 5)
     assert (made.config.eval.horizon, made.config.rl.group_size) == (4, 2)
     made = resolved(preset="scalinginter", horizon="3,4", every=None, steps=None)
-    assert (made.rounds, made.config.horizon_every) == ((3, 4), 100)
+    assert (made.envs[0].rounds, made.config.horizon_every) == ((3, 4), 100)
 
 
 @pytest.mark.parametrize("name", runnable())
@@ -297,9 +302,9 @@ def test_flags_decide_on_the_updates():
 
 def test_default_rounds_do_not_exceed_max_turns_and_flags_may():
     made = resolved(preset="scalinginter", horizon=None, env_args="max_turns=6")
-    assert (made.rounds, made.config.eval.horizon) == ((5, 6), 6)
-    assert resolved(horizon=None, env_args="max_turns=6").rounds == (5, 6)
-    assert resolved(horizon="3,7", env_args="max_turns=6").rounds == (3, 7)
+    assert (made.envs[0].rounds, made.config.eval.horizon) == ((5, 6), 6)
+    assert resolved(horizon=None, env_args="max_turns=6").envs[0].rounds == (5, 6)
+    assert resolved(horizon="3,7", env_args="max_turns=6").envs[0].rounds == (3, 7)
 
 
 def test_groups_of_one_are_for_presets_that_compare_no_episodes_of_a_task():
@@ -323,7 +328,7 @@ def test_groups_of_one_are_for_presets_that_compare_no_episodes_of_a_task():
 )
 def test_an_invalid_turn_is_charged_once(preset, flag, hook, correction):
     made = resolved(preset=preset, rl__invalid_penalty=flag)
-    charges = [h.penalty for h in made.make_hooks() if h.name == "invalid_action"]
+    charges = [h.penalty for h in made.envs[0].make_hooks() if h.name == "invalid_action"]
     assert charges == hook
     assert made.preset.invalid_penalty == correction
 
@@ -338,7 +343,9 @@ def test_an_environment_without_an_expert_is_trained_without_demonstrations():
     assert not made.has_expert
     assert (made.config.fit_horizon, made.config.sft.max_steps) == (False, 0)
     assert resolved(**lonely | {"sft__max_steps": 0}).config.sft.max_steps == 0
-    with pytest.raises(ConfigurationError, match=r"--sft.max-steps 0, because toy has no expert"):
+    with pytest.raises(
+        ConfigurationError, match=r"--sft.max-steps 0, because noexpert has no expert"
+    ):
         resolved(**lonely | {"sft__max_steps": 9})
     with pytest.raises(ConfigurationError, match=r"lengths are known.*pass --no-fit"):
         resolved("--fit", **lonely)

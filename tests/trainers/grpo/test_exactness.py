@@ -92,7 +92,7 @@ def test_the_probe_sees_what_only_the_training_forward_does(tmp_path, culprit):
     """Evaluation one by one, the former probe, sees neither."""
 
     def disturb(module: Any, args: Any, kwargs: Any, out: Any) -> Any:
-        padded = kwargs.get("attention_mask") is not None and kwargs["attention_mask"].dim() == 2
+        padded = bool((kwargs["input_ids"] == tiny_policy.chat().pad_id).any())
         off = module.training if culprit == "noise" else padded and not kwargs.get("use_cache")
         if off:
             out.last_hidden_state = out.last_hidden_state * 1.05

@@ -19,7 +19,7 @@ from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import Feed, log, trainer, weights
 from trainers.algorithms.schedule import Gated
 from trainers.grpo.producer import RolloutProducer
-from trainers.grpo.trainer import RolloutEvent
+from trainers.grpo.rollout_event import RolloutEvent
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
 from trainers.rollouts.engines.policy_weights import policy_weights
@@ -346,7 +346,7 @@ def test_after_an_error_no_batch_is_played() -> None:
 
     runner: Any = Runner()
     producer = RolloutProducer(runner, 3, object())
-    from trainers.grpo.producer import Plan
+    from trainers.grpo.plan import Plan
 
     with pytest.raises(EnvFailure, match="gone"):
         producer.play(1, 9, lambda step: Plan(step, 1, {}), lambda: (0, None))

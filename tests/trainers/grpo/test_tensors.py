@@ -7,6 +7,7 @@ import torch
 from agentgym.errors import DataError
 from trainers.grpo.tensors import (
     gather_tokens,
+    left_aligned,
     row_tensors,
     sampled_mask,
     scatter_tokens,
@@ -32,19 +33,34 @@ def test_rows_become_the_tensors_trl_makes_itself():
     ]  # fmt: skip
 
 
+def test_rows_are_moved_to_the_left():
+    out = row_tensors(to_rows(episodes()), 0, torch.device("cpu"))
+    scored = sampled_mask(out)
+    ids, mask, labels, columns = left_aligned(out, scored)
+    assert ids.tolist()[0] == [5, 6, 7, 1, 2, 8, 3]
+    assert (ids * mask).tolist()[1:] == [[5, 4, 0, 0, 0, 0, 0], [9, 9, 1, 0, 0, 0, 0]]
+    assert mask.sum(1).tolist() == [7, 2, 3]
+    assert labels.tolist() == [
+        [-100, -100, -100, 1, 2, -100, 3],
+        [-100, 4, -100, -100, -100, -100, -100],
+        [-100, -100, 1, -100, -100, -100, -100],
+    ]
+    assert columns.tolist() == [[3, 4, 5, 6], [1, 2, 3, 4], [2, 3, 4, 5]]
+    # Of the two short rows alone, the columns that they do not need are left out.
+    ids, mask, _, _ = left_aligned({k: v[1:] for k, v in out.items()}, scored[1:])
+    assert (ids * mask).tolist() == [[5, 4, 0], [9, 9, 1]]
+
+
 def test_batches_are_filled_up_with_rows_that_train_nothing():
     rows = to_rows(episodes())
-    for out in (
-        row_tensors(rows, 7, torch.device("cpu"), parts=4),
-        row_tensors(rows, 7, torch.device("cpu"), parts=2, least=4),
-    ):
-        assert sampled_mask(out).sum(1).tolist() == [3, 1, 1, 0]
-        assert out["completion_mask"][3].sum() == out["prompt_mask"][3].sum() == 1
-    assert len(row_tensors([], 7, torch.device("cpu"), parts=2, least=1)["prompt_ids"]) == 2
+    out = row_tensors(rows, 7, torch.device("cpu"), count=4)
+    assert sampled_mask(out).sum(1).tolist() == [3, 1, 1, 0]
+    assert out["completion_mask"][3].sum() == out["prompt_mask"][3].sum() == 1
+    assert len(row_tensors([], 7, torch.device("cpu"), count=2)["prompt_ids"]) == 2
 
 
 def test_scatter_inverts_gather_and_checks_the_count():
-    out = row_tensors(to_rows(episodes()), 0, torch.device("cpu"), least=4)
+    out = row_tensors(to_rows(episodes()), 0, torch.device("cpu"), count=4)
     mask = sampled_mask(out)
     values = np.arange(1.0, 6.0)
     spread = scatter_tokens(values, mask)

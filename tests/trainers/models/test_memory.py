@@ -133,6 +133,10 @@ def test_the_shape_is_read_from_a_configuration_alone():
         ({"reference": True}, "reference", 30.5, 30.6),
         ({"reference": True, "rank": 16}, "reference", 0.0, 0.0),
         ({"shards": 8}, "optimizer", 7.6, 7.7),
+        ({"shards": 8}, "weights", 30.5, 30.6),
+        ({"shards": 8, "weights_sharded": True}, "weights", 3.8, 3.9),
+        ({"shards": 8, "weights_sharded": True}, "gathered", 6.0, 6.2),
+        ({"engine_copy": True, "rank": 16, "precision": "bf16"}, "engine", 15.2, 15.3),
         ({"slots": 16, "context": 8448, "precision": "bf16"}, "generation", 18.5, 18.6),
     ],
 )

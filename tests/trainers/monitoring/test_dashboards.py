@@ -16,7 +16,7 @@ import pytest
 
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config
-from trainers.grpo.trainer import RolloutEvent
+from trainers.grpo.rollout_event import RolloutEvent
 from trainers.monitoring import dashboards
 from trainers.monitoring.dashboards import COLUMNS, Dashboards, sample_turns
 from trainers.monitoring.step_times import PARTS

@@ -41,10 +41,11 @@ def played(
     """Episodes as training plays them: with reward hooks, a horizon and a step."""
     chat = tiny_policy.chat()
     runner = RolloutRunner(
-        envs or make_envs(made, count, made.make_hooks()),
+        envs or make_envs(made, [made.name] * count, training=True),
         chat,
         ScriptedEngine(chat, iter(ACTIONS * 50)),
         limits,
+        families=made.name,
     )
     settings = {"horizon": 3, "seed": 5, "training_step": 7, **options}
     return runner.run(tiny_policy.tasks(count), **settings)
@@ -53,7 +54,7 @@ def played(
 def logged(
     made: ResolvedRun, trajectories: list[Trajectory], path: Path, **extra: Any
 ) -> list[Any]:
-    EpisodeLog(made, tiny_policy.chat(), made.make_hooks()).append(path, trajectories, **extra)
+    EpisodeLog(made, tiny_policy.chat(), training=True).append(path, trajectories, **extra)
     return list(read_episodes(path)) if path.exists() else []
 
 
@@ -108,7 +109,9 @@ def test_nothing_is_played_again(tmp_path, monkeypatch):
 def test_records_replay_exactly(tmp_path, seeds):
     """Also where the seed of an episode is that of the episode before it."""
     made = plan()
-    env = gymnasium.make(made.env_id, **made.env_kwargs, reward_hooks=made.make_hooks())
+    env = gymnasium.make(
+        made.envs[0].env_id, **made.envs[0].kwargs, reward_hooks=made.envs[0].make_hooks()
+    )
     trajectories = played(made, seeds=seeds)
     for record in logged(made, trajectories, tmp_path / "episodes.jsonl"):
         assert (record.seed is None) == (record.rng is not None) == (seeds is not None)
@@ -123,7 +126,7 @@ def test_the_episodes_of_a_run_replay_exactly_and_are_rescored_without_a_model(f
     for record in records:
         report = replay(record)
         assert report.equal, report.difference
-        again = rescore(record, made.make_hooks())
+        again = rescore(record, made.envs[0].make_hooks())
         assert again == [turn.reward_terms for turn in record.turns]
 
 
@@ -167,7 +170,7 @@ def test_an_episode_whose_environment_failed_is_written_with_what_failed(tmp_pat
 def test_rewards_of_training_can_be_taken_off(tmp_path):
     made = plan()
     trained = played(made)
-    names = {hook.name for hook in made.make_hooks()}
+    names = {hook.name for hook in made.envs[0].make_hooks()}
     path = tmp_path / "e.jsonl"
     own = [without_terms(trajectory, names) for trajectory in trained]
     EpisodeLog(made, tiny_policy.chat()).append(path, own)
@@ -179,7 +182,7 @@ def test_rewards_of_training_can_be_taken_off(tmp_path):
 
 def test_environments_that_do_not_tell_enough_are_named(tmp_path):
     made = plan()
-    envs = TextVectorEnv.make(made.env_id, 2, made.env_kwargs)
+    envs = TextVectorEnv.make(made.envs[0].env_id, 2, made.envs[0].kwargs)
     with pytest.raises(ConfigurationError, match="RecordFacts"):
         logged(made, played(made, 2, envs=envs), tmp_path / "e.jsonl")
 

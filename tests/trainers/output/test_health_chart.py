@@ -9,14 +9,13 @@ from tests.trainers.output.test_report import SUMMARY, episode, folder, resolved
 from trainers.monitoring.health import NON_FINITE, SIGNALS
 from trainers.monitoring.step_times import PARTS
 from trainers.output.health_chart import ALARM, BACK, PANELS, draw_health
+from trainers.output.remarks import health_remark, steps_remark
 from trainers.output.report import PART_NAMES, write_report
 from trainers.output.summary import (
     HealthEvent,
     Summary,
     health_events,
-    health_remark,
     step_seconds,
-    steps_remark,
 )
 
 __all__ = ["folder"]  # the fixture

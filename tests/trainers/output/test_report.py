@@ -177,7 +177,7 @@ def test_the_page_and_the_card_say_how_the_horizon_grew(folder, horizon, said):
     assert said in words(write_report(folder, run, SUMMARY).read_text())
     write_card(folder, run, SUMMARY)
     card = (folder.trained / "README.md").read_text()
-    assert f"turns of an episode: {said.split('episode ')[1].split(', only')[0]}; seed" in card
+    assert f"turns of an episode: {said.split('episode ')[1].split(', only')[0]}.\n" in card
 
 
 def test_the_page_says_how_to_go_on(folder):
@@ -258,7 +258,7 @@ def test_the_card_says_what_was_trained_on_what_with_which_result(folder):
     shown = card(folder)
     for part in (
         TOY_ID, "`turn-loo`, 2 steps of 4 groups of 4 episodes",
-        "turns of an episode: 3, 4, 5, each for 2 steps; seed 4",
+        "turns of an episode: 3, 4, 5, each for 2 steps.", "4 episodes; seed 4",
         "It <went> well.", "| trained, greedy | 0.875 (0.400 to 0.600) |", "feed" * 16,
         "torch 2.13", "from scratch",
     ):  # fmt: skip

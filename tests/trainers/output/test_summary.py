@@ -2,21 +2,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentgym.errors import DataError
+from tests.trainers import toy_runs
+from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.phase import Phase
-from trainers.output.summary import (
-    Difference,
-    Summary,
-    WarmStart,
+from trainers.output.remarks import (
     arm_names,
     gate_remark,
+    pooled_remark,
     random_remark,
     steps_remark,
     verdict,
 )
+from trainers.output.summary import Difference, Summary, WarmStart
 
 ARM = {
     "n": 10, "score_mean": 0.5, "score_ci95": [0.4, 0.6], "success": 0.3,
@@ -79,6 +82,10 @@ def test_a_policy_that_is_worse_than_random_is_called_so():
     assert random_remark(worse).endswith("than random actions do: 0.250 against 0.500.")
 
 
+def run(**changes: Any) -> ResolvedRun:
+    return resolve(toy_runs.config(Path("unused"), **changes))
+
+
 MISSED = WarmStart(steps=60, gated=False, success=0.0)
 
 
@@ -110,9 +117,10 @@ def test_a_change_in_success_alone_is_said():
 
 
 def test_a_gate_that_was_missed_is_said():
-    assert "missed its gate: validation success 0.000 after 60 steps" in gate_remark(MISSED, 0.45)
-    assert "reached its gate after 60 steps" in gate_remark(replace(MISSED, gated=True), 0.45)
-    assert gate_remark(None, 0.45) == ""
+    env = run().envs[0]
+    assert "missed its gate: validation success 0.000 after 60 steps" in gate_remark(MISSED, env)
+    assert "reached its gate after 60 steps" in gate_remark(replace(MISSED, gated=True), env)
+    assert "missed its gate in toy: validation" in gate_remark(MISSED, env, several=True)
 
 
 def test_a_training_that_ended_early_is_said():
@@ -121,6 +129,11 @@ def test_a_training_that_ended_early_is_said():
 
 
 def test_only_what_was_imitated_is_a_warm_start():
-    assert arm_names(pretrained=True, imitated=False)["sft"] == "base model"
-    assert arm_names(pretrained=False, imitated=False)["sft"] == "untrained"
-    assert arm_names(pretrained=True, imitated=True)["sft"] == "warm start"
+    assert arm_names(run(model="x", sft__max_steps=0))["sft"] == "base model"
+    assert arm_names(run(sft__max_steps=0))["sft"] == "untrained"
+    assert arm_names(run(model="x"))["sft"] == "warm start"
+
+
+def test_what_figures_of_several_environments_are_is_said():
+    assert "(30 of webshop, 20 of search)" in pooled_remark({"webshop": 30, "search": 20})
+    assert pooled_remark({"webshop": 30}) == ""

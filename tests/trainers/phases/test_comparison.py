@@ -11,7 +11,7 @@ from tests.toy import ToyTasks
 from tests.trainers import toy_runs
 from trainers.config.resolve import resolve
 from trainers.output.run_folder import RunFolder
-from trainers.phases.comparison import PolicyComparison, evaluation_row
+from trainers.phases.comparison import EnvComparison, PolicyComparison, evaluation_row
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 
@@ -22,19 +22,26 @@ def arms(path: Path, **changes: Any) -> PolicyComparison:
     return PolicyComparison(resolve(config), folder)
 
 
+def part(made: PolicyComparison) -> EnvComparison:
+    """The comparison in the only environment."""
+    (found,) = made.parts.values()
+    return found
+
+
 def episodes(made: PolicyComparison, scores: list[float], **changes: Any) -> list[Trajectory]:
     """One episode of two turns per task of the panel."""
     turns = [Turn([1], [2], [-0.5], reward=0.25), Turn([3], [4], [-0.5], reward=0.5)]
     return [
         Trajectory(
             task_id=task_id,
+            family=part(made).env.name,
             turns=turns,
             score=score,
             success=score == 1.0,
             stop_reason="horizon",
             **changes,
         )
-        for task_id, score in zip(made.panel.ids, scores, strict=True)
+        for task_id, score in zip(part(made).panel.ids, scores, strict=True)
     ]
 
 
@@ -44,8 +51,9 @@ RL = [0.5, 0.0, 1.0, 0.5, 1.0, 1.0, 0.5, 0.5]
 
 def test_the_panel_is_that_of_the_test_split_whatever_the_seed(tmp_path):
     first, second = arms(tmp_path / "a", seed=0), arms(tmp_path / "b", seed=9, horizon="4")
-    assert first.panel == second.panel == ToyTasks().panel("test", 8)
-    assert first.tasks == [{"task_id": task_id} for task_id in first.panel.ids]
+    assert part(first).panel == part(second).panel == ToyTasks().panel("test", 8)
+    assert [task["task_id"] for task in first.tasks] == list(part(first).panel.ids)
+    assert [task["horizon"] for task in second.tasks] == [4] * 8
 
 
 def test_an_episode_becomes_a_row():
@@ -70,15 +78,14 @@ def test_arms_are_kept_and_read_again_without_playing(tmp_path, monkeypatch):
     again.add_baselines()
     again.add("rl", episodes(again, RL))
     made.add("rl", episodes(made, RL))
-    assert again.results() == made.results()
-    assert again.paired() == made.paired()
+    assert again.results({}) == made.results({})
 
 
 def test_the_paired_difference_is_taken_task_by_task(tmp_path):
     made = arms(tmp_path / "run")
     made.add("sft", episodes(made, SFT))
     made.add("rl", episodes(made, RL))
-    paired = made.paired().rl_minus_sft
+    paired = made.results({}).paired.rl_minus_sft
     assert paired.n == 8
     assert paired.score_mean == pytest.approx(1.5 / 8)
     assert paired.success_mean == pytest.approx(1 / 8)
@@ -93,7 +100,7 @@ def test_failed_episodes_are_left_out_of_means_and_pairs(tmp_path):
     after[2].stop_reason = "error"
     made.add("sft", before)
     made.add("rl", after)
-    results, paired = made.results(), made.paired().rl_minus_sft
+    results, paired = made.results({}).eval, made.results({}).paired.rl_minus_sft
     assert results["sft"].n == results["rl"].n == 7
     assert results["sft"].score_mean == pytest.approx(3.5 / 7)
     assert paired.n == 6
@@ -114,8 +121,8 @@ def test_an_arm_whose_every_episode_failed_is_an_error_and_not_kept(tmp_path):
 def test_an_expert_no_better_than_chance_gives_no_scale(tmp_path):
     made = arms(tmp_path / "run", env=toy_runs.EASY_ID)
     made.add_baselines()
-    assert made.scale is None
-    assert "these tasks need no skill" in made.no_scale
+    assert part(made).scale is None
+    assert "these tasks need no skill" in part(made).no_scale
 
 
 def test_an_expert_that_does_not_get_there_in_time_is_no_100(tmp_path):
@@ -124,15 +131,15 @@ def test_an_expert_that_does_not_get_there_in_time_is_no_100(tmp_path):
     made.add_baselines()
     made.add("sft", episodes(made, SFT))
     made.add("rl", episodes(made, RL))
-    shown = made.results()
+    shown = made.results({}).eval
     assert 0 < shown["oracle"].score_mean < 1
     assert {arm.scaled for arm in shown.values()} == {None}
-    assert "The expert solves only 0 of these 8 tasks within 2 turns" in made.no_scale
+    assert "The expert solves only 0 of these 8 tasks within 2 turns" in part(made).no_scale
     whole = arms(tmp_path / "whole", eval__horizon=5)
     whole.add_baselines()
-    assert not whole.no_scale
-    assert whole.scale is not None
-    assert whole.scale[0] < whole.scale[1] == 1.0
+    assert not part(whole).no_scale
+    assert part(whole).scale is not None
+    assert part(whole).scale[0] < part(whole).scale[1] == 1.0
 
 
 def test_without_an_expert_there_is_no_such_arm(tmp_path):
@@ -142,10 +149,10 @@ def test_without_an_expert_there_is_no_such_arm(tmp_path):
     made.add_baselines()
     made.add("sft", episodes(made, SFT))
     made.add("rl", episodes(made, RL))
-    shown = made.results()
+    shown = made.results({}).eval
     assert list(shown) == ["random", "sft", "rl"]
     assert {arm.scaled for arm in shown.values()} == {None}
-    assert "has no expert" in made.no_scale
+    assert "has no expert" in part(made).no_scale
 
 
 def test_the_episodes_of_the_baselines_are_kept_and_replay(tmp_path):
@@ -157,9 +164,9 @@ def test_the_episodes_of_the_baselines_are_kept_and_replay(tmp_path):
     made.add_baselines()
     for arm in ("random", "oracle"):
         records = list(read_episodes(RunFolder(tmp_path / "run").eval_episodes(arm)))
-        assert [record.task_id for record in records] == list(made.panel.ids)
+        assert [record.task_id for record in records] == list(part(made).panel.ids)
         assert {record.policy for record in records} == {arm}
-        assert {record.panel_sha256 for record in records} == {made.panel.sha256}
+        assert {record.panel_sha256 for record in records} == {part(made).panel.sha256}
         assert all(replay(record).equal for record in records)
 
 

@@ -177,7 +177,7 @@ def test_a_pretrained_model_is_told_how_to_act(chat_model, tmp_path):
     config = toy_runs.config(tmp_path / "run", model=chat_model, **QUICK)
     plan = resolve(config)
     policy = warm_start(plan, RunFolder.open(plan.config.out, config), Display(quiet=True))
-    system, user = policy.initial_messages("press red", {})
+    system, user = policy.openings["toy"]("press red", {})
     assert system["role"] == "system"
     assert "press" in system["content"]
     assert not policy.chat.append_only, "the template rewrites history"
@@ -186,7 +186,7 @@ def test_a_pretrained_model_is_told_how_to_act(chat_model, tmp_path):
 
 def test_training_rewards_are_the_bonus_and_the_penalty(tmp_path):
     def names(**changes: Any) -> list[str]:
-        hooks = resolve(toy_runs.config(tmp_path, **changes)).make_hooks()
+        hooks = resolve(toy_runs.config(tmp_path, **changes)).envs[0].make_hooks()
         return [hook.name for hook in hooks]
 
     assert names() == ["success_bonus", "invalid_action"]
@@ -195,7 +195,7 @@ def test_training_rewards_are_the_bonus_and_the_penalty(tmp_path):
 
 
 def test_the_feed_draws_training_tasks_that_fit(tmp_path):
-    feed = resolve(toy_runs.config(tmp_path)).make_training_tasks()
+    feed = resolve(toy_runs.config(tmp_path)).envs[0].make_training_tasks(0)
     assert all(task["task_id"].count("-") <= 1 for task in feed.draw(1, 8, 2))
-    loose = resolve(toy_runs.config(tmp_path, "--no-fit")).make_training_tasks()
+    loose = resolve(toy_runs.config(tmp_path, "--no-fit")).envs[0].make_training_tasks(0)
     assert any(task["task_id"].count("-") > 1 for task in loose.draw(1, 8, 2))

@@ -41,16 +41,20 @@ def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bo
     return first.keys() == second.keys() and all(torch.equal(first[k], second[k]) for k in first)
 
 
+def demonstrated(plan: ResolvedRun) -> list[dict[str, Any]]:
+    return demonstration_tasks(plan, plan.envs[0])
+
+
 def test_demonstrations_are_distinct_training_tasks_chosen_by_the_seed(tmp_path):
     plan, _ = started(tmp_path / "a")
-    env = plan.make_env()
-    chosen = demonstration_tasks(plan)
+    env = plan.envs[0].make_env()
+    chosen = demonstrated(plan)
     indices = [options["index"] for options in chosen]
     assert len(set(indices)) == len(indices) == 64
     assert {options["split"] for options in chosen} == {"train"}
-    assert demonstration_tasks(plan) == chosen
-    assert demonstration_tasks(started(tmp_path / "b", seed=1)[0]) != chosen
-    everything = demonstration_tasks(started(tmp_path / "c", sft__demonstrations=5000)[0])
+    assert demonstrated(plan) == chosen
+    assert demonstrated(started(tmp_path / "b", seed=1)[0]) != chosen
+    everything = demonstrated(started(tmp_path / "c", sft__demonstrations=5000)[0])
     assert len(everything) == env.tasks.len("train")
 
 
@@ -74,8 +78,8 @@ def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
 
     monkeypatch.setattr(ToyEnv, "_start", counting)
     warm_start(plan, folder, Display(quiet=True))
-    env = plan.make_env()
-    chosen = demonstration_tasks(plan)
+    env = plan.envs[0].make_env()
+    chosen = demonstrated(plan)
     assert begun == [env.tasks.task("train", task["index"]).id for task in chosen]
 
 

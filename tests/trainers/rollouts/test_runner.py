@@ -253,3 +253,37 @@ def test_what_is_interrupted_leaves_engine_and_environments_at_rest():
     with pytest.raises(NotSupported, match="in flight"):
         again.run(tiny_policy.tasks(1), horizon=4)
     envs.close()
+
+
+def test_an_episode_is_played_where_its_family_is():
+    """Three slots of one family and one of the other: the other's episodes wait for theirs."""
+    slots = ["short"] * 3 + ["long"]
+    tasks = [
+        {**task, "family": "long" if k % 2 else "short", "horizon": 2 + 2 * (k % 2)}
+        for k, task in enumerate(tiny_policy.tasks(8))
+    ]
+    play = runner(
+        count=4,
+        families=slots,
+        initial_messages={
+            "short": make_initial_messages("press"),
+            "long": make_initial_messages("press red"),
+        },
+    )
+    episodes = play.run(tasks, group_size=2)
+    assert [e.family for e in episodes] == [task["family"] for task in tasks for _ in range(2)]
+    assert {(e.family, e.horizon) for e in episodes} == {("short", 2), ("long", 4)}
+    assert all("family" not in e.options for e in episodes)
+    openings = {e.family: len(e.turns[0].context) for e in episodes}
+    assert openings["long"] != openings["short"]
+
+
+@pytest.mark.parametrize("task", [{"index": 0}, {"index": 0, "family": "other"}])
+def test_a_task_of_no_family_that_is_there_is_an_error(task):
+    with pytest.raises(ConfigurationError, match=r"one of the families short, long as 'family'"):
+        runner(count=2, families=["short", "long"]).run([task])
+
+
+def test_every_slot_needs_a_family():
+    with pytest.raises(ConfigurationError, match="each of the 2 slots, got 1"):
+        runner(count=2, families=["short"])

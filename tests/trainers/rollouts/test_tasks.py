@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.making import make_env
 from agentgym.tasks import Task, TaskList
 from tests.toy import ToyTasks
 from trainers.algorithms.sampling import InformativeSampler, TaskStats
-from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
+from trainers.algorithms.schedule import PerFamily, Stages
+from trainers.rollouts.tasks import MixedTasks, TrainingTasks, knows_oracle_lengths
 
 TASKS = ToyTasks()
 
@@ -115,3 +118,50 @@ def test_a_sampler_may_choose_by_the_returns_seen_so_far():
     assert len(first) == len(again) == 8
     assert not first & again
     assert max(TASKS.oracle_turns(TASKS.find(task_id)) for task_id in again) <= 4
+
+
+class Numbered:
+    """A task source that tells what it was asked for."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, step, count, horizon):
+        return [{"task_id": f"{self.name}/{step}/{k}/{horizon}"} for k in range(count)]
+
+
+def mixture(weights, **rounds):
+    schedule = PerFamily({name: Stages(rounds.get(name, (4,)), 1) for name in weights})
+    return MixedTasks({name: Numbered(name) for name in weights}, weights, schedule)
+
+
+@given(
+    weights=st.lists(st.floats(0.05, 20.0), min_size=1, max_size=5),
+    count=st.integers(1, 7),
+    steps=st.integers(1, 30),
+)
+def test_after_every_task_each_family_has_had_its_share(weights, count, steps):
+    named = {f"f{k}": weight for k, weight in enumerate(weights)}
+    tasks, drawn = mixture(named), []
+    for step in range(1, steps + 1):
+        drawn += [task["family"] for task in tasks(step, count, 0)]
+        for name, weight in named.items():
+            due = len(drawn) * weight / sum(weights)
+            assert abs(drawn.count(name) - due) < len(weights)
+    assert len(drawn) == count * steps
+
+
+def test_a_step_of_a_mixture_depends_on_nothing_but_its_number():
+    weights = {"a": 2.0, "b": 1.0}
+    again = mixture(weights)
+    again(9, 4, 0)
+    first = [mixture(weights)(step, 4, 0) for step in range(1, 6)]
+    assert [again(step, 4, 0) for step in range(5, 0, -1)] == first[::-1]
+    assert [task["family"] for task in first[0]] == ["a", "b", "a", "a"]
+
+
+def test_each_task_of_a_mixture_has_the_turns_of_its_family():
+    tasks = mixture({"a": 1.0, "b": 1.0}, a=(3, 5), b=(8,))
+    assert [(t["family"], t["horizon"]) for t in tasks(1, 2, 99)] == [("a", 3), ("b", 8)]
+    assert [(t["family"], t["horizon"]) for t in tasks(2, 2, 99)] == [("a", 5), ("b", 8)]
+    assert tasks(2, 2, 99)[0]["task_id"] == "a/2/0/5"

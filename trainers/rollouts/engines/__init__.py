@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 
-__all__ = ["ENGINES", "Engine", "check_installed", "engine_maker"]
+__all__ = ["ENGINES", "Engine", "acting_engine", "check_installed", "engine_maker"]
 
 
 class Engine(NamedTuple):
@@ -35,6 +35,15 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
     }
 )
 """Every engine that a run can choose, by name."""
+
+
+def acting_engine(name: str, *, ahead: bool, sharded: bool) -> str:
+    """Return the engine that acts where another was asked for.
+
+    No process can generate with a part of the weights, or ahead of the training with those that are
+    being trained: then ``hf`` stands for ``hf-copy``.
+    """
+    return "hf-copy" if name == "hf" and (ahead or sharded) else name
 
 
 def check_installed(name: str) -> None:

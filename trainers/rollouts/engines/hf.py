@@ -36,6 +36,8 @@ ADMIT_SHARE = 0.5
 prefill is a forward of its own and copies the cache, which must pay for more than a row or two."""
 LEAVE_SHARE = 0.5
 """Rows that have ended are taken out of the batch when this share of it, or less, is running."""
+SPLIT_TOKENS = 512
+"""Padding, in tokens, that a prefill must save to be a forward of its own."""
 _DRAWS = 64
 """Random numbers made at a time for a request."""
 
@@ -146,6 +148,8 @@ class HFEngine:
         self._stamp = -1
         self._training: bool | None = None
         self._waiting: list[_Row] = []
+        # Whether rows can join and leave a batch: some kinds of cache have no rows.
+        self._divisible = KVBatch(model.config, self._device, 0).divisible
         self._forget()
         base = model.get_base_model() if hasattr(model, "get_base_model") else model
         self._last_only = "logits_to_keep" in inspect.signature(base.forward).parameters
@@ -229,7 +233,7 @@ class HFEngine:
         self._rows: list[_Row] = []
         self._decoding = 0
         self._batch: KVBatch | None = None
-        self._parked: dict[int, tuple[_Row, KVBatch]] = {}
+        self._parked: dict[int, tuple[_Row, KVBatch, int]] = {}
 
     def _forget_if_trained(self) -> None:
         """Drop the cache if a weight was written to since, also when nobody called ``sync``."""
@@ -244,7 +248,7 @@ class HFEngine:
             return
         self.model.train(self._training)
         self._training = None
-        if not self._keep or self._batch is None or not self._batch.divisible:
+        if not self._keep or not self._divisible:
             self._forget()
 
     def _precision(self) -> AbstractContextManager[Any]:
@@ -256,22 +260,20 @@ class HFEngine:
     # -- rows come and go ------------------------------------------------------------------------
 
     def _step(self) -> list[tuple[int, Completion]]:
-        """Decode the rows that run, prefill those that are due, sample for all."""
-        logits = None
+        """Feed the rows that run, and with them those that are due; sample for all."""
         due = self._due()
-        if self._decoding:
-            if not due and self._divisible and self._decoding <= LEAVE_SHARE * len(self._rows):
-                self._arrange([i for i, row in enumerate(self._rows) if not row.ended], [])
-            logits = self._decode()
         if due:
-            logits = self._admit(due, logits)
-        assert logits is not None
-        return self._sample(logits)
+            return self._sample(self._admit(due))
+        if self._divisible and self._decoding <= LEAVE_SHARE * len(self._rows):
+            assert self._batch is not None
+            kept = self._kept
+            self._arrange([(self._batch, kept, [self._rows[place] for place in kept])])
+        return self._sample(self._decode())
 
     @property
-    def _divisible(self) -> bool:
-        """Whether rows can join and leave the present batch."""
-        return self._batch is not None and self._batch.divisible
+    def _kept(self) -> list[int]:
+        """Places of the rows that run."""
+        return [place for place, row in enumerate(self._rows) if not row.ended]
 
     def _due(self) -> list[_Row]:
         """Take the waiting rows that are to be prefilled now: all of one sampling, or none."""
@@ -287,57 +289,55 @@ class HFEngine:
         self._waiting = [row for row in self._waiting if row.sampling != sampling]
         return due
 
-    def _admit(self, due: list[_Row], logits: Tensor | None) -> Tensor:
-        """Prefill rows and let them join those that run; (B, V) logits of all, in the new order."""
-        kept = [place for place, row in enumerate(self._rows) if not row.ended]
-        cached, fresh = self._find(due)
-        parts: list[tuple[KVBatch, list[_Row]]] = []
-        outs = [] if logits is None else [logits[kept]]
-        if cached:
-            batch = KVBatch.gathered([(found.batch, [found.place]) for found in cached])
-            segments = [found.row.request.prompt[found.held :] for found in cached]
-            outs.append(self._prefill(batch, segments))
-            parts.append((batch, [found.row for found in cached]))
-        if fresh:
-            batch = KVBatch(self.model.config, self._device, len(fresh))
-            outs.append(self._prefill(batch, [row.request.prompt for row in fresh]))
-            parts.append((batch, fresh))
-        self._arrange(kept, parts)
+    def _admit(self, due: list[_Row]) -> Tensor:
+        """Prefill rows, which join those that run; (B, V) logits of all, in the new order."""
+        parts: list[tuple[KVBatch, Sequence[int], list[_Row]]] = []
+        outs = []
+        for fed in self._found(due):
+            if fed[0].batch is None:
+                batch = KVBatch(self.model.config, self._device, len(fed))
+            else:
+                batch = KVBatch.gathered([(one.batch, [one.place]) for one in fed if one.batch])
+            outs.append(self._prefill(batch, [one.segment for one in fed]))
+            parts.append((batch, range(len(fed)), [one.row for one in fed]))
+        self._arrange(parts)
         return outs[0] if len(outs) == 1 else torch.cat(outs)
 
-    def _find(self, due: list[_Row]) -> tuple[list[_Cached], list[_Row]]:
-        """Tell the rows that continue a cached one from those that begin anew."""
-        ended = {row.request.key: place for place, row in enumerate(self._rows) if row.ended}
+    def _found(self, due: list[_Row]) -> list[list[_Fed]]:
+        """Divide the rows that run and those that are due into forwards, by what is to be fed."""
+        places = {row.request.key: place for place, row in enumerate(self._rows)}
         here, parked, fresh = [], [], []
+        for place in self._kept:
+            row = self._rows[place]
+            here.append(_Fed(row, self._batch, place, row.ids[-1:]))
         for row in due:
             key, prompt = row.request.key, row.request.prompt
-            old, batch = self._parked.pop(key, (None, None))
-            if key in ended and self._rows[ended[key]].is_continued_by(prompt):
-                assert self._batch is not None
-                place = ended[key]
-                here.append(_Cached(row, self._batch, place, len(self._rows[place].held)))
-            elif old is not None and batch is not None and old.is_continued_by(prompt):
-                parked.append(_Cached(row, batch, 0, len(old.held)))
+            ended = places.get(key) if self._divisible else None
+            old, batch, at = self._parked.pop(key, (None, None, 0))
+            if ended is not None and self._rows[ended].is_continued_by(prompt):
+                here.append(_Fed(row, self._batch, ended, prompt[len(self._rows[ended].held) :]))
+            elif old is not None and old.is_continued_by(prompt):
+                parked.append(_Fed(row, batch, at, prompt[len(old.held) :]))
             else:
-                fresh.append(row)
+                fresh.append(_Fed(row, None, 0, prompt))
         # In the order of the cache: where nothing has changed, nothing is copied.
-        return sorted(here, key=lambda found: found.place) + parked, fresh
+        cached = sorted(here, key=lambda fed: fed.place) + parked
+        if not self._divisible:
+            return [fresh]
+        return [part for rows in (cached, fresh) for part in _alike(rows)]
 
-    def _arrange(self, kept: list[int], joining: list[tuple[KVBatch, list[_Row]]]) -> None:
-        """Make a batch of kept rows and new ones, and park the ended ones that nobody continues."""
+    def _arrange(self, parts: list[tuple[KVBatch, Sequence[int], list[_Row]]]) -> None:
+        """Make a batch of rows of others, and park the ended ones that nobody continues."""
         old, rows = self._batch, self._rows
-        self._rows = [rows[place] for place in kept] + [row for _, part in joining for row in part]
+        self._rows = [row for _, _, part in parts for row in part]
         taken = {row.request.key for row in self._rows}
-        for place, row in enumerate(rows):
-            if row.ended and row.request.key not in taken:
-                assert old is not None
-                self._parked[row.request.key] = row, KVBatch.gathered([(old, [place])])
-        parts: list[tuple[KVBatch, Sequence[int]]] = []
-        if kept:
+        left = [place for place, row in enumerate(rows) if row.request.key not in taken]
+        if left and self._divisible:
             assert old is not None
-            parts.append((old, kept))
-        parts += [(batch, range(len(batch))) for batch, _ in joining]
-        self._batch = KVBatch.gathered(parts)
+            batch = KVBatch.gathered([(old, left)])
+            for at, place in enumerate(left):
+                self._parked[rows[place].request.key] = rows[place], batch, at
+        self._batch = KVBatch.gathered([(batch, places) for batch, places, _ in parts])
         self._decoding = len(self._rows)
         self._alive = torch.ones((len(self._rows), 1), dtype=torch.long, device=self._device)
 
@@ -401,13 +401,29 @@ class HFEngine:
         return ended
 
 
-class _Cached(NamedTuple):
-    """A row that continues a cached one."""
+class _Fed(NamedTuple):
+    """A row, where its beginning is cached, and the tokens to be fed behind it."""
 
     row: _Row
-    batch: KVBatch
-    """Where the keys and values of its beginning are."""
+    batch: KVBatch | None
+    """Where the keys and values of its beginning are; None: nothing of it is cached."""
     place: int
     """The row of that batch."""
-    held: int
-    """How many of its tokens are there."""
+    segment: Sequence[int]
+    """At least one token."""
+
+
+def _alike(rows: list[_Fed]) -> list[list[_Fed]]:
+    """Divide rows, in their order, so that short segments are not padded to the longest ones.
+
+    Environments answer now with a page and now with a word. A forward of its own must save more
+    tokens of padding than it costs.
+    """
+    sizes = sorted((len(fed.segment) for fed in rows), reverse=True)
+    saved = [(len(sizes) - at) * (sizes[0] - size) for at, size in enumerate(sizes)]
+    if not saved or max(saved) < SPLIT_TOKENS:
+        return [rows] if rows else []
+    size = sizes[saved.index(max(saved))]
+    long = [fed for fed in rows if len(fed.segment) > size]
+    short = [fed for fed in rows if len(fed.segment) <= size]
+    return [*_alike(long), *_alike(short)]

@@ -71,11 +71,13 @@ class KVBatch:
         found = [(part, part._places(rows)) for part, rows in parts]
         new = cls.__new__(cls)
         new.cache, new.divisible = DynamicCache(), True
-        width = max(places.width for _, places in found)
-        new.mask = torch.cat([_padded(places.of(part.mask), width) for part, places in found])
+        width = max(places.columns.shape[1] for _, places in found)
+        new.mask = torch.cat(
+            [_padded(part.mask[p.rows[:, None], p.columns], width) for part, p in found]
+        )
         new.position = torch.cat([part.position[places.rows] for part, places in found])
         new.cache.layers = [
-            PreallocatedLayer.gathered([(part.cache.layers[i], places) for part, places in found])
+            PreallocatedLayer.gathered([(part.cache.layers[i], p) for part, p in found], width)
             for i in range(len(first.cache.layers))
         ]
         return new
@@ -87,12 +89,11 @@ class KVBatch:
     def _places(self, rows: Sequence[int]) -> _Places:
         """Choose the positions of some rows: all, or those of tokens where there are many holes."""
         index = torch.tensor(rows, device=self.mask.device)
-        width = int(self.position[index].max())
-        if self.mask.shape[1] <= _HOLES * width:
-            return _Places(index, None, self.mask.shape[1])
+        width, held = int(self.position[index].max()), self.mask.shape[1]
+        if held <= _HOLES * width:
+            return _Places(index, torch.arange(held, device=index.device).expand(len(rows), -1))
         # A stable sort of 0s before 1s moves the tokens of each row, in order, to its end.
-        columns = self.mask[index].argsort(dim=1, stable=True)[:, -width:]
-        return _Places(index, columns, width)
+        return _Places(index, self.mask[index].argsort(dim=1, stable=True)[:, -width:])
 
 
 class _Places(NamedTuple):
@@ -100,18 +101,19 @@ class _Places(NamedTuple):
 
     rows: Tensor
     """(B',) rows."""
-    columns: Tensor | None
-    """(B', W') positions of each, in ascending order; None takes all."""
-    width: int
-    """W'."""
+    columns: Tensor
+    """(B', W') positions of each, in ascending order."""
 
-    def of(self, held: Tensor) -> Tensor:
-        """Take them of a (B, W) mask or of (B, H, W, D) keys or values."""
-        if self.columns is None:
-            return held.index_select(0, self.rows)
-        if held.dim() == 2:
-            return held[self.rows[:, None], self.columns]
-        return held.transpose(1, 2)[self.rows[:, None], self.columns].transpose(1, 2)
+    def flat(self, heads: int, room: int, width: int) -> Tensor:
+        """Index them in keys or values (B, H, R, D) flattened to (B * H * R, D), row by row.
+
+        Each row becomes W wide, and some spare room follows: what is left of its own positions,
+        and the room, repeat one of them. The mask hides it, but a hidden NaN would still spread.
+        """
+        extra = (width - self.columns.shape[1], _SPARE)
+        columns = torch.nn.functional.pad(self.columns, extra)
+        head = torch.arange(heads, device=columns.device)[None, :, None]
+        return ((self.rows[:, None, None] * heads + head) * room + columns[:, None]).flatten()
 
 
 def _merged(parts: Sequence[tuple[KVBatch, Sequence[int]]]) -> list[tuple[KVBatch, list[int]]]:
@@ -161,7 +163,9 @@ class PreallocatedLayer(DynamicLayer):
         return self._width
 
     @classmethod
-    def gathered(cls, parts: Sequence[tuple[PreallocatedLayer, _Places]]) -> PreallocatedLayer:
+    def gathered(
+        cls, parts: Sequence[tuple[PreallocatedLayer, _Places]], width: int
+    ) -> PreallocatedLayer:
         """Make a layer of chosen rows of several, each part at the right end of its rows.
 
         Keys carry their rotary position already and attention sees order only through the mask,
@@ -170,20 +174,20 @@ class PreallocatedLayer(DynamicLayer):
         new = cls()
         first = parts[0][0]
         new.lazy_initialization(first.keys, first.values)
-        new._width = max(places.width for _, places in parts)
+        new._width = width
         count = sum(len(places.rows) for _, places in parts)
         for like in first._room:
-            shape = (count, like.shape[1], new._width + _SPARE, like.shape[3])
-            new._room.append(like.new_empty(shape))
+            new._room.append(like.new_empty((count, like.shape[1], width + _SPARE, like.shape[3])))
         begin = 0
         for layer, places in parts:
-            rows, left = slice(begin, begin + len(places.rows)), new._width - places.width
+            rows = slice(begin, begin + len(places.rows))
             begin = rows.stop
+            heads, held = layer._room[0].shape[1:3]
+            index = places.flat(heads, held, width)
             for room, source in zip(new._room, layer._room, strict=True):
-                held = source[:, :, : layer._width]
-                # The mask hides what is left of a part, but hidden NaNs would still spread.
-                room[rows, :, :left] = 0
-                room[rows, :, left : new._width] = places.of(held)
+                # Written in place: a copy of its own would cost as much again.
+                target = room[rows].flatten(0, 2)
+                torch.index_select(source.flatten(0, 2), 0, index, out=target)
         new._show()
         return new
 

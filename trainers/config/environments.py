@@ -1,0 +1,372 @@
+"""The environments of a run, each with its tasks, turns and rewards decided.
+
+Most runs have one. With several (``--env webshop,alfworld``) a setting is what the environment's
+entry in a file of settings says; else what the flag says, which holds for all; else the preset's;
+else the default of the environment's family.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentgym import making
+from agentgym.core import TextEnv
+from agentgym.errors import ConfigurationError
+from agentgym.hooks import TurnReward
+from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
+from agentgym.tasks import Panel
+from agentgym.vector.backends import preferred_backend
+from trainers.algorithms.presets import Preset
+from trainers.algorithms.schedule import Gated, Stages, parse_rounds
+from trainers.config.families import FamilyDefaults, defaults_for
+from trainers.config.schema import TrainConfig
+from trainers.config.sections import EnvConfig
+from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
+
+__all__ = ["TEST", "TRAIN", "VALID", "ResolvedEnv", "asked_names", "resolve_envs"]
+
+logger = logging.getLogger(__name__)
+
+TRAIN, VALID, TEST = "train", "valid", "test"
+"""Splits: to learn from, to decide by, to compare on."""
+GROUPS = 16
+"""Tasks of a step."""
+SUCCESS_BONUS, INVALID_PENALTY = 1.0, 0.05
+"""Added to the reward of the turn that solves the task, and taken from that of an invalid turn."""
+EVAL_TASKS = 500
+"""Evaluation tasks where the test split has as many."""
+STARTS = 20
+"""Tasks that are tried in the search for one that starts."""
+
+
+@dataclass(frozen=True)
+class ResolvedEnv:
+    """An environment of a run, with nothing left open."""
+
+    name: str
+    """What it is called among those of the run, and in its results."""
+    family: str
+    """Short name of its family."""
+    asked: str
+    """How it was asked for: a short name, an id, or ``MODULE:ID``."""
+    env_id: str
+    """Gymnasium id."""
+    kwargs: Mapping[str, Any]
+    """Keyword arguments."""
+    weight: float
+    """Share of the tasks of training, relative to the weights of the others."""
+    rounds: tuple[int, ...]
+    """Turns that an agent may take, stage by stage."""
+    horizon_every: int
+    """Steps of a stage."""
+    horizon_gate: float | None
+    """Success at which the next stage begins; None: after ``horizon_every`` steps."""
+    fit_horizon: bool
+    """Whether a stage draws only tasks whose expert needs no more turns than its horizon."""
+    full_horizon: int
+    """Turns of an evaluation episode."""
+    success_bonus: float
+    """Reward of the turn that solves the task; 0: none, or a hook's."""
+    invalid_penalty: float
+    """Price of an invalid turn; 0: none, or that of a hook or a correction of the preset."""
+    hooks: tuple[str, ...]
+    """Further turn-level rewards."""
+    gate_success: float
+    """Validation success at which the warm start ends."""
+    eval_tasks: int
+    """Held-out tasks of the comparison."""
+    has_expert: bool
+    """Whether there is an expert: without one there are no demonstrations."""
+
+    @property
+    def defaults(self) -> FamilyDefaults:
+        """What its family uses for these tasks where nothing is said."""
+        return defaults_for(self.family).for_args(self.kwargs)
+
+    @property
+    def prices_invalid_by_hook(self) -> bool:
+        """Whether a hook that was asked for takes the price of an invalid turn."""
+        return _names_hook(self.hooks, "invalid_action")
+
+    def make_schedule(self) -> Stages | Gated:
+        """Make the turn budget by step; a gated one remembers what it was told."""
+        if self.horizon_gate is None:
+            return Stages(self.rounds, self.horizon_every)
+        return Gated(self.rounds, self.horizon_gate, self.horizon_every)
+
+    def make_hooks(self) -> list[TurnReward]:
+        """Make the turn-level rewards that training adds to the family's own."""
+        hooks: list[TurnReward] = []
+        if self.success_bonus:
+            hooks.append(SuccessBonus(self.success_bonus))
+        if self.invalid_penalty:
+            hooks.append(InvalidAction(self.invalid_penalty))
+        return [*hooks, *parse_hooks(self.hooks)]
+
+    def make_training_tasks(self, seed: int) -> TrainingTasks:
+        """Make the source of training tasks."""
+        env = self.make_env()
+        try:
+            return TrainingTasks(env.tasks, TRAIN, seed, self.fit_horizon)
+        finally:
+            env.close()
+
+    def panel(self, split: str, most: int) -> Panel:
+        """Choose at most ``most`` tasks that depend on neither seed nor settings of training."""
+        env = self.make_env()
+        try:
+            return env.tasks.panel(split, min(most, env.tasks.len(split)))
+        finally:
+            env.close()
+
+    def make_env(self, **extra: Any) -> TextEnv:
+        """Make one environment, with further keyword arguments.
+
+        Raises:
+            ConfigurationError: The environment does not take these arguments.
+        """
+        return making.make_env(self.env_id, {**self.kwargs, **extra}, "--env-args")
+
+    @property
+    def backend(self) -> str:
+        """Where such environments run best."""
+        return preferred_backend(self.env_id, self.kwargs)
+
+
+def resolve_envs(asked: TrainConfig, preset: Preset) -> tuple[ResolvedEnv, ...]:
+    """Decide all that a run's settings leave open about its environments.
+
+    Raises:
+        AgentGymError: A setting names something that does not exist, is out of range, or
+            contradicts another.
+    """
+    entries = _entries(asked)
+    names = _names(entries)
+    arguments = _addressed(asked.env_args, names)
+    envs = tuple(
+        _Decision(asked, preset, entry, name, arguments[name]).decide(len(entries) > 1)
+        for entry, name in zip(entries, names, strict=True)
+    )
+    if preset.invalid_penalty is not None:
+        named = [env.prices_invalid_by_hook for env in envs]
+        if any(named) and not all(named):
+            raise ConfigurationError(
+                f"expected the hook invalid_action for all environments or for none, because "
+                f"preset {preset.name!r} prices invalid turns of all alike; got it for "
+                f"{', '.join(env.name for env, has in zip(envs, named, strict=True) if has)} only"
+            )
+    return envs
+
+
+def asked_names(asked: TrainConfig) -> list[str]:
+    """Return what the environments of a run are called.
+
+    Raises:
+        ConfigurationError: There is no such environment, or two have the same name.
+    """
+    return _names(_entries(asked))
+
+
+def _entries(asked: TrainConfig) -> list[EnvConfig]:
+    """Return an entry for each environment that is asked for."""
+    parts = [part.strip() for part in asked.env.split(",")]
+    if not all(parts):
+        raise ConfigurationError(
+            "expected --env to be an environment such as webshop, or several separated by commas "
+            f"such as webshop,alfworld; got {asked.env!r}"
+        )
+    if [entry.env for entry in asked.envs] == parts:
+        return list(asked.envs)
+    # A flag that chooses others goes before the file, whose entries hold for those that it names.
+    kept = {entry.env: entry for entry in asked.envs}
+    return [kept.get(part, EnvConfig(part)) for part in parts]
+
+
+def _names(entries: Sequence[EnvConfig]) -> list[str]:
+    """Return what each environment is called."""
+    names = [entry.name or making.resolve(entry.env)[0] for entry in entries]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ConfigurationError(
+            f"expected environments of different names, got {twice[0]} twice; in a file of "
+            "settings an entry of the list env may have a name of its own"
+        )
+    for name in names:
+        if not name.replace("-", "_").isidentifier():
+            raise ConfigurationError(
+                f"expected the name of an environment to be a word such as shop or shop-hard, got "
+                f"{name!r}"
+            )
+    return names
+
+
+def _addressed(pairs: Iterable[str], names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Read ``--env-args``: for all environments, or for one as ``webshop.size=1000``."""
+    for_all: list[str] = []
+    of: dict[str, list[str]] = {name: [] for name in names}
+    for pair in pairs:
+        key, separator, value = pair.partition("=")
+        owner, dot, argument = key.partition(".")
+        if not dot or not separator:
+            for_all.append(pair)
+        elif owner in of:
+            of[owner].append(f"{argument}={value}")
+        else:
+            raise ConfigurationError(
+                f"expected --env-args as name=value, or as ENV.name=value for one of "
+                f"{', '.join(names)}; got {pair!r}"
+            )
+    common = making.parse_pairs(for_all, "--env-args")
+    return {name: {**common, **making.parse_pairs(own, "--env-args")} for name, own in of.items()}
+
+
+def _names_hook(hooks: Sequence[str], name: str) -> bool:
+    """Return whether a reward hook is among those that are asked for."""
+    return name in {hook.name for hook in parse_hooks(hooks)}
+
+
+class _Decision:
+    """What is asked of one environment, and the decision of the rest."""
+
+    def __init__(
+        self,
+        asked: TrainConfig,
+        preset: Preset,
+        entry: EnvConfig,
+        name: str,
+        arguments: Mapping[str, Any],
+    ) -> None:
+        self._asked, self._preset, self._entry, self._name = asked, preset, entry, name
+        self._family, self._env_id = making.resolve(entry.env)
+        self._arguments = {**arguments, **making.parse_pairs(entry.env_args, "env_args")}
+        self._defaults: FamilyDefaults = defaults_for(self._family).for_args(self._arguments)
+        self._hooks = asked.rl.hooks if entry.hooks is None else entry.hooks
+
+    def decide(self, several: bool) -> ResolvedEnv:
+        """Decide everything; ``several`` says that a setting for all may not fit this one."""
+        asked, defaults, entry = self._asked, self._defaults, self._entry
+        rounds, every, gate = self._stages()
+        full = asked.eval.horizon or max(rounds)
+        kwargs = {**defaults.env, **self._arguments}
+        kwargs.setdefault("max_turns", full)
+        bonus, penalty = self._prices()
+        # With the hooks that are asked for, since an environment may refuse them.
+        hooks = {"reward_hooks": parse_hooks(self._hooks)} if self._hooks else {}
+        env = making.make_env(self._env_id, {**kwargs, **hooks}, "--env-args")
+        try:
+            fit = self._fit(env)
+            self._check_first_stage(env, fit, rounds[0])
+            return ResolvedEnv(
+                name=self._name,
+                family=self._family,
+                asked=entry.env,
+                env_id=self._env_id,
+                kwargs=kwargs,
+                weight=entry.weight,
+                rounds=rounds,
+                horizon_every=every,
+                horizon_gate=gate,
+                fit_horizon=fit,
+                full_horizon=full,
+                success_bonus=bonus,
+                invalid_penalty=penalty,
+                hooks=self._hooks,
+                gate_success=_first(
+                    entry.gate_success, asked.sft.gate_success, defaults.gate_success
+                ),
+                eval_tasks=self._panel_size(env, several),
+                has_expert=_has_expert(env),
+            )
+        finally:
+            env.close()
+
+    def _stages(self) -> tuple[tuple[int, ...], int, float | None]:
+        """Return the turns stage by stage, the steps of a stage, and the gate between two."""
+        asked, entry, stages = self._asked, self._entry, self._preset.horizon
+        text = entry.horizon or asked.horizon
+        if text is not None:
+            rounds = parse_rounds(text)
+        else:
+            chosen = stages.rounds if stages else self._defaults.horizon
+            rounds = _cut(chosen, self._arguments.get("max_turns"))
+        every = entry.horizon_every or asked.horizon_every
+        gate = _first(entry.horizon_gate, asked.horizon_gate)
+        if gate is not None and len(rounds) < 2:
+            raise ConfigurationError(
+                "expected --horizon with several stages, such as 5,8,10, for --horizon-gate to "
+                f"open; got {','.join(map(str, rounds))!r} for {self._name}"
+            )
+        return rounds, every or (stages.every if stages else self._defaults.horizon_every), gate
+
+    def _prices(self) -> tuple[float, float]:
+        """Return what success earns and an invalid turn costs; refuse a price named twice."""
+        settings = self._asked.rl
+        for name, flag, value in (
+            ("success_bonus", "--rl.success-bonus", settings.success_bonus),
+            ("invalid_action", "--rl.invalid-penalty", settings.invalid_penalty),
+        ):
+            if value is not None and _names_hook(self._hooks, name):
+                raise ConfigurationError(
+                    f"expected {name} in --rl.hooks or {flag}, got both; leave one out"
+                )
+        bonus = _first(settings.success_bonus, SUCCESS_BONUS)
+        penalty = _first(settings.invalid_penalty, INVALID_PENALTY)
+        if _names_hook(self._hooks, "success_bonus"):
+            bonus = 0.0
+        # A correction of the preset takes it from the packed batch instead.
+        if _names_hook(self._hooks, "invalid_action") or self._preset.invalid_penalty is not None:
+            penalty = 0.0
+        return bonus, penalty
+
+    def _fit(self, env: TextEnv) -> bool:
+        """Decide on ``fit_horizon``; refuse it where nothing is known about the expert's plans."""
+        known = knows_oracle_lengths(env.tasks, TRAIN)
+        asked = _first(self._entry.fit_horizon, self._asked.fit_horizon)
+        if asked and not known:
+            raise ConfigurationError(
+                f"expected --fit-horizon only where the expert's plan lengths are known, but "
+                f"{env.tasks.name} does not know them; pass --no-fit-horizon"
+            )
+        return known if asked is None else asked
+
+    def _check_first_stage(self, env: TextEnv, fit: bool, turns: int) -> None:
+        """Notice a first stage that no task fits now, and not after the warm start."""
+        groups = self._asked.rl.groups or self._preset.groups or GROUPS
+        TrainingTasks(env.tasks, TRAIN, self._asked.seed, fit).draw(1, groups, turns)
+
+    def _panel_size(self, env: TextEnv, several: bool) -> int:
+        """Return the number of evaluation tasks; refuse more than the test split has."""
+        size, asked = env.tasks.len(TEST), self._asked.eval.tasks
+        if asked is not None and asked > size and not several:
+            raise ConfigurationError(
+                f"expected --eval.tasks of at most {size}, the size of the test split of "
+                f"{env.tasks.name}; got {asked}"
+            )
+        return min(EVAL_TASKS if asked is None else asked, size)
+
+
+def _first(*values: Any) -> Any:
+    """Return the first value that is not None; None if there is none."""
+    return next((value for value in values if value is not None), None)
+
+
+def _cut(rounds: tuple[int, ...], max_turns: Any) -> tuple[int, ...]:
+    """Cut stages to the turns that the environment was asked for with, if it was."""
+    if not isinstance(max_turns, int) or max_turns < 1:
+        return rounds
+    return tuple(dict.fromkeys(min(turns, max_turns) for turns in rounds))
+
+
+def _has_expert(env: TextEnv) -> bool:
+    """Return whether an expert can say what to do in the first training task that starts."""
+    for index in range(min(STARTS, env.tasks.len(TRAIN))):
+        try:
+            env.reset(seed=0, options={"split": TRAIN, "index": index})
+        except Exception:
+            logger.info("task %d of %s does not start", index, env.tasks.name, exc_info=True)
+        else:
+            return env.oracle_action() is not None
+    return True  # Whatever fails is reported by the phases that play.

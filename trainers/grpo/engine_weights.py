@@ -1,0 +1,86 @@
+"""When the weights of the policy travel to the engine that acts with them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from trainers.grpo.producer import RolloutProducer, Weights
+from trainers.rollouts.engines.base import GenerationEngine
+from trainers.rollouts.engines.policy_weights import policy_weights
+
+__all__ = ["EngineWeights"]
+
+
+class EngineWeights:
+    """Keeps an engine at the policy's weights: they travel when it is to act and has older ones.
+
+    - Before a batch is played, by :meth:`send`: once per step, not once per update.
+    - With a batch that is played ahead while the engine is at work, by :meth:`hand_over`: as
+      copies, which the engine takes when it comes to that batch.
+    - Once more after the engine gave them up to make room for the training (:meth:`rest`), or when
+      nobody can tell what it has (:meth:`forget`).
+
+    Of sharded weights all processes have to send at the same time.
+    """
+
+    def __init__(
+        self,
+        engine: GenerationEngine,
+        policy: Callable[[], Any],
+        version: Callable[[], int],
+        producer: RolloutProducer | None = None,
+    ) -> None:
+        """Start with an engine that has no known weights.
+
+        Args:
+            engine: The behaviour policy's.
+            policy: Returns the model that is trained, out of its wrappers.
+            version: Returns how many updates its weights have had.
+            producer: Plays ahead with the engine, if anything does.
+        """
+        self._engine, self._policy, self._version = engine, policy, version
+        self._producer = producer
+        self._sent: int | None = None
+
+    def send(self) -> None:
+        """Give the engine the present weights, unless it has them; nothing is played meanwhile."""
+        if self._producer is not None:
+            self._producer.wait()
+        version = self._version()
+        if self._sent != version:
+            # An engine that shares the model leaves the generator unused; nothing was merged then.
+            with contextlib.closing(policy_weights(self._policy())) as weights:
+                self._engine.sync(weights, version)
+            self._sent = version
+
+    def hand_over(self) -> tuple[int, Weights | None]:
+        """Send the present weights to an idle engine, or copy them for one that is at work.
+
+        Returns:
+            Their version, and the copies unless the engine has the weights or will have got them.
+        """
+        assert self._producer is not None
+        version = self._version()
+        # An engine that reads the policy itself has to read it before it is trained on.
+        if self._producer.idle or getattr(self._engine, "reads_policy", False):
+            self.send()
+        if self._sent == version:
+            return version, None
+        with contextlib.closing(policy_weights(self._policy())) as weights:
+            copied = [(name, tensor.clone()) for name, tensor in weights]
+        self._sent = version
+        return version, copied
+
+    def rest(self) -> None:
+        """Let the engine free memory for the training, unless it goes on playing."""
+        if self._producer is not None:
+            return
+        self._engine.rest()
+        if self._engine.version != self._sent:
+            self._sent = None
+
+    def forget(self) -> None:
+        """Send anew next time: a policy was loaded, or weights on their way were given up."""
+        self._sent = None

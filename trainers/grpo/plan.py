@@ -1,0 +1,84 @@
+"""What is played in a training step: all that decides on its episodes but the weights."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentgym.errors import ConfigurationError
+from trainers.algorithms.schedule import Schedule
+from trainers.grpo.checkpoint import state_of
+from trainers.rollouts.engines.base import Sampling
+from trainers.rollouts.tasks import TaskSource
+
+__all__ = ["Plan", "plan_step"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a process plays in a step."""
+
+    step: int
+    """Training step, from 1."""
+    horizon: int
+    """Turn budget."""
+    arguments: Mapping[str, Any] = field(repr=False)
+    """Keyword arguments of ``RolloutRunner.run``."""
+    tasks_before: Mapping[str, Any] | None = None
+    """State of the task source before it chose, if it has one."""
+
+
+def plan_step(
+    step: int,
+    *,
+    schedule: Schedule,
+    tasks: TaskSource,
+    group_size: int,
+    count: int,
+    rank: int,
+    world: int,
+    seed: int,
+    sampling: Sampling,
+) -> Plan:
+    """Choose the tasks of a step, and divide the episodes among processes.
+
+    Args:
+        step: Training step, from 1.
+        schedule: Turn budget by step.
+        tasks: Chooses the tasks of a step, in every process the same.
+        group_size: Episodes per task.
+        count: Episodes of each process; groups may straddle processes.
+        rank: Index of the process, which plays episodes ``rank * count`` and up.
+        world: Number of processes.
+        seed: Seed of the run.
+        sampling: How tokens are drawn.
+
+    Raises:
+        ConfigurationError: The task source returned another number of tasks than asked for.
+    """
+    horizon = int(schedule(step))
+    before = copy.deepcopy(state_of({"tasks": tasks}).get("tasks"))
+    wanted = count * world // group_size
+    chosen = list(tasks(step, wanted, horizon))
+    if len(chosen) != wanted or wanted * group_size != count * world:
+        raise ConfigurationError(
+            f"expected {wanted} tasks for step {step} ({count * world} episodes in groups of "
+            f"{group_size}), got {len(chosen)}: return as many as asked for, and let the "
+            "group size divide the number of episodes"
+        )
+    groups = [k // group_size for k in range(rank * count, (rank + 1) * count)]
+    step_seed = (seed * 1_000_003 + step) * 10_007
+    arguments = {
+        "tasks": [chosen[group] for group in groups],
+        "horizon": horizon,
+        "groups": groups,
+        "seed": step_seed,
+        # Members of a group start alike, on whatever process they are.
+        "seeds": [(step_seed + group) % 2**31 for group in groups],
+        "sampling": sampling,
+        "training_step": step,
+        "first_episode": rank * count,
+    }
+    return Plan(step, horizon, arguments, before)

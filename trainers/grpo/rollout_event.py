@@ -1,0 +1,45 @@
+"""What a training step tells of its episodes: to a listener, and to a gated schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trainers.algorithms.schedule import Gated, PerFamily, Schedule
+from trainers.rollouts.trajectory import Trajectory, by_family, rollout_metrics
+
+__all__ = ["RolloutEvent", "tell_schedule"]
+
+
+@dataclass(frozen=True)
+class RolloutEvent:
+    """One step's episodes, as told to ``on_rollout``."""
+
+    step: int
+    """Training step, from 1."""
+    horizon: int
+    """Turn budget of the step."""
+    trajectories: Sequence[Trajectory]
+    """Episodes of all processes, in their order."""
+    metrics: Mapping[str, float]
+    """Figures over all processes."""
+
+
+def tell_schedule(
+    schedule: Schedule, step: int, episodes: Sequence[Trajectory], staleness: int
+) -> None:
+    """Tell a schedule how many episodes succeeded, if it waits for that.
+
+    Args:
+        schedule: Turn budget by step.
+        step: Training step of the episodes.
+        episodes: Those of all processes.
+        staleness: Steps that are planned already.
+    """
+    if isinstance(schedule, Gated):
+        success = rollout_metrics(episodes)["rollout/success"]
+        schedule.report_success(step, success, staleness)
+    elif isinstance(schedule, PerFamily):
+        parts = by_family(episodes).items()
+        by_name = {name: rollout_metrics(part)["rollout/success"] for name, part in parts}
+        schedule.report_success(step, by_name, staleness)

@@ -1,0 +1,166 @@
+"""What the result of a run says in words.
+
+The same sentences stand on the screen, in the summary, in the report and on the model's card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from trainers.config.environments import ResolvedEnv
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TINY
+from trainers.output.summary import (
+    ArmResult,
+    ChosenPolicy,
+    Difference,
+    HealthEvent,
+    Interval,
+    WarmStart,
+)
+
+__all__ = [
+    "arm_names",
+    "chosen_remark",
+    "direction",
+    "gate_remark",
+    "health_remark",
+    "pooled_remark",
+    "random_remark",
+    "scaled_text",
+    "signed",
+    "steps_remark",
+    "verdict",
+]
+
+
+def health_remark(events: Sequence[HealthEvent]) -> str:
+    """Say what alarms there were and what they did; empty if there was none."""
+    if not events:
+        return ""
+    names = ", ".join(dict.fromkeys(event.signal for event in events))
+    said = f"{len(events)} alarm{'s' if len(events) > 1 else ''} in training ({names})"
+    back = [event for event in events if event.to is not None]
+    if back:
+        steps = ", ".join(f"{event.step} to {event.to}" for event in back)
+        said += f"; training went back from step {steps}"
+    return f"{said}. The first: at step {events[0].step}, {events[0].sentence}."
+
+
+def arm_names(run: ResolvedRun) -> dict[str, str]:
+    """Return what the compared policies are called."""
+    pretrained, imitated = run.config.model != TINY, run.config.sft.max_steps > 0
+    start = "warm start" if imitated else "base model" if pretrained else "untrained"
+    return {"random": "random", "sft": start, "rl": "trained", "oracle": "oracle"}
+
+
+def direction(interval: Interval) -> int:
+    """Return which side of zero a difference lies on: 1, -1, or 0 where its interval holds zero."""
+    low, high = interval
+    return int(low > 0) - int(high < 0)
+
+
+def verdict(paired: Difference, start: str) -> str:
+    """Say whether reinforcement learning changed the policy, by the intervals of the differences.
+
+    ``start`` is what the policy before reinforcement learning is called.
+    """
+    verbs = {1: "raised", -1: "lowered"}
+    score, success = direction(paired.score_ci95), direction(paired.success_ci95)
+    if score:
+        found = f"Reinforcement learning {verbs[score]} the score"
+    elif success:
+        found = (
+            f"Reinforcement learning {verbs[success]} the success, while its effect on the score "
+            "cannot be told from chance"
+        )
+    else:
+        found = "No effect of reinforcement learning on the score can be told from chance"
+    return (
+        f"{found}: trained minus {start}, task by task on the same {paired.n} held-out tasks, "
+        f"is {signed(paired.score_mean, paired.score_ci95)} in score and "
+        f"{signed(paired.success_mean, paired.success_ci95)} in success (95 % intervals)."
+    )
+
+
+def signed(mean: float, interval: Interval) -> str:
+    """Write a difference with its interval."""
+    low, high = interval
+    return f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def scaled_text(value: float | None) -> str:
+    """Write a place on the scale from 0, random, to 100, oracle; ``-`` where there is no scale."""
+    return "-" if value is None else f"{value:.1f}"
+
+
+def gate_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) -> str:
+    """Say how the warm start ended at its gate.
+
+    ``several`` says that the environment is one of several, each of which has a gate.
+    """
+    steps, success, gate = warm_start.steps, warm_start.success, env.gate_success
+    where = f" in {env.name}" if several else ""
+    if warm_start.gated:
+        return (
+            f"The warm start reached its gate{where} after {steps} steps: validation success "
+            f"{success:.3f}, the gate is {gate}."
+        )
+    return (
+        f"The warm start missed its gate{where}: validation success {success:.3f} after {steps} "
+        f"steps, the gate is {gate}. Reinforcement learning began from a policy that rarely "
+        "succeeds; more --sft.max-steps, --sft.demonstrations or --minutes help."
+    )
+
+
+def steps_remark(taken: int, planned: int, stopped: bool = False) -> str:
+    """Say that training ended early; empty if it did not.
+
+    ``stopped`` says that an alarm ended it.
+    """
+    if taken >= planned:
+        return ""
+    reason = (
+        "an alarm ended it (--health.on-alarm)"
+        if stopped
+        else "its time (--minutes) or its turns (--rl.turn-budget) were used up"
+    )
+    return f"Training ended after {taken} of {planned} steps, because {reason}."
+
+
+def chosen_remark(chosen: ChosenPolicy, taken: int) -> str:
+    """Say which policy is called trained where it could be another; empty if it could not."""
+    if chosen.valid_success is None:
+        return ""
+    which = "the last and the best" if chosen.step == taken else "the best"
+    return (
+        f"The trained policy is that of step {chosen.step} of {taken}, {which} on the "
+        f"validation tasks (success {chosen.valid_success:.3f}, score {chosen.valid_score:.3f}); "
+        "no test task had a part in the choice."
+    )
+
+
+def random_remark(results: Mapping[str, ArmResult], env: str = "") -> str:
+    """Say that the trained policy is worse than random actions; empty if it is not.
+
+    ``env`` names the environment, if it is one of several.
+    """
+    trained, random = results["rl"].score_mean, results["random"].score_mean
+    if trained >= random:
+        return ""
+    return (
+        f"The trained policy scores less than random actions do{f' in {env}' * bool(env)}: "
+        f"{trained:.3f} against "
+        f"{random:.3f}."
+    )
+
+
+def pooled_remark(tasks: Mapping[str, int]) -> str:
+    """Say what the figures of several environments together are; empty if there is one."""
+    if len(tasks) < 2:
+        return ""
+    parts = ", ".join(f"{count} of {name}" for name, count in tasks.items())
+    return (
+        f"Figures that name no environment are means over the held-out tasks of all ({parts}); "
+        "each environment has its own comparison besides."
+    )
