@@ -181,7 +181,8 @@ def compared(found: Mapping[int, Sequence[Mapping[str, float]]]) -> dict[str, An
 
     If neither side held the other up, a step ahead would take as long as the longer of them.
     """
-    gains = [before["seconds"] / after["seconds"] for before, after in zip(*found.values(), strict=True)]
+    pairs = zip(*found.values(), strict=True)
+    gains = [before["seconds"] / after["seconds"] for before, after in pairs]
     middle = {
         n: {key: median(r[key] for r in runs) for key in runs[0]} for n, runs in found.items()
     }

@@ -6,7 +6,7 @@ has them, adapters or all weights, and any engine. What it writes is noise; what
 tokens a second in generation and training, the share of each part of a step, and the peak of memory
 beside what ``--dry-run`` estimates.
 
-Usage: ``python benchmarks/large_model.py --size 0.5b --engines vllm [--lora 0 16] [--steps 20]``, on
+Usage: ``python benchmarks/large_model.py --size 0.5b --engines vllm --ranks 0 16 [--steps 20]``, on
 a GPU; ``--size cpu --engines hf --steps 3`` is the same at the size of a CPU, with a peak of one
 step there, because recording every allocation is slow. Prints JSON; ``--out DIR`` keeps the runs.
 """
@@ -182,7 +182,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--size", choices=SIZES, default="cpu")
     parser.add_argument("--engines", choices=("hf", "hf-copy", "vllm"), nargs="+", default=["hf"])
-    parser.add_argument("--lora", type=int, nargs="+", default=[0], help="ranks; 0: all weights")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[0], help="0: all weights")
     parser.add_argument("--groups", type=int, default=4, help="tasks of a step")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--out", type=Path, help="keep the runs here")
@@ -195,8 +195,9 @@ def main() -> None:
         model, out = Path(scratch, "model"), asked.out or Path(scratch, "runs")
         weights = write_model(model, asked.size)
         runs = []
-        for asked.engine, asked.lora in product(asked.engines, asked.lora):
-            runs.append(measure(model, out / f"{asked.engine}-{asked.lora}", asked))
+        for engine, rank in product(asked.engines, asked.ranks):
+            asked.engine, asked.lora = engine, rank
+            runs.append(measure(model, out / f"{engine}-{rank}", asked))
     result = {
         "size": {"name": asked.size, "weights": weights, **asdict(SIZES[asked.size])},
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",

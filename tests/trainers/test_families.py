@@ -10,7 +10,8 @@ from agentgym.envs.search.experts import EXPERTS
 from tests.envs.swe.boxed import needs_box
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config
-from trainers.config.resolve import TRAIN, resolve
+from trainers.config.environments import TRAIN
+from trainers.config.resolve import resolve
 
 SMALL = {
     **toy_runs.SETTINGS,
@@ -51,7 +52,7 @@ def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
 @pytest.mark.parametrize("expert", sorted(EXPERTS))
 def test_stages_of_search_draw_questions_by_their_hops(expert):
     run = resolve(parse_config(["--env=search", "--env-args", "size=400", f"expert={expert}"]))
-    tasks, env = run.envs[0].make_training_tasks(), run.envs[0].make_env()
+    tasks, env = run.envs[0].make_training_tasks(0), run.envs[0].make_env()
     hops = {
         horizon: {env.tasks.problem(env.tasks.find(draw["task_id"])).hops for draw in drawn}
         for horizon, drawn in ((rounds, tasks.draw(1, 60, rounds)) for rounds in run.envs[0].rounds)

@@ -283,8 +283,9 @@ class HealthConfig:
     """Alarm where entropy is below this share of the usual: it collapses."""
     entropy_rise: NotNegative = 5.0
     """Alarm where entropy is above this multiple of the usual: the policy writes noise."""
-    clip_fraction: NotNegative = 0.5
-    """Alarm where this share of the tokens is clipped."""
+    clip_fraction: NotNegative = 0.2
+    """Alarm where this share of the tokens is clipped, in the mean of a step's updates: the first
+    of them clips none, and the others at most about half, on the side to which they push."""
     kl: NotNegative = 1.0
     """Alarm at this divergence from the reference policy, in nats per token."""
     kl_behaviour: NotNegative = 0.2

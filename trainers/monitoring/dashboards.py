@@ -40,6 +40,9 @@ INIT_SECONDS = 30.0
 """Seconds after which wandb gives up to reach its server at the start."""
 CLOSE_SECONDS = 60.0
 """Seconds that the end of training waits for a dashboard to take in what it was told."""
+FINISH_SECONDS = 45.0
+"""Seconds after which wandb gives up to send what is left; without a limit the process would not
+end before its server is back."""
 ENV_ID = "WANDB_RUN_ID"
 
 Rows = Sequence[Sequence[Any]]
@@ -81,8 +84,11 @@ class WandbReporter(WandbCallback):
                 dir=str(self._folder.path),
                 id=os.environ.get(ENV_ID) or known,
                 resume="allow",
-                settings=self._wandb.Settings(init_timeout=INIT_SECONDS, console="off", quiet=True),
-            )
+                settings=self._wandb.Settings(
+                    init_timeout=INIT_SECONDS, finish_timeout=FINISH_SECONDS,
+                    finish_timeout_raises=True, console="off", quiet=True,
+                ),
+            )  # fmt: skip
             self._folder.note(wandb_id=run.id)
         super().setup(args, state, model, **kwargs)
 
@@ -212,7 +218,7 @@ class _Channel:
         """End the thread, if it comes to its end."""
         self._queue.put(None)
         self._thread.join(CLOSE_SECONDS)
-        if self._thread.is_alive() and self._open:
+        if self._thread.is_alive():
             self._lose(f"it has not answered for {CLOSE_SECONDS:g} s")
 
     def _work(self) -> None:
@@ -225,7 +231,9 @@ class _Channel:
             self._lose(str(error).strip().split("\n")[0] or type(error).__name__)
 
     def _lose(self, reason: str) -> None:
-        """Give the dashboard up."""
+        """Give the dashboard up, with one warning."""
+        if not self._open:
+            return
         self._open = False
         logger.warning(
             "%s is told nothing more, and training goes on: %s; all figures stand in metrics.jsonl",

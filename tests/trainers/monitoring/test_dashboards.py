@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 import threading
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +20,7 @@ from trainers.grpo.rollout_event import RolloutEvent
 from trainers.monitoring import dashboards
 from trainers.monitoring.dashboards import COLUMNS, Dashboards, sample_turns
 from trainers.monitoring.step_times import PARTS
+from trainers.output.run_folder import RunFolder
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 QUICK: dict[str, Any] = {
@@ -202,6 +206,72 @@ def test_a_run_whose_tracker_cannot_be_reached_or_written_ends_well(tmp_path, mo
     for name in ("wandb", "tensorboard"):
         assert warnings.count(f"{name} is told nothing more, and training goes on") == 1
     assert (out / "summary.json").exists()
+
+
+WANDB_BUCKET = {
+    "id": "i", "name": "r", "displayName": "d", "project": {"name": "p", "entity": {"name": "e"}},
+}  # fmt: skip
+WANDB_VIEWER = {"id": "v", "entity": "e", "username": "u", "flags": "{}", "teams": {"edges": []}}
+WANDB_ANSWERS: Mapping[bytes, Any] = {
+    b"createRunFiles": {"errors": [{"message": "no files, please"}]},
+    b"upsertBucket": {"data": {"upsertBucket": {"bucket": WANDB_BUCKET, "inserted": True}}},
+    b"viewer": {"data": {"viewer": WANDB_VIEWER}},
+}
+
+
+class WandbServer(BaseHTTPRequestHandler):
+    """As much of wandb's server as a run needs to believe in it; a connection for each request."""
+
+    believed = threading.Event()
+    """Set when a run has been made."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        found = (answer for name, answer in WANDB_ANSWERS.items() if name in body)
+        text = json.dumps(next(found, {})).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+        if b"upsertBucket" in body:
+            self.believed.set()
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+# Of a thread of wandb's that asks on after the end.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_run_whose_wandb_server_is_lost_on_the_way_ends_well_and_soon(tmp_path, monkeypatch):
+    wandb = pytest.importorskip("wandb")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), WandbServer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setattr(dashboards, "FINISH_SECONDS", 2.0)
+    monkeypatch.setattr(dashboards, "sample_turns", lambda *_: [])  # wandb tries a table for 10 s.
+    monkeypatch.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("WANDB_API_KEY", "a" * 40)
+    monkeypatch.setenv("WANDB_MODE", "online")
+    log = RunFolder.log
+
+    def losing(self: RunFolder, **record: Any) -> None:
+        log(self, **record)
+        if (record["phase"], record.get("step")) == ("rl", 1):
+            assert WandbServer.believed.wait(60.0)
+            server.shutdown()
+            server.server_close()
+
+    monkeypatch.setattr(RunFolder, "log", losing)
+    out = tmp_path / "run"
+    assert main(toy_runs.arguments(out, "--report-to", "wandb", **QUICK)) == 0
+    # What the end of the process waits for.
+    ending = threading.Thread(target=wandb.teardown, daemon=True)
+    ending.start()
+    ending.join(30.0)
+    assert not ending.is_alive()
+    warnings = (out / "warnings.log").read_text()
+    assert warnings.count("wandb is told nothing more, and training goes on") == 1
+    assert "Timed out" in warnings  # wandb itself gave up; it was not left waiting.
+    assert [record["step"] for record in toy_runs.by_phase(out)["rl"]] == [1, 2]
 
 
 # -- sample episodes -------------------------------------------------------------------------------

@@ -148,6 +148,8 @@ class HFEngine:
         self._stamp = -1
         self._training: bool | None = None
         self._waiting: list[_Row] = []
+        # Whether rows can join and leave a batch: some kinds of cache have no rows.
+        self._divisible = KVBatch(model.config, self._device, 0).divisible
         self._forget()
         base = model.get_base_model() if hasattr(model, "get_base_model") else model
         self._last_only = "logits_to_keep" in inspect.signature(base.forward).parameters
@@ -246,7 +248,7 @@ class HFEngine:
             return
         self.model.train(self._training)
         self._training = None
-        if not self._keep or self._batch is None or not self._batch.divisible:
+        if not self._keep or not self._divisible:
             self._forget()
 
     def _precision(self) -> AbstractContextManager[Any]:
@@ -272,11 +274,6 @@ class HFEngine:
     def _kept(self) -> list[int]:
         """Places of the rows that run."""
         return [place for place, row in enumerate(self._rows) if not row.ended]
-
-    @property
-    def _divisible(self) -> bool:
-        """Whether rows can join and leave the present batch."""
-        return self._batch is not None and self._batch.divisible
 
     def _due(self) -> list[_Row]:
         """Take the waiting rows that are to be prefilled now: all of one sampling, or none."""
@@ -325,6 +322,8 @@ class HFEngine:
                 fresh.append(_Fed(row, None, 0, prompt))
         # In the order of the cache: where nothing has changed, nothing is copied.
         cached = sorted(here, key=lambda fed: fed.place) + parked
+        if not self._divisible:
+            return [fresh]
         return [part for rows in (cached, fresh) for part in _alike(rows)]
 
     def _arrange(self, parts: list[tuple[KVBatch, Sequence[int], list[_Row]]]) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from transformers import MistralConfig, MistralForCausalLM
 
 from agentgym.errors import ConfigurationError, NotSupported
 from tests.trainers import tiny_policy
@@ -107,19 +108,34 @@ def test_a_conversation_feeds_only_what_is_new():
         assert torch.allclose(scored(model, prompt, ended[key]), want, atol=1e-5)
 
 
-def test_short_prompts_are_not_padded_to_long_ones():
-    model = tiny_policy.model()
+def sliding():
+    """A model whose attention sees the last 8 positions, of which a cache has no rows to take."""
+    torch.manual_seed(0)
+    size = len(tiny_policy.chat().tokenizer)
+    config = MistralConfig(
+        vocab_size=size, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=2, sliding_window=8,
+    )  # fmt: skip
+    return MistralForCausalLM(config).eval()
+
+
+@pytest.mark.parametrize(("make", "divided"), [(tiny_policy.model, True), (sliding, False)])
+def test_short_prompts_are_not_padded_to_long_ones(make, divided):
+    """Two prefills, where rows of a cache can be joined, and one decoding step; twice."""
+    model = make()
     engine = HFEngine(model)
     rng = np.random.default_rng(0)
     sizes = [60, 3, 50, 4, 3, 5, 2, 4, 3, 2, 4, 3, 3]
-    prompts = [rng.integers(4, 20, size).tolist() for size in sizes]
-    engine.submit([Request(k, p, 2, k) for k, p in enumerate(prompts)], Sampling())
     fed = watched(engine)
-    ended = finish(engine)
-    assert fed == [(60 + 50, 2), (sum(sizes) - 110, 11), (13, 13)]
-    for key, prompt in enumerate(prompts):
-        want = torch.tensor(ended[key].logprobs)
-        assert torch.allclose(scored(model, prompt, ended[key]), want, atol=1e-5)
+    for start in (0, 100):
+        prompts = {start + k: rng.integers(4, 20, size).tolist() for k, size in enumerate(sizes)}
+        engine.submit([Request(k, p, 2, k) for k, p in prompts.items()], Sampling())
+        ended = finish(engine)
+        for key, prompt in prompts.items():
+            want = torch.tensor(ended[key].logprobs)
+            assert torch.allclose(scored(model, prompt, ended[key]), want, atol=1e-5)
+    two = [(60 + 50, 2), (sum(sizes) - 110, 11)]
+    assert fed == [*(two if divided else [(sum(sizes), 13)]), (13, 13)] * 2
 
 
 def test_rows_join_and_leave_a_running_batch():
