@@ -15,7 +15,7 @@ import torch
 
 from agentgym.errors import NotSupported
 from agentgym.vector import TextVectorEnv
-from tests.toy import ToyEnv
+from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import toy_runs
 from tests.trainers.grpo.helpers import EASY, reloaded_model, trainer
 from trainers.algorithms.advantage import Term, Whiten
@@ -26,7 +26,7 @@ from trainers.algorithms.sampling import EntropyBrancher, PolicyPool
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import EndPenalty
 from trainers.algorithms.signals import EpisodeReturn
-from trainers.config.families import FamilyDefaults
+from trainers.config.environments import resolve_envs
 from trainers.config.resolve import _filled, resolve
 from trainers.config.schema import TrainConfig
 from trainers.grpo.advantages import folded_advantages, loss_columns
@@ -230,8 +230,12 @@ def test_another_value_of_every_field_is_tried():
 @pytest.mark.parametrize("field", OTHER)
 def test_every_field_is_carried_out_or_named_as_left_out(field):
     changed = replace(BARE, **{field: OTHER[field]})
-    config = TrainConfig(env="webshop")
-    settings = [_filled(config, preset, FamilyDefaults()) for preset in (BARE, changed)]
+    config = TrainConfig(env=TOY_ID)
+    settings = []
+    for preset in (BARE, changed):
+        envs = resolve_envs(config, preset)
+        decided = [(env.rounds, env.horizon_every) for env in envs]
+        settings.append({**_filled(config, preset, envs), "envs": decided})
     carried_out = settings[0] != settings[1] or not torch.equal(gradient(BARE), gradient(changed))
     assert carried_out != bool(changed.ignored)
 
