@@ -57,6 +57,40 @@ def test_an_absurd_learning_rate_raises_alarms_and_a_warning_changes_nothing(tmp
     assert records["health"][0]["sentence"] in page
 
 
+LEARNED: dict[str, Any] = {
+    "sft__max_steps": 200, "sft__gate_every": 50, "sft__gate_success": 0.9, "horizon": "3",
+    "every": None, "eval__every": 0, "rl__save_every": 99,
+}  # fmt: skip
+"""A policy that solves its tasks before it is reinforced."""
+
+
+def raised(records: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """The first alarm of each signal."""
+    return {record["signal"]: record for record in reversed(records["health"])}
+
+
+def test_a_policy_that_forgets_all_is_far_from_its_reference_and_writes_invalid_noise(tmp_path):
+    records = trained(tmp_path / "run", preset="vspo", rl__lr=0.2, **{**LEARNED, "steps": 8})
+    found = raised(records)
+    valid = [record["valid"] for record in records["rl"]]
+    lost = 1 + next(step for step, share in enumerate(valid) if share < 0.5)
+    assert valid[0] > 0.9 and found["invalid"]["step"] == lost
+    # They are of tokens that are trained, so that there has to be something to learn again.
+    for signal, figure in (("kl", "kl"), ("entropy_rise", "entropy")):
+        alarm = found[signal]
+        assert lost < alarm["step"] and alarm["value"] == records["rl"][alarm["step"] - 1][figure]
+    assert "the policy has left its reference far behind" in found["kl"]["sentence"]
+    assert "the policy is turning to noise" in found["entropy_rise"]["sentence"]
+    assert "the policy forgets how actions are written" in found["invalid"]["sentence"]
+
+
+def test_many_updates_of_a_step_at_a_high_rate_clip_too_many_tokens(tmp_path):
+    changes = {"steps": 3, "rl__lr": 0.05, "rl__iterations": 6, "sft__max_steps": 40}
+    alarm = raised(trained(tmp_path / "run", **{**LEARNED, **changes}))["clip_fraction"]
+    assert alarm["step"] == 1 and 0.2 < alarm["value"] < 0.5
+    assert "updates are too large for their data" in alarm["sentence"]
+
+
 def test_an_alarm_stops_the_training_and_resume_does_not_start_it_again(tmp_path, monkeypatch):
     out = tmp_path / "run"
 
