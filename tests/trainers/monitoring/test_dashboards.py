@@ -244,6 +244,7 @@ class WandbServer(BaseHTTPRequestHandler):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_run_whose_wandb_server_is_lost_on_the_way_ends_well_and_soon(tmp_path, monkeypatch):
     wandb = pytest.importorskip("wandb")
+    wandb.teardown()  # It would go on asking the server of the test before.
     server = ThreadingHTTPServer(("127.0.0.1", 0), WandbServer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setattr(dashboards, "FINISH_SECONDS", 2.0)
