@@ -11,6 +11,7 @@ import torch
 from accelerate.commands import launch
 from safetensors.torch import load_file
 
+from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers import processes
 from trainers.cli import launch_config, main
@@ -110,14 +111,20 @@ def test_deepspeed_is_saved_and_resumed_and_is_the_same(alone, tmp_path, stage, 
     assert_same_run(folder, alone)
 
 
-def test_sharded_weights_travel_to_engines_that_play_ahead(tmp_path):
+def test_sharded_weights_travel_to_engines_that_play_ahead_in_several_environments(tmp_path):
     runs = [tmp_path / name for name in ("two", "one")]
-    commands = [toy_runs.arguments(run, **SETTINGS, rl__staleness=1) for run in runs]
+    changes = {**SETTINGS, "rl__staleness": 1, "env": f"{TOY_ID},{toy_runs.EASY_ID}"}
+    commands = [toy_runs.arguments(run, **changes) for run in runs]
     [ended] = toy_runs.launch(commands[0], "fsdp2")
     assert ended.returncode == 0, ended.stderr
     assert main(commands[1]) == 0
     assert [record["staleness"] for record in toy_runs.by_phase(runs[0])["rl"]] == [0, 1, 1]
     assert_same_run(*runs)
+    for record in toy_runs.by_phase(runs[0])["rl"]:
+        assert {name: of["episodes"] % 4 for name, of in record["families"].items()} == {
+            "toy": 0,
+            "easy": 0,
+        }
 
 
 def test_a_process_that_hangs_is_named(tmp_path):
