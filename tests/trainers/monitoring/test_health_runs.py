@@ -45,12 +45,12 @@ def same(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> bool:
 def test_an_absurd_learning_rate_raises_alarms_and_a_warning_changes_nothing(tmp_path):
     records = trained(tmp_path / "run", **COLLAPSE)
     found = {record["signal"] for record in records["health"]}
-    assert found >= {"kl_behaviour", "zero_variance", "reward_spread"}
+    assert found >= {"clip_fraction", "kl_behaviour", "zero_variance", "reward_spread"}
     assert {record["action"] for record in records["health"]} == {"warn"}
     assert [record["step"] for record in records["rl"]] == [1, 2, 3, 4, 5, 6]
     told = summary(tmp_path / "run")
     assert [event["signal"] for event in told["health"]] == [r["signal"] for r in records["health"]]
-    assert any("alarms in training (kl_behaviour" in remark for remark in told["remarks"])
+    assert any("alarms in training (clip_fraction, kl_" in remark for remark in told["remarks"])
     assert "alarm at step 1: kl_behaviour" in (tmp_path / "run" / "warnings.log").read_text()
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Health of the training" in page
@@ -158,7 +158,7 @@ def test_a_rollback_restores_the_checkpoint_bit_by_bit_and_ends_when_there_were_
     out, spy = tmp_path / "run", Restored(monkeypatch)
     records = trained(out, *BACK, **COLLAPSE)
     first, last = records["rollback"]
-    assert (first["step"], first["to"], first["signal"]) == (1, 0, "kl_behaviour")
+    assert (first["step"], first["to"], first["signal"]) == (1, 0, "clip_fraction")
     # Twice as far back as is allowed: the second time it stays there.
     assert spy.seen[0] == ("checkpoint-0", True, pytest.approx(0.3))
     assert len(spy.seen) == 1
