@@ -112,7 +112,7 @@ def start(patience: float = 1800.0) -> None:
     :class:`ProcessLost`.
 
     Args:
-        patience: Most seconds that processes wait for the slowest in :meth:`meet`, and in
+        patience: Most seconds that processes wait for the slowest in :func:`meet`, and in
             collectives of the training.
     """
     global _control, _patience, _meetings
@@ -233,7 +233,7 @@ def meet(place: str) -> None:
 
 
 def gather(values: Sequence[T], place: str = "a gathering") -> list[T]:
-    """Return the values of all processes, in their order, in every process; they :meth:`meet`."""
+    """Return the values of all processes, in their order, in every process; they :func:`meet`."""
     if _control is None:
         return list(values)
     meet(place)

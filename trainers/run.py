@@ -173,7 +173,7 @@ class _Run:
         self._display.phase("baselines", 1)
         comparison.add_baselines()
         self._display.update(1)
-        for reason in comparison.no_scale:
+        for reason in comparison.scale_remarks():
             self._display.note(reason)
         self._learn(comparison)
         return processes.on_main(lambda: self._conclude(comparison))
@@ -241,7 +241,7 @@ class _Run:
             chosen_remark(self._chosen, self._steps()),
             *(random_remark(part.eval, name) for name, part in families.items()),
             "" if families else random_remark(results.eval),
-            *comparison.no_scale,
+            *comparison.scale_remarks(),
         )
         return Summary(
             **{item.name: getattr(results, item.name) for item in fields(results)},

@@ -87,6 +87,11 @@ class ResolvedEnv:
         return defaults_for(self.family).for_args(self.kwargs)
 
     @property
+    def most_turns(self) -> int:
+        """Most turns that an episode of training or evaluation may take."""
+        return max(*self.rounds, self.full_horizon)
+
+    @property
     def prices_invalid_by_hook(self) -> bool:
         """Whether a hook that was asked for takes the price of an invalid turn."""
         return _names_hook(self.hooks, "invalid_action")

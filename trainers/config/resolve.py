@@ -99,11 +99,6 @@ class ResolvedRun:
         """Whether an environment knows an expert: without one there are no demonstrations."""
         return any(env.has_expert for env in self.envs)
 
-    @property
-    def most_turns(self) -> int:
-        """Most turns that an episode of training or evaluation may take."""
-        return max(max(*env.rounds, env.full_horizon) for env in self.envs)
-
     def resolved(self) -> dict[str, Any]:
         """Return what the settings leave open, as it was filled in: kept with the run."""
         places: dict[str, Any]
@@ -345,7 +340,7 @@ def _fill_tokens(asked: TrainConfig, rl: dict[str, Any], envs: Sequence[Resolved
         rl["turn_tokens"] = TINY_TURN if tiny else THINKING_TURN if thinks else PRETRAINED_TURN
     if rl["episode_tokens"] is None:
         most = max(env.defaults.episode_tokens for env in envs) if tiny else PRETRAINED_EPISODE
-        turns = max(max(*env.rounds, env.full_horizon) for env in envs)
+        turns = max(env.most_turns for env in envs)
         rl["episode_tokens"] = most + (turns * rl["turn_tokens"] if thinks else 0)
 
 

@@ -103,9 +103,8 @@ class PolicyComparison:
             part.add(arm, played[name])
         return self._pooled(arm)
 
-    @property
-    def no_scale(self) -> Iterator[str]:
-        """Why an environment has no scale from 0, random, to 100, the expert."""
+    def scale_remarks(self) -> Iterator[str]:
+        """Say of each environment without a scale why it has none, naming it among several."""
         for name, part in self.parts.items():
             if part.no_scale:
                 yield f"{name}: {part.no_scale}" if self._run.several else part.no_scale
