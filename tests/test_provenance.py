@@ -21,13 +21,18 @@ print(to_json({{"rows": [{{"seed": 0, "tasks": 500}}, {{"seed": 2, "tasks": 500}
 """
 
 
-@pytest.fixture(scope="module")
-def provenance() -> ModuleType:
+def load() -> ModuleType:
+    """Load the script as the benchmarks do, which stand in no package."""
     spec = importlib.util.spec_from_file_location("provenance", ROOT / "benchmarks/provenance.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def provenance() -> ModuleType:
+    return load()
 
 
 def test_seeds_tasks_and_panels_are_found_wherever_they_stand(provenance: ModuleType) -> None:

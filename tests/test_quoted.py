@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.quoted import RESULTS, Block, blocks, unfounded
+from tests.test_provenance import load
 from tests.test_readme import ROOT
 
 PAGES = sorted(
@@ -20,6 +21,7 @@ NOT_YET_MARKED = {("README.md", "agentgym"), ("benchmarks/README.md", "Training"
 """Page and heading of tables that will be written anew, with their results."""
 NOT_YET_RENEWED = {"learning_curve.json", "textworld_parity.json", "training_gain.json"}
 """Result files from before ``measured``."""
+DRAWN = ("seeds", "n", "panel")
 MADE = "Where each result comes from"
 """Heading of the table of result files in benchmarks/README.md."""
 
@@ -54,28 +56,27 @@ def test_a_named_file_is_also_named_for_people(page: str) -> None:
 def made() -> dict[str, dict[str, str]]:
     """Read the table of result files: name -> column -> text."""
     table = next(b for b in of("benchmarks/README.md") if b.heading == MADE and b.text[0] == "|")
-    head, _, *rows = [[cell.strip() for cell in line.strip("| ").split("|")]
-                      for line in table.text.splitlines()]  # fmt: skip
+    lines = [line.strip()[1:-1].split("|") for line in table.text.splitlines()]
+    head, _, *rows = [[cell.strip() for cell in line] for line in lines]
     return {row[0].strip("`"): dict(zip(head[1:], row[1:], strict=True)) for row in rows}
 
 
 def test_the_table_of_results_is_complete_and_says_what_the_files_say() -> None:
-    table = made()
+    table, provenance = made(), load()
     assert list(table) == sorted(path.name for path in RESULTS.glob("*.json"))
     for name, row in table.items():
         result = json.loads((RESULTS / name).read_text())
         script, *_ = re.findall(r"benchmarks[./][\w./]+", row["command"])
         path = ROOT / script if script.endswith(".py") else ROOT / script.replace(".", "/")
         assert path.exists() or path.with_suffix(".py").exists(), row["command"]
-        said = result.get("measured")
+        said = result.pop("measured", None)
         assert (said is None) == (name in NOT_YET_RENEWED), name
-        if said is None:
-            continue
-        assert row["commit"] == said["commit"][:7], name
-        assert row["command"].strip("`") == said.get("command", row["command"].strip("`")), name
-        for column in ("seeds", "n", "panel"):
-            held = [str(value)[:8] for value in said.get(column, [])]
-            assert not held or row[column] == ", ".join(held), (name, column)
+        drawn = provenance.drawn(result)
+        held = {key: ", ".join(str(value)[:8] for value in drawn.get(key, ())) for key in DRAWN}
+        said = {"commit": "", **(said or {})}
+        held["commit"] = said["commit"][:7]
+        held["command"] = f"`{said['command']}`" if "command" in said else row["command"]
+        assert row == held, name
 
 
 def check(tmp_path: Path, page: str, result: object = None) -> list[str]:
@@ -116,7 +117,7 @@ def test_rounded_integers_given_and_computed_numbers(tmp_path: Path) -> None:
     assert check(tmp_path, page.format("", "vllm.seconds - hf.seconds", "1.6"), stored) == ["1.6"]
     assert check(tmp_path, page.format("#hf", "", "25,700 of 4,096, 4.5"), stored) == ["4.5"]
     assert check(tmp_path, page.format("", "", "25,600, 30,000"), stored) == ["25,600", "30,000"]
-    with pytest.raises(ValueError, match="expected a path"):
+    with pytest.raises(ValueError, match="expected two paths"):
         check(tmp_path, page.format("", "seconds twice", "1"), stored)
 
 
