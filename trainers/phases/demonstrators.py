@@ -40,6 +40,7 @@ class Demonstrator:
     def __init__(self, run: ResolvedRun, resolved: ResolvedEnv, count: int = 0) -> None:
         self._seed, self._name, self._count = run.config.seed, resolved.name, count
         self.imitated = bool(resolved.demonstrator)
+        self._quick = resolved.backend == "sync"
         self.env = make_safe_env(resolved, run.config.rollout)
         self._tasks, self._others = demonstration_tasks(run, resolved)
         expert = resolved.demonstrator == "expert"
@@ -48,10 +49,13 @@ class Demonstrator:
         self.first = list(islice(self._rest, count))
 
     def seen(self) -> Iterator[Demonstration]:
-        """Yield the first episodes and, as far as they are too few, random ones of other tasks."""
+        """Yield the first episodes and, as far as they are too few, random ones of other tasks.
+
+        An environment that is slow, such as a sandbox, is not played for the sake of its words.
+        """
         yield from self.first
         others = self._others[: max(0, self._count - len(self.first))]
-        if others:
+        if others and self._quick:
             yield from watch(self.env, others, RandomPolicy(self._seed))
 
     @property
