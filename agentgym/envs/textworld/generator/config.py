@@ -163,6 +163,10 @@ class Custom(GeneratorConfig):
     """Whether a room's description tells several things in one sentence."""
     only_last_action: bool = False
     """Whether the objective names the last action only, so that the rest must be found out."""
+    goal: str = _one_of("any", "any", "place")
+    """How quests end: by any action, as with ``tw-make``, or by placing a thing in a container or
+    on a supporter. A game that ends by taking, opening or unlocking is won by whoever takes, opens
+    and unlocks all there is, without reading what is asked."""
 
     def __post_init__(self) -> None:
         """Check every parameter, and that no minimum exceeds its maximum."""
