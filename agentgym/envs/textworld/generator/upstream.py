@@ -115,7 +115,7 @@ def chaining_that_ends_by(*rules: str) -> Any:
     """
     from textworld.generator import ChainingOptions
 
-    class Ending(ChainingOptions):  # type: ignore[misc]  # textworld has no types
+    class Ending(ChainingOptions):
         def get_rules(self, depth: int) -> Any:
             return super().get_rules(depth) if depth else self.kb.rules.get_matching(*rules)
 
