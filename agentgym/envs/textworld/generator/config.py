@@ -341,7 +341,6 @@ CHALLENGES: dict[str, type[GeneratorConfig]] = {
 """The challenges by name."""
 
 NAMED: dict[str, GeneratorConfig] = {
-    "w2-o12-q4,goal=place": replace(_by_size(2, 12, 4), goal="place"),
     "w2-o3-q4": _by_size(2, 3, 4),
     "w4-o6-q8": _by_size(4, 6, 8),
     "w8-o12-q16": _by_size(8, 12, 16),
@@ -349,7 +348,7 @@ NAMED: dict[str, GeneratorConfig] = {
     "cooking-medium": Cooking(recipe=2, take=2, go=6, open=True, cook=True, cut=True),
     "cooking-hard": Cooking(recipe=3, take=3, go=12, open=True, cook=True, cut=True),
 }
-"""Names for settings: the default, those of the Practitioner's Guide, and three sizes of cooking."""
+"""Names for settings: those of the Practitioner's Guide, and three sizes of cooking."""
 
 REFUSED = {
     "ambiguous_instructions": "TextWorld 1.7 itself stops with 'not tested' when it is on",
