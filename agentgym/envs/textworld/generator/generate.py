@@ -21,7 +21,7 @@ Game = dict[str, Any]
 
 _GRAMMAR = {"entity_numbering": "allowed_variables_numbering"}
 _ENDS = {"place": ("put", "insert")}
-"""Rules by which quests end, by the parameter ``goal``."""
+"""Rules by which quests end, by the parameter ``quest_end``."""
 
 
 class NoSuchGame(DataError):
@@ -98,8 +98,8 @@ def _make(textworld: ModuleType, config: GeneratorConfig, seed: int, split: str)
     options = textworld.GameOptions()
     options.seeds = seed
     if isinstance(config, Custom):
-        if config.goal in _ENDS:
-            options.chaining = upstream.chaining_that_ends_by(*_ENDS[config.goal])
+        if config.quest_end in _ENDS:
+            options.chaining = upstream.chaining_that_ends_by(*_ENDS[config.quest_end])
         _fill(options, config)
         options.kb = upstream.load_knowledge()
         return textworld.generator.make_game(options)

@@ -41,7 +41,7 @@ def test_every_game_is_whole_and_in_the_right_split(games: Pack) -> None:
             assert game["metadata"]["agentgym"]["split"] == split
             plan = stored_plan(game) or ()
             assert 1 <= len(plan) <= 8
-            assert setting.goal == "any" or plan[-1].startswith(("put ", "insert "))
+            assert setting.quest_end == "any" or plan[-1].startswith(("put ", "insert "))
             assert game["objective"]
             prints[split].add(fingerprint(game))
     assert prints["train"].isdisjoint(prints["valid"] | prints["test"])

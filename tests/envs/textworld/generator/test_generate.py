@@ -39,7 +39,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("simple", {"rewards": "balanced"}),
     ("cooking-medium", {}),
     ("cooking-medium", {"drop": True, "held_out_foods": True}),
-    ("w2-o12-q4", {"goal": "place"}),
+    ("w2-o12-q4", {"quest_end": "place"}),
 ]
 NAMES = [f"{name}-{'-'.join(parameters)}" for name, parameters in CASES]
 
