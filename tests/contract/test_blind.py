@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -76,6 +78,44 @@ def test_the_limit_can_be_exceeded() -> None:
     verbs = blind.choosers(env, demonstrate(env, TASKS))["blind-verbs"]
     assert blind.solved(env, verbs, TASKS) > 3 * MOST * TASKS
     env.close()
+
+
+RESULTS = json.loads((SCRIPT.parent / "results" / "blind_policies.json").read_text("utf-8"))
+RULES = ("first", "last", "shortest", "longest", "alphabet-first", "alphabet-last")
+
+
+def table(name: str) -> str:
+    """Write the measured shares of a family as its page has them."""
+
+    def cells(*policies: str) -> str:
+        found = (
+            RESULTS[f"{name}, {label}"]["policies"][policy]["success"]
+            for label in ("default", "training")
+            for policy in policies
+        )
+        return " | ".join(f"{share:.3f}".removeprefix("0") for share in found)
+
+    rows = [(rule, f"blind-{rule}", f"blind-{rule}-new") for rule in RULES]
+    return "\n".join(
+        [
+            "| `--policy blind-...` | default | `-new` | training | `-new` |",
+            "|---|---|---|---|---|",
+            *(f"| `{row}` | {cells(*policies)} |" for row, *policies in rows),
+            f"| `random` | {cells('random', 'blind-random-new')} |",
+            *(
+                f"| `{row}` | {default} | | {training} | |"
+                for row in ("constant", "verbs")
+                for default, training in [cells(f"blind-{row}").split(" | ")]
+            ),
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in FAMILIES])
+def test_the_page_shows_what_was_measured(name: str) -> None:
+    module = importlib.import_module(f"agentgym.envs.{name}")
+    page = Path(module.__path__[0], "README.md").read_text("utf-8")
+    assert table(name) in page
 
 
 def words(text: str) -> set[str]:
