@@ -13,10 +13,10 @@ from tests.trainers import toy_runs
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.display import Display
 from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.phases.demonstrators import demonstration_tasks
 from trainers.phases.warm_start import (
     FINISHED,
     ValidationGate,
-    demonstration_tasks,
     warm_start,
 )
 
@@ -42,7 +42,7 @@ def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bo
 
 
 def demonstrated(plan: ResolvedRun) -> list[dict[str, Any]]:
-    return demonstration_tasks(plan, plan.envs[0])
+    return demonstration_tasks(plan, plan.envs[0])[0]
 
 
 def test_demonstrations_are_distinct_training_tasks_chosen_by_the_seed(tmp_path):
@@ -80,7 +80,17 @@ def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
     warm_start(plan, folder, Display(quiet=True))
     env = plan.envs[0].make_env()
     chosen = demonstrated(plan)
-    assert begun == [env.tasks.task("train", task["index"]).id for task in chosen]
+    ids = [env.tasks.task("train", task["index"]).id for task in chosen]
+    assert begun[: len(ids)] == ids
+    assert set(ids).isdisjoint(begun[len(ids) :])  # What shows words only is played at random.
+
+
+def test_words_that_no_demonstration_shows_are_known(tmp_path):
+    """The text of an environment costs no expert."""
+    settings = {"sft__max_steps": 1, "sft__copy_steps": 0}
+    few = warmed(tmp_path / "few", sft__demonstrations=1, **settings)
+    many = warmed(tmp_path / "many", sft__demonstrations=64, **settings)
+    assert set(few.chat.tokenizer.get_vocab()) == set(many.chat.tokenizer.get_vocab())
 
 
 def test_the_warm_start_imitates_and_is_kept_as_a_model(tmp_path):
@@ -144,15 +154,15 @@ def test_the_gate_leaves_failed_episodes_out(tmp_path):
     policy = warm_start(plan, folder, Display(quiet=True))
     gate = ValidationGate(plan, folder, policy)
     played: list[Any] = []
-    run = gate._runner.run
+    play = gate._player.play
 
     def win(*args: Any, **options: Any) -> list[Any]:
-        played.extend(run(*args, **options))
+        played.extend(play(*args, **options))
         for trajectory in played:
             trajectory.success = trajectory.stop_reason != "error"
         return played
 
-    gate._runner.run = win  # type: ignore[method-assign]
+    gate._player.play = win  # type: ignore[method-assign]
     assert gate(1)
     gate.close()
     assert gate.success == 1.0
