@@ -24,7 +24,7 @@ from agentgym.envs.textworld.generator.splits import SEEDS
 from agentgym.envs.textworld.tasks import GameTasks, digest
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 
-GOLDEN_PANEL = "02b0300e4e8d234457d8a9656392d2b480aadbfdd50d808746febcfc1841aa68"
+GOLDEN_PANEL = "6ecceb68c27c770511595392b18bb6732dabf3cdd56fe780d6f752f995a6c322"
 GOLDEN_PANEL_OF_THE_GUIDE = "77a0fc449002dd1146d84f2689f413705bc7d9ca003f000cd1911f69ca2ae165"
 
 _PANEL = """
