@@ -83,7 +83,7 @@ def test_the_limit_can_be_exceeded() -> None:
 RESULTS = json.loads((SCRIPT.parent / "results" / "blind_policies.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in FAMILIES])
+@pytest.mark.parametrize("name", sorted({key.split(", ")[0] for key in RESULTS if ", " in key}))
 def test_the_page_shows_what_was_measured(name: str) -> None:
     module = importlib.import_module(f"agentgym.envs.{name}")
     page = Path(module.__path__[0], "README.md").read_text("utf-8")
