@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,7 @@ from agentgym.options import check_seed, choice
 from agentgym.playing import play
 from agentgym.policies.base import Policy
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
+from agentgym.policies.blind import BLIND, FITTED, UNFITTED, Turn, blind_policy, fit_blind
 from agentgym.statistics import (
     Estimate,
     mean_ci95,
@@ -41,6 +43,7 @@ __all__ = [
     "Estimate",
     "Report",
     "Row",
+    "demonstrate",
     "evaluate",
     "mean_ci95",
     "paired_difference",
@@ -51,6 +54,8 @@ __all__ = [
 
 THREADS = 8
 """Episodes played at the same time by the thread back end, unless told otherwise."""
+DEMONSTRATIONS = 100
+"""Most tasks that the expert plays for a blind policy to be fitted on."""
 
 
 @dataclass(frozen=True)
@@ -214,8 +219,10 @@ def evaluate(
     on every back end.
 
     Args:
-        policy: A policy, a function or class that makes one, or ``"random"`` or ``"oracle"``. It is
-            given the part of the info dict that `agentgym.policies.PUBLIC_INFO` lists.
+        policy: A policy, a function or class that makes one, or ``"random"``, ``"oracle"`` or the
+            name of a blind one (`agentgym.policies.BLIND`; those that are fitted are on what
+            `demonstrate` returns). It is given the part of the info dict that
+            `agentgym.policies.PUBLIC_INFO` lists.
         env: A text environment, or the id of one (then it is made and closed here).
         split: Split to evaluate on.
         n: Number of tasks, cut to the split's size; None is the whole split.
@@ -228,9 +235,9 @@ def evaluate(
             has a thread, process or Ray actor of its own, and whatever fails in it costs one
             episode.
         workers: Episodes played at the same time by those; default: 8 threads, or one process or
-            actor per CPU. ``"oracle"`` and a function that makes policies can do so. ``"random"``,
-            whose draws follow each other through the panel, and a policy that is already made play
-            one episode at a time.
+            actor per CPU. ``"oracle"``, blind policies and a function that makes policies can do
+            so. ``"random"``, whose draws follow each other through the panel, and a policy that is
+            already made play one episode at a time.
         step_timeout: Seconds that one step of an environment may take on those.
 
     Returns:
@@ -252,7 +259,7 @@ def evaluate(
         tasks = made.unwrapped.tasks
         size = tasks.len(split)
         panel = tasks.panel(split, size if n is None else min(n, size), seed)
-        make_policy, name, several = _named(policy, seed)
+        make_policy, name, several = _named(policy, made, seed)
         players: list[_Player] = []
         for _ in range(min(workers or _default_workers(backend), len(panel)) if several else 1):
             played = made
@@ -277,6 +284,37 @@ def evaluate(
     return Report(env_id, name, split, seed, panel.sha256, tuple(rows))
 
 
+def demonstrate(
+    env: gymnasium.Env[str, str], n: int = DEMONSTRATIONS, seed: int = 0
+) -> list[list[Turn]]:
+    """Let the expert play, for `agentgym.policies.fit_blind`.
+
+    Args:
+        env: A text environment, wrapped or not.
+        n: Most tasks: of the train split, or of the first one where there is none.
+        seed: Seed of the choice of tasks and of the episodes.
+
+    Returns:
+        The turns of each episode: the admissible actions, and what the expert typed. Episodes in
+        which the environment failed are left out.
+
+    Raises:
+        NotSupported: The family has no expert.
+    """
+    tasks: Any = env.unwrapped.tasks  # type: ignore[attr-defined]  # of every text environment
+    split = "train" if "train" in tasks.splits else next(iter(tasks.splits))
+    # Tasks of their own, or else the one task of a small panel would be fitted and then played.
+    panel = tasks.panel(split, min(n, tasks.len(split)), derive_seed(seed, n))
+    found = []
+    for index, task_id in enumerate(panel.ids):
+        options = {"task_id": task_id}
+        moments = [*play(OraclePolicy(env), env, seed=derive_seed(seed, index), options=options)]
+        if moments[-1].failure is None:
+            turns = ((was.info["admissible_actions"], now.action) for was, now in pairwise(moments))
+            found.append([(actions, str(action)) for actions, action in turns])
+    return found
+
+
 def _check_backend(backend: str, workers: int | None, step_timeout: float | None) -> None:
     choice(backend, "backend", BACKENDS)
     if backend == "sync" and (workers not in (None, 1) or step_timeout is not None):
@@ -299,13 +337,18 @@ def _default_workers(backend: str) -> int:
 
 
 def _named(
-    policy: Policy | Callable[[], Policy] | str, seed: int
+    policy: Policy | Callable[[], Policy] | str, env: gymnasium.Env[str, str], seed: int
 ) -> tuple[Callable[[gymnasium.Env[str, str]], Policy], str, bool]:
     """Return what makes the policy of an environment, its name, and whether it may make several."""
     if policy == "random":
         return lambda env: RandomPolicy(seed), "random", False
     if policy == "oracle":
         return OraclePolicy, "oracle", True
+    if isinstance(policy, str) and policy in UNFITTED:
+        return lambda env: blind_policy(policy, seed), policy, True
+    if isinstance(policy, str) and policy in FITTED:
+        episodes = demonstrate(env, seed=seed)
+        return lambda env: fit_blind(policy, episodes), policy, True
     if isinstance(policy, Policy) and not isinstance(policy, type):
         made: Policy = policy
         return lambda env: made, type(policy).__name__, False
@@ -323,8 +366,8 @@ def _named(
 
 def _no_policy(given: Any) -> ConfigurationError:
     return ConfigurationError(
-        "expected a policy with act(observation, info), what makes one, 'random' or 'oracle', "
-        f"got {given!r:.80}; wrap a function in CallablePolicy"
+        "expected a policy with act(observation, info), what makes one, 'random', 'oracle' or one "
+        f"of {', '.join(BLIND)}, got {given!r:.80}; wrap a function in CallablePolicy"
     )
 
 

@@ -1,24 +1,27 @@
 """What a task gives away: policies that understand neither observation nor action, as JSON.
 
-They choose by the order, length or hash of the admissible actions, by tokens of the task id and of
-``details``, by ``state_key``, or type such tokens themselves. The floor of a family is honest if
-none of them comes near a policy that reads: each family is played with its id's defaults and with
-the settings of its default training, or with ``--set`` alone, beside the random policy and the
-expert.
+Each family is played, with its id's defaults and with the settings of its default training, or
+with ``--set`` alone, by
 
-Two more policies sort the actions by the alphabet. That is a fixed ranking of verbs (unlock, take,
-put and open before go and examine, or the reverse), which no order of the list can hide: their
-figures show how far one gets with a preference for some verbs, without reading the task.
+* the blind policies of ``agentgym eval`` (``agentgym.policies.BLIND``): places in the list of
+  admissible actions, their length, their alphabet, one constant text, a ranking of verbs;
+* policies that look for leaks: they choose by hashes, by tokens of the task id or of ``details``,
+  by ``state_key``, or type such tokens themselves;
+* the random policy and the expert, to compare with.
+
+The floor of a family is honest if none of the first two kinds comes near a policy that reads.
 
 Usage:
     python benchmarks/blind_policies.py [--families alfworld textworld webshop] [--n 500]
-        [--set difficulty=easy] [--split test]
+        [--swe-n 20] [--set difficulty=easy] [--split test]
+    python benchmarks/blind_policies.py --tables benchmarks/results/blind_policies.json
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import random
 import re
 import sys
@@ -31,7 +34,19 @@ import gymnasium
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agentgym.core import TextEnv
+from agentgym.evaluation import DEMONSTRATIONS, demonstrate
 from agentgym.making import parse_pairs
+from agentgym.policies.base import Policy, begin, public_info
+from agentgym.policies.blind import (
+    BLIND,
+    FITTED,
+    RULES,
+    UNFITTED,
+    Turn,
+    blind_policy,
+    fit_blind,
+    rank_verbs,
+)
 from agentgym.registration import FAMILIES, family
 from agentgym.statistics import wilson_ci95
 from trainers.config.families import defaults_for
@@ -63,24 +78,20 @@ class Memory:
         return [action for action in offered if action not in tried] or offered
 
 
-def by_order(position: int) -> Chooser:
-    """Choose by the place in the list."""
-    return lambda memory, info: info["admissible_actions"][position]
+def blindly(policy: Policy) -> Chooser:
+    """Let a blind policy choose; it sees what every policy sees."""
+
+    def choose(memory: Memory, info: Info) -> str:
+        if not memory.typed:
+            begin(policy, "", public_info(info))
+        return policy.act("", public_info(info))
+
+    return choose
 
 
-def new_by_order(position: int) -> Chooser:
-    """Choose by the place in the list of actions not typed yet."""
-    return lambda memory, info: memory.new(info)[position]
-
-
-def by_length(sign: int) -> Chooser:
-    """Choose the shortest (1) or longest (-1) action not typed yet."""
-    return lambda memory, info: min(memory.new(info), key=lambda action: sign * len(action))
-
-
-def by_alphabet(position: int) -> Chooser:
-    """Choose by the alphabet among the actions not typed yet."""
-    return lambda memory, info: sorted(memory.new(info))[position]
+def blind_chooser(name: str, episodes: Sequence[Sequence[Turn]]) -> Chooser:
+    """Make a blind policy by name, fitted on episodes of the expert where it is one of those."""
+    return blindly(fit_blind(name, episodes) if name in FITTED else blind_policy(name))
 
 
 def by_hash(*keys: str) -> Chooser:
@@ -143,16 +154,8 @@ def tokens(text: str) -> Iterator[str]:
     return (found[0] for found in re.finditer(r"[a-z0-9]+", text.lower()))
 
 
-BLIND: Mapping[str, Chooser] = {
-    "random": lambda memory, info: memory.rng.choice(info["admissible_actions"]),
-    "random_new": lambda memory, info: memory.rng.choice(memory.new(info)),
-    "first": by_order(0),
-    "last": by_order(-1),
-    "first_new": new_by_order(0),
-    "last_new": new_by_order(-1),
+LEAKS: Mapping[str, Chooser] = {
     "second_new": lambda memory, info: memory.new(info)[:2][-1],
-    "shortest_new": by_length(1),
-    "longest_new": by_length(-1),
     "hash_of_action": by_hash(),
     "hash_with_task_id": by_hash("task_id"),
     "hash_with_state_key": by_hash("state_key"),
@@ -162,13 +165,11 @@ BLIND: Mapping[str, Chooser] = {
     "explore_by_state_key": explore,
     "state_key_of_names": by_key,
 }
-"""Policies that read no word. Most avoid what they have typed before, which costs no reading."""
-
-VERBS: Mapping[str, Chooser] = {
-    "alphabet_first_new": by_alphabet(0),
-    "alphabet_last_new": by_alphabet(-1),
+"""Policies that look for a leak. Most avoid what they have typed before, which costs no reading."""
+COMPARED: Mapping[str, Chooser] = {
+    "random": lambda memory, info: memory.rng.choice(info["admissible_actions"] or [""])
 }
-"""Policies that prefer some verbs to others, whatever the task is."""
+"""What the others are compared with, beside the expert."""
 
 
 def play(env: TextEnv, choose: Chooser, index: int, split: str = SPLIT) -> bool:
@@ -186,7 +187,7 @@ def play(env: TextEnv, choose: Chooser, index: int, split: str = SPLIT) -> bool:
     memory = Memory(index)
     _, info = env.reset(seed=index, options={"split": split, "index": index})
     while not info["stop_reason"]:
-        action = choose(memory, info) if info["admissible_actions"] else "look"
+        action = choose(memory, info)
         memory.typed.append(action)
         info = env.step(action)[4]
     return bool(info["success"])
@@ -212,33 +213,92 @@ def expert(env: TextEnv) -> Chooser:
     return lambda memory, info: str(env.oracle_action())
 
 
+def choosers(env: TextEnv, episodes: Sequence[Sequence[Turn]]) -> dict[str, Chooser]:
+    """Return every policy by its name."""
+    blind = {name: blind_chooser(name, episodes) for name in (*UNFITTED, *FITTED)}
+    return {**blind, **LEAKS, **COMPARED, "expert": expert(env)}
+
+
+def measure_one(name: str, kwargs: Mapping[str, Any], n: int, split: str) -> dict[str, Any]:
+    """Play every policy in one environment.
+
+    Args:
+        name: Short name of the family.
+        kwargs: Arguments of the environment.
+        n: Tasks.
+        split: Their split.
+
+    Returns:
+        Success with its 95 % interval by policy, and which blind policy's is the highest.
+    """
+    env = gymnasium.make(family(name).id, **kwargs).unwrapped
+    assert isinstance(env, TextEnv)
+    episodes = demonstrate(env, min(n, DEMONSTRATIONS))
+    rows: dict[str, Any] = {}
+    for policy, choose in choosers(env, episodes).items():
+        rate, low, high = wilson_ci95(solved(env, choose, n, split), n)
+        rows[policy] = {"success": rate, "ci95": [round(low, 4), round(high, 4)]}
+    env.close()
+    highest = max((*BLIND, *LEAKS), key=lambda policy: rows[policy]["success"])
+    ranking = rank_verbs(episodes)
+    return {"kwargs": dict(kwargs), "n": n, "highest": highest, "verbs": ranking, "policies": rows}
+
+
 def measure(
-    names: Sequence[str], n: int, split: str = SPLIT, given: Mapping[str, Any] | None = None
+    names: Sequence[str],
+    n: int,
+    swe_n: int,
+    split: str = SPLIT,
+    given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Play every policy.
+    """Play every policy in every family.
 
     Args:
         names: Short names of families.
         n: Tasks of each.
+        swe_n: Tasks of SWE, where every action runs in a sandbox.
         split: Their split.
         given: Arguments of the environments in place of the two settings.
 
     Returns:
-        Success with its 95 % interval, by family, settings and policy.
+        What `measure_one` returns, by family and settings.
     """
-    result: dict[str, Any] = {"split": split, "n": n}
-    for name in names:
-        for label, kwargs in ({"given": dict(given)} if given else settings(name)).items():
-            env = gymnasium.make(family(name).id, **kwargs).unwrapped
-            assert isinstance(env, TextEnv)
-            rows: dict[str, Any] = {}
-            for policy, choose in {**BLIND, **VERBS, "expert": expert(env)}.items():
-                rate, low, high = wilson_ci95(solved(env, choose, n, split), n)
-                rows[policy] = {"success": rate, "ci95": [round(low, 4), round(high, 4)]}
-            env.close()
-            worst = max(BLIND, key=lambda policy: rows[policy]["success"])
-            result[f"{name}, {label}"] = {"kwargs": kwargs, "highest": worst, "policies": rows}
-    return result
+    return {
+        f"{name}, {label}": measure_one(name, kwargs, swe_n if name == "swe" else n, split)
+        for name in names
+        for label, kwargs in ({"given": given} if given else settings(name)).items()
+    }
+
+
+def page_table(result: Mapping[str, Any], name: str) -> str:
+    """Write the shares of a family as its page has them.
+
+    Args:
+        result: What this benchmark printed.
+        name: Short name of the family.
+    """
+
+    def cells(*policies: str) -> str:
+        found = (
+            result[f"{name}, {label}"]["policies"][policy]["success"] if policy else None
+            for label in ("default", "training")
+            for policy in policies
+        )
+        return " | ".join("" if share is None else _share(share) for share in found)
+
+    rules = [rule for rule in RULES if rule != "random"]
+    rows = [
+        *((f"blind-{rule}", f"blind-{rule}", f"blind-{rule}-new") for rule in rules),
+        ("random", "random", "blind-random-new"),
+        *((policy, policy, "") for policy in FITTED),
+    ]
+    head = ("| `--policy` | default | `-new` | training | `-new` |", "|---|---|---|---|---|")
+    return "\n".join([*head, *(f"| `{row}` | {cells(*policies)} |" for row, *policies in rows)])
+
+
+def _share(share: float) -> str:
+    """Write a share as .123."""
+    return f"{share:.3f}".removeprefix("0")
 
 
 def main() -> None:
@@ -249,11 +309,21 @@ def main() -> None:
     names = [entry.name for entry in FAMILIES]
     parser.add_argument("--families", nargs="+", choices=names, default=names)
     parser.add_argument("--n", type=int, default=500)
+    parser.add_argument("--swe-n", type=int, default=20)
     parser.add_argument("--split", default=SPLIT)
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
+    parser.add_argument(
+        "--tables", type=Path, help="print the tables of the families' pages from this result"
+    )
     arguments = parser.parse_args()
+    if arguments.tables:
+        stored = json.loads(arguments.tables.read_text("utf-8"))
+        print("\n\n".join(page_table(stored, name) for name in arguments.families))
+        return
     given = parse_pairs(arguments.set, "--set")
-    print(to_json(measure(arguments.families, arguments.n, arguments.split, given)))
+    counts = (arguments.n, arguments.swe_n)
+    found = measure(arguments.families, *counts, arguments.split, given)
+    print(to_json({"split": arguments.split, **found}))
 
 
 if __name__ == "__main__":

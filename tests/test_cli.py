@@ -142,6 +142,12 @@ def test_eval_writes_a_report_and_a_record(capsys, tmp_path):
     assert code == 2 and "line 1" in err and "has been changed" in err
 
 
+@pytest.mark.parametrize("policy", ["blind-first-new", "blind-verbs"])
+def test_eval_plays_blind_policies(capsys, policy):
+    code, out, _ = run(capsys, "eval", TOY_ID, "--policy", policy, "--n", "4")
+    assert code == 0 and f"{policy} on {TOY_ID}" in out
+
+
 def test_replay_makes_the_reward_hooks_of_a_record(capsys, tmp_path):
     hooks = [SuccessBonus(0.25), InvalidAction(0.1)]
     env = Recorder(gymnasium.make(TOY_ID, reward_hooks=hooks), tmp_path / "e.jsonl")

@@ -32,13 +32,19 @@ class Env(TextEnv):
 
     def __init__(self, kinds="all", **kwargs):
         chosen = KINDS if kinds == "all" else kinds.split("+")
-        tasks = [Task(f"own/{kind}", "train", n, kind) for n, kind in enumerate(chosen)]
+        name = "own/{kind}" if len({*chosen}) == len(chosen) else "own/{kind}/{n}"
+        tasks = [
+            Task(name.format(kind=kind, n=n), "train", n, kind) for n, kind in enumerate(chosen)
+        ]
         super().__init__(TaskList("own", {"train": tasks}), **{"max_turns": 4, **kwargs})
 
     def _start(self, task, rng):
         if task.goal == "broken":
             raise EnvFailure("the engine is down")
         return task.goal
+
+    def _admissible(self):
+        return ["go", "stay"]
 
     def _act(self, action):
         won = {"good": action == "go", "given": True}.get(self.task.goal, False)
@@ -79,12 +85,33 @@ def test_sound_tasks_pass(capsys, own, tmp_path):
     argv = ("validate", own, "--set", "kinds=good", "--failing", str(file))
     code, out, err = run(capsys, *argv)
     assert (code, err) == (0, "") and "1 tasks checked, 0 fail." in out
+    assert "1.000 [0.207, 1.000]" in out, "one task says little about a blind policy"
     assert file.read_text() == ""
+
+
+EASY = "+".join(["good"] * 12)
+
+
+def test_tasks_that_a_blind_policy_solves_fail(capsys, own):
+    argv = ("validate", own, "--set", f"kinds={EASY}")
+    code, out, err = run(capsys, *argv)
+    assert (code, err) == (1, "") and "12 tasks checked, 0 fail." in out
+    assert "blind-shortest 1.000 [0.758, 1.000]" in out
+    assert (
+        "split train: blind-shortest, which reads no word, solves 1.000 of 12 tasks, more "
+        "than --blind-limit 0.25; "
+    ) in out
+    assert run(capsys, *argv, "--blind-limit", "0.8")[0] == 0
+    code, out, _ = run(capsys, *argv, "--blind-n", "1")
+    assert code == 0 and "which reads no word" not in out
+    code, out, _ = run(capsys, *argv, "--blind-n", "0")
+    assert code == 0 and "not played" in out
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in FAMILIES])
 def test_every_family_can_be_validated(capsys, name):
-    code, out, err = run(capsys, "validate", name, "--n", "1")
+    blind = "0" if name == "swe" else "1"  # 50 turns of each policy in a sandbox
+    code, out, err = run(capsys, "validate", name, "--n", "1", "--blind-n", blind)
     assert (code, err) == (0, "")
     assert " fail." in out and "train" in out
 
@@ -99,6 +126,8 @@ def test_splits_can_be_chosen(capsys):
     [
         (("textworld", "--n", "0"), "expected --n to be at least 1"),
         (("textworld", "--jobs", "0"), "expected --jobs to be at least 1"),
+        (("textworld", "--blind-n", "-1"), "expected --blind-n to be at least 0"),
+        (("textworld", "--blind-limit", "2"), "expected --blind-limit to be a share from 0 to 1"),
         (("textworld", "--split", "dev"), "dev"),
         (("nothing",), "nothing"),
         (("textworld", "--failing", "/no/such/folder/x"), "can be written"),

@@ -56,8 +56,17 @@ class Eval:
 
     env: Positional[str]
     """Short name or id, such as webshop or agentgym/WebShop-v0, or MODULE:ID of your own."""
-    policy: Literal["random", "oracle", "chat"] = "random"
-    """The policy; chat is a model behind an OpenAI-compatible endpoint."""
+    policy: Literal[
+        "random", "oracle", "chat",
+        "blind-first", "blind-last", "blind-shortest", "blind-longest",
+        "blind-alphabet-first", "blind-alphabet-last",
+        "blind-first-new", "blind-last-new", "blind-shortest-new", "blind-longest-new",
+        "blind-alphabet-first-new", "blind-alphabet-last-new", "blind-random-new",
+        "blind-constant", "blind-verbs",
+    ] = "random"  # fmt: skip
+    """The policy; chat is a model behind an OpenAI-compatible endpoint. Blind ones read nothing but
+    the list of admissible actions: -new types nothing twice; constant, the text that ends most
+    training tasks, and verbs, a ranking of verbs, are fitted on the expert's episodes."""
     split: str = "test"
     """Split to evaluate on."""
     n: int = 100
@@ -153,7 +162,7 @@ class Serve:
 
 @dataclass(frozen=True)
 class Validate:
-    """Check tasks: the expert solves each, and doing nothing solves none."""
+    """Check tasks: the expert solves each, doing nothing solves none, and no blind policy many."""
 
     env: Positional[str]
     """Short name or id, such as swe or agentgym/SWE-v0, or MODULE:ID of your own."""
@@ -161,6 +170,12 @@ class Validate:
     """Splits to check; all of them if left out."""
     n: int | None = None
     """Tasks to check of each split, drawn by the seed; all of them if left out."""
+    blind_n: int = 50
+    """Most tasks of each split that each blind policy plays (agentgym eval --help lists them); 0
+    leaves them out."""
+    blind_limit: float = 0.25
+    """Share of a split that a blind policy may solve. The check fails if one solves more and the
+    95 % interval of its share lies above this."""
     seed: int = 0
     """Seed of the choice."""
     jobs: int = 1

@@ -1,40 +1,29 @@
-"""``agentgym validate``: whether tasks can be solved, and not by doing nothing."""
+"""``agentgym validate``: whether tasks can be solved, and not by doing nothing or unread."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import Validate
 from agentgym.errors import ConfigurationError
 from agentgym.making import make_env, parse_pairs, resolve
+from agentgym.policies.base import Policy
+from agentgym.policies.blind import FITTED, UNFITTED, ConstantPolicy, blind_policy, fit_blind
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, TaskID
 
     from agentgym.core import TextEnv
-    from agentgym.evaluation import EpisodeResult
+    from agentgym.evaluation import EpisodeResult, Estimate
 
 IDLE_TURNS = 3
 """Turns after which doing nothing has been tried, where no action ends an episode by itself."""
 SHOWN = 20
 """Most failing tasks that are shown; the file has all."""
-
-
-class IdlePolicy:
-    """Do nothing: end the episode at once where an action does that, else say nothing.
-
-    Args:
-        action: The action that ends an episode; empty where there is none.
-    """
-
-    def __init__(self, action: str = "") -> None:
-        self._action = action
-
-    def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Return the action."""
-        return self._action
 
 
 def idle_action(env: TextEnv) -> str:
@@ -58,34 +47,81 @@ class Failure:
     """What is wrong."""
 
 
+@dataclass(frozen=True)
+class BlindResult:
+    """What the blind policy that solves most of a split solves of it."""
+
+    split: str
+    """The split."""
+    policy: str
+    """Name of the policy."""
+    share: Estimate
+    """Share of the tasks that it solves, with its 95 % interval."""
+    n: int
+    """Tasks that each blind policy played."""
+
+    def fails(self, limit: float) -> bool:
+        """Tell whether it solves more than a limit, and not by chance."""
+        return self.share.low > limit
+
+    def cell(self) -> str:
+        """Return the policy and its share, for people."""
+        share = self.share
+        return rf"{self.policy} {share.value:.3f} \[{share.low:.3f}, {share.high:.3f}]"
+
+
 def validate(command: Validate, console: Console) -> int:
     """Check tasks, show what was found, and return 1 if any fails."""
     from rich.progress import Progress
     from rich.table import Table
 
-    for name, value in (("--n", command.n), ("--jobs", command.jobs)):
-        if value is not None and value < 1:
-            raise ConfigurationError(f"expected {name} to be at least 1, got {value}")
+    _check(command)
     _write(command, [])  # before a long run, not after it
     env = make_env(resolve(command.env)[1], parse_pairs(command.set, "--set"), "--set")
-    table = Table("split", "tasks", "solved by the expert", "solved by doing nothing", "turns")
+    table = Table(
+        "split", "tasks", "solved by the expert", "solved by doing nothing", "best blind policy",
+        "turns",
+    )  # fmt: skip
     failing: list[Failure] = []
+    blind: list[BlindResult] = []
     try:
         splits = [env.tasks.check(split) for split in command.split] or [*env.tasks.splits]
         sizes = [_size(env, split, command.n) for split in splits]
         with Progress(console=console, transient=True) as bar:
-            shown = bar.add_task("episodes", total=2 * sum(sizes))
+            panels = _Panels(env, command, bar, bar.add_task("episodes", total=None))
+            players = panels.blind_players()
             for split in splits:
-                expert, nothing = _play(env, command, split, lambda row: bar.advance(shown))
-                table.add_row(split, *_cells(expert, nothing))
+                expert, nothing = panels.expert(split), panels.nothing(split)
+                best = panels.best_blind(split, players)
+                blind += [best] if best else []
+                table.add_row(split, *_cells(expert, nothing, best))
                 failing += _failures(expert, nothing)
     finally:
         env.close()
     console.print(table)
     _tell(failing, console)
     _write(command, failing)
+    too_easy = [result for result in blind if result.fails(command.blind_limit)]
+    _tell_blind(too_easy, command.blind_limit, console)
     console.print(f"{sum(sizes):,} tasks checked, {len(failing):,} fail.")
-    return int(bool(failing))
+    return int(bool(failing or too_easy))
+
+
+def _check(command: Validate) -> None:
+    """Refuse numbers that are out of range.
+
+    Raises:
+        ConfigurationError: One is.
+    """
+    for name, value in (("--n", command.n), ("--jobs", command.jobs)):
+        if value is not None and value < 1:
+            raise ConfigurationError(f"expected {name} to be at least 1, got {value}")
+    if command.blind_n < 0:
+        raise ConfigurationError(f"expected --blind-n to be at least 0, got {command.blind_n}")
+    if not 0 <= command.blind_limit <= 1:
+        raise ConfigurationError(
+            f"expected --blind-limit to be a share from 0 to 1, got {command.blind_limit}"
+        )
 
 
 def _size(env: TextEnv, split: str, n: int | None) -> int:
@@ -93,28 +129,77 @@ def _size(env: TextEnv, split: str, n: int | None) -> int:
     return size if n is None else min(n, size)
 
 
-def _play(
-    env: TextEnv, command: Validate, split: str, on_episode: Callable[[EpisodeResult], None]
-) -> tuple[Sequence[EpisodeResult], Sequence[EpisodeResult]]:
-    """Let the expert, and nobody, play the tasks of a split."""
-    from agentgym.evaluation import evaluate
+class _Panels:
+    """Plays the tasks of an environment with one policy after the other."""
 
-    idle = idle_action(env)
-    common: dict[str, Any] = {"on_episode": on_episode}
-    if command.jobs > 1:
-        common |= {"backend": "thread", "workers": command.jobs}
-    panel = (env, split, command.n, command.seed)
-    expert = evaluate("oracle", *panel, **common)
-    horizon = None if idle else IDLE_TURNS
-    nothing = evaluate(lambda: IdlePolicy(idle), *panel, horizon=horizon, **common)
-    return expert.rows, nothing.rows
+    def __init__(self, env: TextEnv, command: Validate, bar: Progress, shown: TaskID) -> None:
+        self._env = env
+        self._command = command
+        self._advance: Callable[[EpisodeResult], None] = lambda row: bar.advance(shown)
+        self._blind_n = min(command.blind_n, command.n or command.blind_n)
+
+    def expert(self, split: str) -> Sequence[EpisodeResult]:
+        """Let the expert play."""
+        return self._play("oracle", split, self._command.n)
+
+    def nothing(self, split: str) -> Sequence[EpisodeResult]:
+        """Let nobody play: end an episode at once where an action does that, else say nothing."""
+        idle = idle_action(self._env)
+        horizon = None if idle else IDLE_TURNS
+        return self._play(lambda: ConstantPolicy(idle), split, self._command.n, horizon)
+
+    def blind_players(self) -> dict[str, Callable[[], Policy]]:
+        """Make the blind policies; none where none were asked for."""
+        from agentgym.evaluation import demonstrate
+
+        if self._command.blind_n == 0:
+            return {}
+        seed = self._command.seed
+        shown = demonstrate(self._env, self._blind_n, seed)
+        return {
+            **{name: partial(blind_policy, name, seed) for name in UNFITTED},
+            **{name: partial(fit_blind, name, shown) for name in FITTED},
+        }
+
+    def best_blind(
+        self, split: str, players: Mapping[str, Callable[[], Policy]]
+    ) -> BlindResult | None:
+        """Return what the blind policy that solves most solves, or None where there are none."""
+        from agentgym.evaluation import wilson_ci95
+
+        found = []
+        for name, make in players.items():
+            rows = self._play(make, split, self._blind_n)
+            share = wilson_ci95(sum(row.success for row in rows), len(rows))
+            found.append(BlindResult(split, name, share, len(rows)))
+        return max(found, key=lambda result: result.share.value, default=None)
+
+    def _play(
+        self,
+        policy: Callable[[], Policy] | str,
+        split: str,
+        n: int | None,
+        horizon: int | None = None,
+    ) -> Sequence[EpisodeResult]:
+        from agentgym.evaluation import evaluate
+
+        jobs = self._command.jobs
+        where: dict[str, Any] = {"backend": "thread", "workers": jobs} if jobs > 1 else {}
+        seed = self._command.seed
+        report = evaluate(
+            policy, self._env, split, n, seed, horizon=horizon, on_episode=self._advance, **where
+        )
+        return report.rows
 
 
-def _cells(expert: Sequence[EpisodeResult], nothing: Sequence[EpisodeResult]) -> tuple[str, ...]:
+def _cells(
+    expert: Sequence[EpisodeResult], nothing: Sequence[EpisodeResult], blind: BlindResult | None
+) -> tuple[str, ...]:
     """Return the counts of a split."""
     turns = [row.turns for row in expert]
-    solved = [sum(row.success for row in rows) for rows in (expert, nothing)]
-    return f"{len(expert):,}", *(f"{count:,}" for count in solved), f"{min(turns)} to {max(turns)}"
+    solved = [f"{sum(row.success for row in rows):,}" for rows in (expert, nothing)]
+    best = blind.cell() if blind else "not played"
+    return f"{len(expert):,}", *solved, best, f"{min(turns)} to {max(turns)}"
 
 
 def _failures(expert: Sequence[EpisodeResult], nothing: Sequence[EpisodeResult]) -> list[Failure]:
@@ -140,6 +225,18 @@ def _tell(failing: Sequence[Failure], console: Console) -> None:
         console.print(f"{entry.task_id}: {entry.problem}", markup=False, soft_wrap=True)
     if len(failing) > SHOWN:
         console.print(f"... and {len(failing) - SHOWN:,} more")
+
+
+def _tell_blind(too_easy: Sequence[BlindResult], limit: float, console: Console) -> None:
+    """Show the splits that a policy solves without reading."""
+    for result in too_easy:
+        console.print(
+            f"split {result.split}: {result.policy}, which reads no word, solves "
+            f"{result.share.value:.3f} of {result.n} tasks, more than --blind-limit {limit:g}; "
+            "what the actions give away decides these tasks",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def _write(command: Validate, failing: Sequence[Failure]) -> None:

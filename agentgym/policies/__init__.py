@@ -1,4 +1,4 @@
-"""Policies: random (the floor), oracle (the ceiling), chat models and plain functions."""
+"""Policies: random and blind ones (the floor), oracle (the ceiling), chat models, functions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from agentgym.policies.base import (
     public_info,
 )
 from agentgym.policies.basic import CallablePolicy, OraclePolicy, RandomPolicy
+from agentgym.policies.blind import BLIND, BlindPolicy, ConstantPolicy, blind_policy, fit_blind
 from agentgym.policies.chat import ChatConfig, ChatPolicy
 
 __all__ = [
+    "BLIND",
     "PUBLIC_INFO",
+    "BlindPolicy",
     "CallablePolicy",
     "ChatConfig",
     "ChatPolicy",
+    "ConstantPolicy",
     "ModelOutput",
     "OraclePolicy",
     "Policy",
@@ -26,5 +30,7 @@ __all__ = [
     "PolicyWithReset",
     "RandomPolicy",
     "begin",
+    "blind_policy",
+    "fit_blind",
     "public_info",
 ]

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import gymnasium
 import pytest
 
 from agentgym.core import TextEnv
+from agentgym.evaluation import demonstrate
+from agentgym.policies.blind import BLIND, Turn
 from agentgym.registration import FAMILIES, family
 from tests.contract.choices import EVERY
 
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "blind_policies.py"
-TASKS = 60
-FEW = {"swe": 2}
+TASKS = 40
+FEW = {"swe": 1}
 """Where every action runs in a sandbox. What is offered there changes nothing of a repository."""
-MOST = 0.25
-"""Warm starts solve .34 to .52; who avoids what was tried before, at random, up to .14."""
+MOST = 0.15
+"""Warm starts solve .34 to .52; the highest of any blind policy, over 500 tasks, is below .12."""
 
 
 def script() -> ModuleType:
@@ -36,19 +42,52 @@ def script() -> ModuleType:
 blind = script()
 
 
-@pytest.fixture(scope="module", params=["default", "training"])
-def label(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+class Played(NamedTuple):
+    """An environment, how many of its tasks are played, and episodes to fit policies on."""
+
+    env: TextEnv
+    count: int
+    episodes: list[list[Turn]]
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in FAMILIES])
-@pytest.mark.parametrize("policy", blind.BLIND)
-def test_no_blind_policy_comes_near_one_that_reads(name, policy, label):
+@pytest.fixture(
+    scope="module",
+    params=[(entry.name, label) for entry in FAMILIES for label in ("default", "training")],
+    ids="-".join,
+)
+def played(request: pytest.FixtureRequest) -> Iterator[Played]:
+    """A family's environment, with a few episodes of its expert."""
+    name, label = request.param
     env = gymnasium.make(family(name).id, **blind.settings(name)[label]).unwrapped
     assert isinstance(env, TextEnv)
     count = FEW.get(name, TASKS)
-    assert blind.solved(env, blind.BLIND[policy], count) <= MOST * count
+    yield Played(env, count, demonstrate(env, count))
     env.close()
+
+
+@pytest.mark.parametrize("policy", (*BLIND, *blind.LEAKS))
+def test_no_blind_policy_comes_near_one_that_reads(policy: str, played: Played) -> None:
+    choose = blind.choosers(played.env, played.episodes)[policy]
+    assert blind.solved(played.env, choose, played.count) <= MOST * played.count
+
+
+def test_the_limit_can_be_exceeded() -> None:
+    """The games that were the default once are won by a ranking of verbs."""
+    env = gymnasium.make("agentgym/TextWorld-v0", setting="w2-o3-q4").unwrapped
+    assert isinstance(env, TextEnv)
+    verbs = blind.choosers(env, demonstrate(env, TASKS))["blind-verbs"]
+    assert blind.solved(env, verbs, TASKS) > 3 * MOST * TASKS
+    env.close()
+
+
+RESULTS = json.loads((SCRIPT.parent / "results" / "blind_policies.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", sorted({key.split(", ")[0] for key in RESULTS if ", " in key}))
+def test_the_page_shows_what_was_measured(name: str) -> None:
+    module = importlib.import_module(f"agentgym.envs.{name}")
+    page = Path(module.__path__[0], "README.md").read_text("utf-8")
+    assert blind.page_table(RESULTS, name) in page
 
 
 def words(text: str) -> set[str]:

@@ -55,7 +55,8 @@ class TextWorldEnv(TextEnv[GameSession]):
     Args:
         setting: A named setting such as ``w2-o3-q4``, a challenge (``custom``, ``coin_collector``,
             ``treasure_hunter``, ``simple``, ``cooking``), or a
-            :class:`~agentgym.envs.textworld.generator.config.GeneratorConfig`.
+            :class:`~agentgym.envs.textworld.generator.config.GeneratorConfig`;
+            None is ``w2-o12-q4,quest_end=place``.
         challenge: The challenge, where ``setting`` is not given.
         games: Number of games by split, or of the train split; None is what the setting offers.
         game_files: Game files of one's own, in place of a setting; see

@@ -191,7 +191,7 @@ def test_parts_of_the_observation(make: Make) -> None:
 
 def blind(order: str) -> float:
     """Return how often "the first (or last) command not typed yet" wins a training game."""
-    env, wins = TextWorldEnv(show_admissible=True), 0
+    env, wins = TextWorldEnv("w2-o3-q4", show_admissible=True), 0
     for index in range(80):
         observation, info = env.reset(options={"split": "train", "index": index})
         typed, done = set[str](), False

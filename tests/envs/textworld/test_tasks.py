@@ -18,13 +18,14 @@ from agentgym.envs.textworld import tasks
 from agentgym.envs.textworld.games import store
 from agentgym.envs.textworld.games.bundled import SIZES
 from agentgym.envs.textworld.games.files import FileTasks, read_file
-from agentgym.envs.textworld.generator.config import GeneratorConfig
+from agentgym.envs.textworld.generator.config import DEFAULT, GeneratorConfig
 from agentgym.envs.textworld.generator.generate import stored_plan
 from agentgym.envs.textworld.generator.splits import SEEDS
 from agentgym.envs.textworld.tasks import GameTasks, digest
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 
-GOLDEN_PANEL = "77a0fc449002dd1146d84f2689f413705bc7d9ca003f000cd1911f69ca2ae165"
+GOLDEN_PANEL = "6ecceb68c27c770511595392b18bb6732dabf3cdd56fe780d6f752f995a6c322"
+GOLDEN_PANEL_OF_THE_GUIDE = "77a0fc449002dd1146d84f2689f413705bc7d9ca003f000cd1911f69ca2ae165"
 
 _PANEL = """
 from agentgym.envs.textworld.tasks import GameTasks
@@ -47,13 +48,13 @@ def test_the_default_is_what_is_bundled(monkeypatch: pytest.MonkeyPatch) -> None
     for split in games.splits:
         for index in (0, SIZES[split] - 1):
             task = games.task(split, index)
-            assert task.id == f"textworld/w2-o3-q4/{SEEDS[split] + index}"
+            assert task.id == f"textworld/{DEFAULT}/{SEEDS[split] + index}"
             assert (task.split, task.index) == (split, index)
             assert games.find(task.id) == task
             game = games.problem(task)
             assert task.goal == game["objective"]
             assert dict(task.content) == {
-                "settings": "w2-o3-q4", "seed": SEEDS[split] + index, "sha256": digest(game)
+                "settings": DEFAULT, "seed": SEEDS[split] + index, "sha256": digest(game)
             }  # fmt: skip
             assert games.oracle_turns(task) == len(games.plan(task) or ())
             json.dumps(dict(task.content))
@@ -62,6 +63,7 @@ def test_the_default_is_what_is_bundled(monkeypatch: pytest.MonkeyPatch) -> None
 def test_panels_are_the_golden_ones_in_every_process() -> None:
     panel = GameTasks().panel("test", 40)
     assert panel.sha256 == GOLDEN_PANEL, "a game changed: raise GENERATOR_VERSION"
+    assert GameTasks("w2-o3-q4").panel("test", 40).sha256 == GOLDEN_PANEL_OF_THE_GUIDE
     out = subprocess.run(
         [sys.executable, "-c", _PANEL], capture_output=True, text=True, check=True,
         env={"PYTHONHASHSEED": "77", "PYTHONPATH": ":".join(sys.path)},
@@ -84,7 +86,7 @@ def test_games_beyond_the_bundled_ones_are_generated() -> None:
     task = games.task("valid", 4321)
     assert task.content["seed"] == SEEDS["valid"] + 4321
     assert GameTasks(sizes={"valid": 5000}).find(task.id) == task
-    assert task.content["settings"] == "w2-o3-q4"
+    assert task.content["settings"] == DEFAULT
 
 
 @pytest.mark.parametrize("challenge", ["simple", "coin_collector", "treasure_hunter", "cooking"])
@@ -110,7 +112,7 @@ def test_a_game_without_an_objective_still_has_a_goal() -> None:
 )  # fmt: skip
 def test_unknown_ids_are_refused(task_id: str) -> None:
     with pytest.raises(TaskNotFound, match="such as textworld/w2-o3-q4/0"):
-        GameTasks().find(task_id)
+        GameTasks("w2-o3-q4").find(task_id)
 
 
 def test_unknown_splits_indices_and_sizes_are_refused() -> None:

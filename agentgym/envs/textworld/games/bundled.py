@@ -1,9 +1,9 @@
 """The games that come with the package, so that the first episode needs neither generator nor disk.
 
-They are the first games of each split of the default setting, exactly as
+They are the first games of each split of the default setting and of ``w2-o3-q4``, exactly as
 :func:`agentgym.envs.textworld.generator.splits.make_split_game` makes them; a test makes some of
 them again. After the generator changed, ``python -m agentgym.envs.textworld.games.bundled`` makes
-the file anew.
+the files anew.
 
 The file is a pack. Games of a setting are alike: they share the knowledge base, and their rules,
 types and phrases differ little. A pack holds the knowledge base once, and each game compressed for
@@ -29,6 +29,8 @@ from agentgym.envs.textworld.generator.generate import Game, version
 from agentgym.envs.textworld.generator.splits import make_split_game
 from agentgym.errors import DataError
 
+BUNDLED = (DEFAULT, "w2-o3-q4")
+"""Settings whose games are bundled: the default, and the smallest of the Practitioner's Guide."""
 SIZES = {"train": 2000, "valid": 100, "test": 200}
 """Bundled games of each split."""
 FORMAT = 1
@@ -43,10 +45,10 @@ def bundled(key: str) -> Pack | None:
     Raises:
         DataError: The file is missing or damaged.
     """
-    return _open(key) if key == DEFAULT else None
+    return _open(key) if key in BUNDLED else None
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=len(BUNDLED))
 def _open(key: str) -> Pack:
     try:
         return Pack((files(__package__) / "data" / f"{key}.games").read_bytes())
@@ -58,7 +60,7 @@ def _open(key: str) -> Pack:
 
 
 def build(sizes: dict[str, int] | None = None, key: str = DEFAULT) -> bytes:
-    """Generate the file of bundled games; takes about seven minutes.
+    """Generate the file of bundled games; takes ten minutes.
 
     Raises:
         DependencyNotInstalled: The package ``textworld`` is missing.
@@ -163,6 +165,7 @@ def _squeeze(text: bytes, dictionary: bytes) -> bytes:
 if __name__ == "__main__":
     from pathlib import Path
 
-    target = Path(__file__).parent / "data" / f"{DEFAULT}.games"
-    target.parent.mkdir(exist_ok=True)
-    target.write_bytes(build())
+    folder = Path(__file__).parent / "data"
+    folder.mkdir(exist_ok=True)
+    for setting in BUNDLED:
+        (folder / f"{setting}.games").write_bytes(build(key=setting))

@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 
 from agentgym.errors import ConfigurationError
 
-DEFAULT = "w2-o3-q4"
-"""The setting of the bundled games."""
+DEFAULT = "w2-o12-q4,quest_end=place"
+"""The setting of the default games. Who prefers some verbs to others and reads nothing wins most
+games of ``w2-o3-q4``, and few of these."""
 MAX_ROOMS = 100
 """TextWorld 1.7 dropped Glulx, and a Z-machine story file holds no more rooms."""
 
@@ -163,6 +164,10 @@ class Custom(GeneratorConfig):
     """Whether a room's description tells several things in one sentence."""
     only_last_action: bool = False
     """Whether the objective names the last action only, so that the rest must be found out."""
+    quest_end: str = _one_of("any", "any", "place")
+    """How quests end: by any action, as with ``tw-make``, or by placing a thing in a container or
+    on a supporter. A game that ends by taking, opening or unlocking is won by whoever takes, opens
+    and unlocks all there is, without reading what is asked."""
 
     def __post_init__(self) -> None:
         """Check every parameter, and that no minimum exceeds its maximum."""

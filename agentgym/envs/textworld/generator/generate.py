@@ -20,6 +20,8 @@ Game = dict[str, Any]
 """A game as JSON, as ``textworld.Game.serialize`` writes it."""
 
 _GRAMMAR = {"entity_numbering": "allowed_variables_numbering"}
+_ENDS = {"place": ("put", "insert")}
+"""Rules by which quests end, by the parameter ``quest_end``."""
 
 
 class NoSuchGame(DataError):
@@ -96,6 +98,8 @@ def _make(textworld: ModuleType, config: GeneratorConfig, seed: int, split: str)
     options = textworld.GameOptions()
     options.seeds = seed
     if isinstance(config, Custom):
+        if config.quest_end in _ENDS:
+            options.chaining = upstream.chaining_that_ends_by(*_ENDS[config.quest_end])
         _fill(options, config)
         options.kb = upstream.load_knowledge()
         return textworld.generator.make_game(options)

@@ -107,6 +107,21 @@ def load_knowledge(
     return _knowledge[key]
 
 
+def chaining_that_ends_by(*rules: str) -> Any:
+    """Return options of TextWorld's search for quests that admit only some rules as last action.
+
+    ``rules_per_depth``, which says this, is set by ``textworld.generator.make_game`` itself, so it
+    cannot be given. Quests are searched backwards: depth 0 is their end.
+    """
+    from textworld.generator import ChainingOptions
+
+    class Ending(ChainingOptions):
+        def get_rules(self, depth: int) -> Any:
+            return super().get_rules(depth) if depth else self.kb.rules.get_matching(*rules)
+
+    return Ending()
+
+
 class RuleTracker:
     """Play commands by the rules of a game."""
 

@@ -7,38 +7,41 @@ from importlib.resources import files
 
 import pytest
 
-from agentgym.envs.textworld.games.bundled import SIZES, Pack, bundled, pack
-from agentgym.envs.textworld.generator.config import DEFAULT, GeneratorConfig
+from agentgym.envs.textworld.games.bundled import BUNDLED, SIZES, Pack, bundled, pack
+from agentgym.envs.textworld.generator.config import DEFAULT, Custom, GeneratorConfig
 from agentgym.envs.textworld.generator.generate import stored_plan, version
 from agentgym.envs.textworld.generator.splits import fingerprint, make_split_game, split_of_content
 from agentgym.errors import DataError
 
 
-@pytest.fixture(scope="module")
-def games() -> Pack:
-    found = bundled(DEFAULT)
-    assert found is not None
+@pytest.fixture(scope="module", params=BUNDLED)
+def games(request: pytest.FixtureRequest) -> Pack:
+    found = bundled(request.param)
+    assert found is not None and found.settings == request.param
     return found
 
 
-def test_they_are_small_and_of_the_default_setting(games: Pack) -> None:
+def test_they_are_small_and_the_default_is_among_them(games: Pack) -> None:
     assert games.sizes == SIZES
-    assert games.settings == DEFAULT
-    data = files("agentgym.envs.textworld.games") / "data" / f"{DEFAULT}.games"
-    assert len(data.read_bytes()) < 1_500_000
+    data = files("agentgym.envs.textworld.games") / "data" / f"{games.settings}.games"
+    assert len(data.read_bytes()) < 2_500_000
+    assert DEFAULT in BUNDLED
     assert bundled("simple") is None
     assert bundled("w2-o3-q5") is None
 
 
 def test_every_game_is_whole_and_in_the_right_split(games: Pack) -> None:
-    setting = GeneratorConfig.of(DEFAULT)
+    setting = GeneratorConfig.of(games.settings)
+    assert isinstance(setting, Custom)
     prints: dict[str, set[str]] = {split: set() for split in SIZES}
     for split, size in SIZES.items():
         for index in range(size):
             game = games.game(split, index)
             assert split_of_content(setting, game) == split
             assert game["metadata"]["agentgym"]["split"] == split
-            assert 1 <= len(stored_plan(game) or ()) <= 8
+            plan = stored_plan(game) or ()
+            assert 1 <= len(plan) <= 8
+            assert setting.quest_end == "any" or plan[-1].startswith(("put ", "insert "))
             assert game["objective"]
             prints[split].add(fingerprint(game))
     assert prints["train"].isdisjoint(prints["valid"] | prints["test"])
@@ -52,7 +55,9 @@ def test_they_are_what_the_generator_makes(games: Pack, split: str, index: int) 
     pytest.importorskip("textworld", reason="needs the package textworld")
     if version() != games.made_with:
         pytest.skip(f"bundled with textworld {games.made_with}, {version()} is installed")
-    assert games.game(split, index) == make_split_game(GeneratorConfig.of(DEFAULT), split, index)
+    assert games.game(split, index) == make_split_game(
+        GeneratorConfig.of(games.settings), split, index
+    )
 
 
 def test_a_game_can_be_changed_without_harm(games: Pack) -> None:

@@ -63,7 +63,9 @@ def test_keys_are_equal_for_equal_settings_only(
 
 
 def test_the_guides_settings() -> None:
-    assert GeneratorConfig.of().key() == DEFAULT == "w2-o3-q4"
+    assert GeneratorConfig.of().key() == DEFAULT == "w2-o12-q4,quest_end=place"
+    assert GeneratorConfig.of() == GeneratorConfig.of("w2-o12-q4", quest_end="place")
+    assert GeneratorConfig.of().horizon == 12
     small = GeneratorConfig.of("w2-o3-q4")
     assert (small.rooms, small.turns, small.horizon) == (2, 4, 12)
     assert GeneratorConfig.of("w4-o6-q8").horizon == 24
@@ -119,6 +121,7 @@ def test_treasure_hunter_levels(level: int, rooms: int, turns: int) -> None:
         ("w0-o3-q4", {}, "world_size.*from 1 to 100"),
         ("w2-o3-q4,", {}, "expected parameters"),
         ("w2-o3-q4,theme", {}, "expected parameters"),
+        ("w2-o3-q4,quest_end=take", {}, "quest_end.*'any', 'place'.*'take'"),
         ("w2-o3-q4,theme=attic", {}, "theme.*'house', 'basic'.*'attic'"),
         ("w2-o3-q4,world_size=x", {}, "world_size.*whole number"),
         ("simple,held_out_foods=1", {}, "True or False"),

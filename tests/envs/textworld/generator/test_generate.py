@@ -39,6 +39,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("simple", {"rewards": "balanced"}),
     ("cooking-medium", {}),
     ("cooking-medium", {"drop": True, "held_out_foods": True}),
+    ("w2-o12-q4", {"quest_end": "place"}),
 ]
 NAMES = [f"{name}-{'-'.join(parameters)}" for name, parameters in CASES]
 
@@ -48,7 +49,7 @@ def textworld() -> Any:
     return pytest.importorskip("textworld", reason="needs the package textworld")
 
 
-def hashes(cases: Sequence[int] = (0, 2, 6)) -> list[str]:
+def hashes(cases: Sequence[int] = (0, 2, 6, 8)) -> list[str]:
     chosen = [CASES[row] for row in cases]
     games = [
         make_game(GeneratorConfig.of(name, **parameters), 7, "test") for name, parameters in chosen
