@@ -6,7 +6,7 @@ import importlib.util
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -29,14 +29,18 @@ from trainers.output.remarks import (
     chosen_remark,
     gate_remark,
     health_remark,
+    imitation_remark,
     pooled_remark,
     random_remark,
     steps_remark,
+    teacher_remark,
 )
 from trainers.output.report import write_report
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
     GREEDY,
+    ImitationEnd,
+    Results,
     Summary,
     WarmStart,
     commit,
@@ -51,6 +55,7 @@ from trainers.rollouts.engines import check_installed
 from trainers.rollouts.trajectory import by_family
 
 if TYPE_CHECKING:
+    from trainers.phases.imitation import FurtherImitation
     from trainers.phases.reinforcement import Reinforcement
 
 PACKAGES = (
@@ -207,8 +212,23 @@ class _Run:
             self._evaluate("rl", comparison, learning)
         finally:
             learning.close()
+        if self._run.compares_imitation:
+            self._imitate_further(comparison)
 
-    def _evaluate(self, arm: str, comparison: PolicyComparison, learning: Reinforcement) -> None:
+    def _imitate_further(self, comparison: PolicyComparison) -> None:
+        """Imitate for as long as was learned from reward, and compare that policy, too."""
+        from trainers.phases.imitation import FurtherImitation
+
+        further = FurtherImitation(self._run, self._folder, self._display)
+        try:
+            self._evaluate("imitation", comparison, further)
+        finally:
+            further.close()
+        self._folder.note()
+
+    def _evaluate(
+        self, arm: str, comparison: PolicyComparison, learning: Reinforcement | FurtherImitation
+    ) -> None:
         """Play the panel with the present policy, sampled and greedy, unless that was done."""
         from trainers.output.episode_log import EpisodeLog
 
@@ -231,6 +251,10 @@ class _Run:
         results, families = comparison.results(warm_starts), comparison.families(warm_starts)
         records = self._folder.metrics()
         events = health_events(records)
+        parts: Mapping[str, Results] = families or {"": results}
+        places = [env.name for env in run.envs]
+        noted = self._folder.state().get("imitation", {})
+        further = ImitationEnd(**noted) if "chosen" in noted else None
         remarks = (
             pooled_remark(comparison.sizes()),
             *(gate_remark(end, run.env(name), run.several) for name, end in warm_starts.items()),
@@ -239,8 +263,12 @@ class _Run:
             ),
             health_remark(events),
             chosen_remark(self._chosen, self._steps()),
-            *(random_remark(part.eval, name) for name, part in families.items()),
-            "" if families else random_remark(results.eval),
+            imitation_remark(further, run.config.eval.imitation),
+            *(random_remark(part.eval, name) for name, part in parts.items()),
+            *(
+                teacher_remark(part.paired.rl_minus_oracle, run.env(each).demonstrator, name)
+                for each, (name, part) in zip(places, parts.items(), strict=True)
+            ),
             *comparison.scale_remarks(),
         )
         return Summary(
@@ -255,6 +283,7 @@ class _Run:
             packages=versions(),
             commit=commit(),
             chosen=self._chosen,
+            imitation=further,
             health=events,
             step_seconds=step_seconds(records),
         )

@@ -33,6 +33,7 @@ from agentgym.envs.textworld.rewards import REWARDS
 from agentgym.envs.webshop import shared_shop
 from agentgym.envs.webshop.engine import reward as webshop_reward
 from agentgym.envs.webshop.experts import EXPERTS as SHOPPERS
+from agentgym.envs.webshop.experts import FALLIBLE
 from agentgym.envs.webshop.generator import DIFFICULTIES as SHOPS
 from agentgym.registration import family
 from agentgym.retrieval import building
@@ -75,6 +76,11 @@ class Configuration:
     def original(self) -> bool:
         """Whether an engine of other people plays."""
         return self.kwargs.get("engine") in ORIGINALS
+
+    @property
+    def fallible(self) -> bool:
+        """Whether the expert makes mistakes, as its family declares."""
+        return self.name == "webshop" and self.kwargs.get("expert") in FALLIBLE
 
     def make(self, **more: Any) -> TextEnv:
         """Make the environment without wrappers, or skip the test if a package is missing."""

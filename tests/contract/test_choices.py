@@ -14,7 +14,7 @@ from agentgym.core import TextEnv
 from agentgym.registration import FAMILIES
 from tests.contract.choices import CHOICES, CONFIGURATIONS, EVERY, Configuration, defaults
 
-LONG = 100
+LONG = 200
 """A turn budget in which every expert succeeds; whether the default one is enough, test_scores
 asks of the default experts."""
 STATES = 3
@@ -43,7 +43,8 @@ def test_every_family_and_argument_is_here():
 
 
 @EVERY
-def test_the_expert_wins_in_as_many_turns_as_it_says(configuration, request):
+def test_the_expert_ends_in_as_many_turns_as_it_says(configuration, request):
+    """It wins, unless its family declares that it makes mistakes."""
     if configuration.kwargs.get("setting") == "cooking-hard":
         reason = "TextWorld's policy of a game with several ingredients may grow shorter on the way"
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
@@ -61,7 +62,8 @@ def test_the_expert_wins_in_as_many_turns_as_it_says(configuration, request):
             left -= 1
             assert info["oracle_turns"] == left, action
             done = terminated or truncated
-        assert left == 0 and info["success"] and info["score"] == 1.0
+        assert left == 0 and info["stop_reason"] in ("success", "failure")
+        assert configuration.fallible or (info["success"] and info["score"] == 1.0)
     env.close()
 
 
@@ -86,7 +88,9 @@ def test_sparse_rewards_are_success(configuration):
     env.close()
 
 
-@EVERY
+@pytest.mark.parametrize(
+    "configuration", [one for one in CONFIGURATIONS if not one.fallible], ids=str
+)
 def test_every_reward_pays_a_solved_task_in_full(configuration):
     env = configuration.make(max_turns=LONG)
     for info in episodes(configuration, env):

@@ -56,8 +56,10 @@ def _warm_start(run: ResolvedRun) -> str:
     gates = " and ".join(
         f"{env.gate_success:g} of the validation tasks" + (f" of {env.name}" * run.several)
         for env in run.envs
-        if env.has_expert
+        if env.demonstrator
     )
+    if sft.demonstrator == "random":
+        return f"{origin}, {sft.max_steps} steps on {sft.demonstrations} episodes of random actions"
     return (
         f"{origin}, at most {sft.max_steps} steps on {sft.demonstrations} demonstrations, until "
         f"{gates} are solved"

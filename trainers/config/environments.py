@@ -36,6 +36,8 @@ GROUPS = 16
 """Tasks of a step."""
 SUCCESS_BONUS, INVALID_PENALTY = 1.0, 0.05
 """Added to the reward of the turn that solves the task, and taken from that of an invalid turn."""
+RANDOM_GATE = 1.0
+"""Validation success at which the imitation of random actions ends: its steps do that."""
 EVAL_TASKS = 500
 """Evaluation tasks where the test split has as many."""
 STARTS = 20
@@ -79,7 +81,9 @@ class ResolvedEnv:
     eval_tasks: int
     """Held-out tasks of the comparison."""
     has_expert: bool
-    """Whether there is an expert: without one there are no demonstrations."""
+    """Whether there is an expert: one that sets the scale, and may be imitated."""
+    demonstrator: str
+    """Who is imitated: ``expert``, ``random`` for random actions, or nobody if it is empty."""
 
     @property
     def defaults(self) -> FamilyDefaults:
@@ -280,10 +284,15 @@ class _Decision:
                 invalid_penalty=penalty,
                 hooks=self._hooks,
                 gate_success=_first(
-                    entry.gate_success, asked.sft.gate_success, defaults.gate_success
+                    entry.gate_success,
+                    asked.sft.gate_success,
+                    RANDOM_GATE if asked.sft.demonstrator == "random" else defaults.gate_success,
                 ),
                 eval_tasks=self._panel_size(env, several),
-                has_expert=_has_expert(env),
+                has_expert=(expert := _has_expert(env)),
+                demonstrator=(
+                    asked.sft.demonstrator if expert or asked.sft.demonstrator != "expert" else ""
+                ),
             )
         finally:
             env.close()

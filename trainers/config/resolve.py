@@ -35,9 +35,6 @@ from trainers.rollouts.chat import TurnTokenizer
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_MINUTES = 12.0
-"""Of the default run, which is to end within 15 minutes, evaluation included; as many for each
-further environment."""
 GROUP_SIZE = 8
 """Episodes of a task."""
 TINY_RATES, PRETRAINED_RATES = (6e-3, 6e-4), (1e-5, 1e-6)
@@ -46,6 +43,8 @@ ADAPTER_RATE = 2e-5
 """Learning rate of reinforcement learning that trains adapters."""
 TINY_STEPS = 1600
 """Most steps of the tiny policy's warm start, for each environment."""
+RANDOM_STEPS = 300
+"""The same where random actions are imitated: by then it knows how actions are written."""
 TINY_TURN = 18
 """Tokens per turn of the tiny policy; a family decides on those of its episodes."""
 PRETRAINED_TURN, PRETRAINED_EPISODE = 256, 4096
@@ -95,9 +94,14 @@ class ResolvedRun:
         return next(env for env in self.envs if env.name == name)
 
     @property
-    def has_expert(self) -> bool:
-        """Whether an environment knows an expert: without one there are no demonstrations."""
-        return any(env.has_expert for env in self.envs)
+    def imitates(self) -> bool:
+        """Whether the policy is warm-started on demonstrations."""
+        return self.config.sft.max_steps > 0
+
+    @property
+    def compares_imitation(self) -> bool:
+        """Whether reinforcement learning is compared with further imitation."""
+        return self.config.eval.imitation != 0
 
     def resolved(self) -> dict[str, Any]:
         """Return what the settings leave open, as it was filled in: kept with the run."""
@@ -127,12 +131,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     _fill_tokens(asked, settings["rl"], envs)
     _choose_backend(settings["rollout"], envs)
     _check_engine(asked)
-    if asked.sft.max_steps and not any(env.has_expert for env in envs):
-        tasks = ", ".join(env.name for env in envs)
-        raise ConfigurationError(
-            f"expected --sft.max-steps 0, because {tasks} has no expert whose demonstrations a "
-            f"warm start could imitate; got {asked.sft.max_steps}"
-        )
+    _check_imitation(asked, envs, settings)
     config: FilledConfig = _filler().validate_python(settings)
     return ResolvedRun(
         config=config,
@@ -189,7 +188,8 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
     sft_rate, rl_rate = TINY_RATES if tiny else PRETRAINED_RATES
     if not tiny and asked.lora.r:
         rl_rate = ADAPTER_RATE
-    imitated = sum(env.has_expert for env in envs)
+    imitated = sum(bool(env.demonstrator) for env in envs)
+    imitation_steps = RANDOM_STEPS if asked.sft.demonstrator == "random" else TINY_STEPS
     settings = _merged(
         asdict(asked),
         {
@@ -197,12 +197,18 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 *(env.defaults.steps for env in envs),
                 len(stages.rounds) * stages.every if stages else 0,
             ),
-            "minutes": DEFAULT_MINUTES * len(envs) if tiny and asked.steps is None else 0.0,
+            "minutes": (
+                sum(env.defaults.minutes for env in envs) if tiny and asked.steps is None else 0.0
+            ),
             "sft": {
                 "lr": sft_rate,
-                "max_steps": TINY_STEPS * imitated if tiny else 0,
+                "max_steps": imitation_steps * imitated if tiny else 0,
+                "demonstrations": sum(env.defaults.demonstrations for env in envs),
             },
-            "eval": {"keep": "best" if asked.eval.every else "last"},
+            "eval": {
+                "keep": "best" if asked.eval.every else "last",
+                "imitation": "as-long",
+            },
             "rl": {
                 "groups": preset.groups or GROUPS,
                 "group_size": preset.group_size or GROUP_SIZE,
@@ -216,6 +222,10 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
     )
     if not imitated:
         settings["sft"]["max_steps"] = 0
+    if asked.eval.imitation is None and not (
+        tiny and settings["sft"]["max_steps"] and asked.sft.demonstrator == "expert"
+    ):
+        settings["eval"]["imitation"] = 0
     _divide(settings["rl"], preset)
     if asked.eval.keep == "best" and not asked.eval.every:
         raise ConfigurationError(
@@ -224,6 +234,23 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
         )
     _decide_memory(asked, settings)
     return settings
+
+
+def _check_imitation(
+    asked: TrainConfig, envs: Sequence[ResolvedEnv], settings: Mapping[str, Any]
+) -> None:
+    """Refuse to imitate where there is nobody to be imitated."""
+    if asked.sft.max_steps and not any(env.demonstrator for env in envs):
+        tasks = ", ".join(env.name for env in envs)
+        raise ConfigurationError(
+            f"expected --sft.max-steps 0, because {tasks} has no expert whose demonstrations a "
+            f"warm start could imitate, or --sft.demonstrator random; got {asked.sft.max_steps}"
+        )
+    if settings["eval"]["imitation"] and not settings["sft"]["max_steps"]:
+        raise ConfigurationError(
+            "expected --eval.imitation 0, because without a warm start there are no demonstrations "
+            f"that could be imitated further; got {asked.eval.imitation}"
+        )
 
 
 def _decide_memory(asked: TrainConfig, settings: dict[str, Any]) -> None:

@@ -24,6 +24,10 @@ from trainers.config.kinds import (
 
 Backend = Literal["sync", "thread", "process", "ray"]
 """Where environments run."""
+Demonstrator = Literal["expert", "random"]
+"""Who is imitated."""
+AsLong = Literal["as-long"]
+"""For as long as reinforcement learning trained."""
 
 
 @strict
@@ -61,8 +65,12 @@ class EnvConfig:
 class SftConfig:
     """The warm start on demonstrations of the expert, which stops at a validation gate."""
 
-    demonstrations: Count = 16000
-    """Distinct training tasks whose expert episodes are imitated."""
+    demonstrator: Demonstrator = "expert"
+    """Whose episodes are imitated: the environment's expert (expert), or nobody's (random):
+    admissible actions drawn at random, which teach how an action is written and nothing else."""
+    demonstrations: Count | None = None
+    """Distinct training tasks whose episodes are imitated; None: the family's default, such as 512
+    for the shop."""
     batch_size: Count = 16
     """Demonstrations per step."""
     lr: Positive | None = None
@@ -72,7 +80,8 @@ class SftConfig:
     max_steps: Whole | None = None
     """Steps after which the warm start ends even if the gate was not reached; 0: no warm start.
 
-    None: 1,600 for ``--model tiny``, 0 for a pretrained model or without an expert."""
+    None: 1,600 for ``--model tiny``, 300 of random actions; 0 for a pretrained model or without a
+    demonstrator."""
     observation_weight: NotNegative = 0.5
     """Weight of the language-model loss on observation tokens."""
     copy_steps: Whole = 200
@@ -80,7 +89,8 @@ class SftConfig:
     gate_success: NotNegative | None = None
     """Success of the sampled policy on validation tasks at which the warm start ends.
 
-    None: the family's default, such as .45 for the shop."""
+    None: the family's default, such as .45 for the shop; 1 with random
+    actions, which solve little."""
     gate_every: Count = 25
     """Steps between two validations."""
     gate_tasks: Count = 128
@@ -228,6 +238,13 @@ class EvalConfig:
     that of the last step. Test tasks have no part in the choice, and both are kept.
 
     None: best; last without validations."""
+    imitation: Whole | AsLong | None = None
+    """Steps of further imitation that reinforcement learning is compared with: of the same
+    demonstrations, from the same warm start, the best by validation. ``as-long``: as many as take
+    the time that reinforcement learning took, which ``--minutes`` then divides between the two; 0:
+    no such comparison.
+
+    None: as-long for ``--model tiny`` with an expert, else 0."""
 
 
 @strict
@@ -385,6 +402,7 @@ class VllmConfig:
 class FilledSft(SftConfig):
     """The warm start, with every default decided."""
 
+    demonstrations: int
     lr: float
     max_steps: int
 
@@ -425,6 +443,7 @@ class FilledEval(EvalConfig):
     """The evaluation, with every default decided."""
 
     keep: Literal["best", "last"]
+    imitation: int | AsLong
 
 
 @dataclass(frozen=True, kw_only=True)

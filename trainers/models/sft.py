@@ -126,8 +126,8 @@ class Sft:
 
         Args:
             gate: Asked every ``gate_every`` steps and after the last one.
-            progress: Told ``loss``, ``observation_loss``, ``lr`` and ``tokens_per_second`` every
-                ``log_every`` steps.
+            progress: Told ``loss``, ``observation_loss``, ``lr``, ``tokens_per_second`` and the
+                ``seconds`` of training since it was last told, every ``log_every`` steps.
 
         Returns:
             How it ended.
@@ -147,7 +147,8 @@ class Sft:
                 loss, other = (since[:2] / count).tolist()
                 figures = {"loss": loss, "observation_loss": other, "lr": self._lr(self.step - 1)}
                 if progress is not None:
-                    progress(self.step, {**figures, "tokens_per_second": float(since[2] / clock)})
+                    speed = {"tokens_per_second": float(since[2] / clock), "seconds": clock}
+                    progress(self.step, {**figures, **speed})
                 seconds, since, clock = seconds + clock, np.zeros(3), 0.0
             if gate is not None and (self.step % settings.gate_every == 0 or last):
                 gated = bool(gate(self.step))

@@ -198,6 +198,7 @@ class _Watch(TrainerCallback):
             "loss": self.loss,
             "lr": trainer.lr_scheduler.get_last_lr()[0],
             "tokens_per_second": float(accelerator.reduce(trainer.tokens, "sum")) / self._since,
+            "seconds": self._since,
         }
         self.seconds += self._since
         trainer.losses, trainer.tokens, self._since = [], 0, 0.0

@@ -21,9 +21,14 @@ Records = Sequence[Mapping[str, Any]]
 
 QUANTITIES = ("score", "success")
 TRAINING, VALIDATION = "#3f83d9", "#cf4b57"
-REFERENCES = {"random": ("#878d96", ":"), "sft": ("#d9881c", "--"), "oracle": ("#2f9a68", "-.")}
+REFERENCES = {
+    "random": ("#878d96", ":"),
+    "sft": ("#d9881c", "--"),
+    "imitation": ("#8a5fbf", (0, (5, 1))),
+    "oracle": ("#2f9a68", "-."),
+}
 """Colour and style of each line of reference, by arm."""
-NAMES = {"random": "random", "sft": "before RL", "oracle": "oracle"}
+NAMES = {"random": "random", "sft": "before RL", "imitation": "imitation", "oracle": "oracle"}
 """What the arms are called as long as nothing else is known."""
 INK, BAND = "#5c636d", "#8fa3bf"
 """Colours of letters and of the stages."""

@@ -14,6 +14,8 @@ class Phase(str, Enum):
     """A step of reinforcement learning: its training episodes and its update."""
     VALIDATION = "valid"
     """Validation tasks, played between the steps of reinforcement learning."""
+    IMITATION = "imitation"
+    """Further imitation, which reinforcement learning is compared with, and its validations."""
     COMPARISON = "eval"
     """Held-out tasks, played by one of the compared policies."""
     HEALTH = "health"

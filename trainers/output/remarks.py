@@ -15,7 +15,9 @@ from trainers.output.summary import (
     ChosenPolicy,
     Difference,
     HealthEvent,
+    ImitationEnd,
     Interval,
+    Paired,
     WarmStart,
 )
 
@@ -25,11 +27,13 @@ __all__ = [
     "direction",
     "gate_remark",
     "health_remark",
+    "imitation_remark",
     "pooled_remark",
     "random_remark",
     "scaled_text",
     "signed",
     "steps_remark",
+    "teacher_remark",
     "verdict",
 ]
 
@@ -51,7 +55,13 @@ def arm_names(run: ResolvedRun) -> dict[str, str]:
     """Return what the compared policies are called."""
     pretrained, imitated = run.config.model != TINY, run.config.sft.max_steps > 0
     start = "warm start" if imitated else "base model" if pretrained else "untrained"
-    return {"random": "random", "sft": start, "rl": "trained", "oracle": "oracle"}
+    return {
+        "random": "random",
+        "sft": start,
+        "imitation": "imitation",
+        "rl": "trained",
+        "oracle": "oracle",
+    }
 
 
 def direction(interval: Interval) -> int:
@@ -60,11 +70,21 @@ def direction(interval: Interval) -> int:
     return int(low > 0) - int(high < 0)
 
 
-def verdict(paired: Difference, start: str) -> str:
-    """Say whether reinforcement learning changed the policy, by the intervals of the differences.
+def verdict(paired: Paired, names: Mapping[str, str]) -> str:
+    """Say what reinforcement learning did, by the intervals of the differences.
 
-    ``start`` is what the policy before reinforcement learning is called.
+    Args:
+        paired: The differences.
+        names: What the compared policies are called.
     """
+    sentences = [_change(paired.rl_minus_sft, names)]
+    if paired.rl_minus_imitation is not None:
+        sentences.append(_against_imitation(paired.rl_minus_imitation))
+    return " ".join(sentences)
+
+
+def _change(paired: Difference, names: Mapping[str, str]) -> str:
+    """Say whether reinforcement learning changed the policy that it began with."""
     verbs = {1: "raised", -1: "lowered"}
     score, success = direction(paired.score_ci95), direction(paired.success_ci95)
     if score:
@@ -77,9 +97,54 @@ def verdict(paired: Difference, start: str) -> str:
     else:
         found = "No effect of reinforcement learning on the score can be told from chance"
     return (
-        f"{found}: trained minus {start}, task by task on the same {paired.n} held-out tasks, "
-        f"is {signed(paired.score_mean, paired.score_ci95)} in score and "
-        f"{signed(paired.success_mean, paired.success_ci95)} in success (95 % intervals)."
+        f"{found}: {names['rl']} minus {names['sft']}, task by task on the same {paired.n} "
+        f"held-out tasks, is {_in_both(paired)} (95 % intervals)."
+    )
+
+
+def _against_imitation(paired: Difference) -> str:
+    """Say whether reinforcement learning was worth more than imitation of the same experts."""
+    found = {
+        1: "It was worth more than to imitate the same demonstrations further",
+        -1: "To imitate the same demonstrations further was worth more",
+        0: "It cannot be told from imitating the same demonstrations further",
+    }[direction(paired.success_ci95)]
+    return f"{found}: trained minus imitation is {_in_both(paired)}."
+
+
+def imitation_remark(end: ImitationEnd | None, asked: int | str) -> str:
+    """Say what the further imitation was; empty if there was none.
+
+    ``asked`` is its setting.
+    """
+    if end is None:
+        return ""
+    length = " (as many as took the time of reinforcement learning)" * (asked == "as-long")
+    return (
+        f"Imitation: {end.steps} further steps{length} on the demonstrations of the warm "
+        f"start, of which that of step {end.chosen} is the best on the validation tasks (success "
+        f"{end.valid_success:.3f}) and was compared."
+    )
+
+
+def teacher_remark(paired: Difference | None, demonstrator: str, env: str = "") -> str:
+    """Say that the trained policy is better than the expert that it imitated; empty if it is not.
+
+    ``env`` names the environment, if it is one of several.
+    """
+    if paired is None or demonstrator != "expert" or direction(paired.success_ci95) < 1:
+        return ""
+    return (
+        f"The trained policy is better than the expert that it imitated{f' in {env}' * bool(env)}: "
+        f"trained minus oracle is {_in_both(paired)}."
+    )
+
+
+def _in_both(paired: Difference) -> str:
+    """Write a difference in score and in success."""
+    return (
+        f"{signed(paired.score_mean, paired.score_ci95)} in score and "
+        f"{signed(paired.success_mean, paired.success_ci95)} in success"
     )
 
 
@@ -101,6 +166,11 @@ def gate_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) 
     """
     steps, success, gate = warm_start.steps, warm_start.success, env.gate_success
     where = f" in {env.name}" if several else ""
+    if env.demonstrator == "random":
+        return (
+            f"The warm start imitated random actions{where} for {steps} steps, no expert: "
+            f"validation success {success:.3f}."
+        )
     if warm_start.gated:
         return (
             f"The warm start reached its gate{where} after {steps} steps: validation success "

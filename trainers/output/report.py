@@ -20,7 +20,9 @@ from trainers.output.run_folder import RunFolder, training_step
 from trainers.output.summary import (
     GREEDY,
     Difference,
+    GreedyResults,
     Interval,
+    Paired,
     Results,
     Summary,
 )
@@ -106,15 +108,20 @@ def _parts(summary: Summary, metrics: Sequence[dict[str, Any]]) -> Iterator[_Par
 
 def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:
     """Yield what training changed: name, mean difference and interval, each a row of the plot."""
-    kinds: list[tuple[str, Difference]] = [
-        (summary.evaluation.decoding, summary.paired.rl_minus_sft)
+    start, further = summary.names["sft"], summary.names.get("imitation", "")
+    pairs: list[tuple[str, Paired | GreedyResults]] = [
+        (summary.evaluation.decoding, summary.paired)
     ]
-    if summary.greedy:
-        kinds.append(("greedy", summary.greedy.rl_minus_sft))
-    kinds += [(name, part.paired.rl_minus_sft) for name, part in summary.families.items()]
+    pairs += [("greedy", summary.greedy)] if summary.greedy else []
+    pairs += [(name, part.paired) for name, part in summary.families.items()]
+    kinds: list[tuple[str, Difference | None]] = [
+        (f"{kind}, minus {start}", each.rl_minus_sft) for kind, each in pairs
+    ]
+    kinds += [(f"{kind}, minus {further}", each.rl_minus_imitation) for kind, each in pairs]
     for kind, paired in kinds:
-        yield f"score, {kind}", paired.score_mean, paired.score_ci95
-        yield f"success, {kind}", paired.success_mean, paired.success_ci95
+        if paired is not None:
+            yield f"score, {kind}", paired.score_mean, paired.score_ci95
+            yield f"success, {kind}", paired.success_mean, paired.success_ci95
 
 
 def _lost(metrics: Sequence[dict[str, Any]], summary: Summary) -> dict[str, int]:

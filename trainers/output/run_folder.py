@@ -193,22 +193,28 @@ class RunFolder:
         """Make room for more steps or minutes, if the settings ask for them.
 
         What came after the last step is given up, to be made again: the trained policy's held-out
-        episodes and results, its last checkpoint, the summary and the report.
+        episodes and results, its last checkpoint, the further imitation that it is compared with,
+        the summary and the report.
         """
         if self._longer is None:
             return
         for name in ("summary.json", "report.html"):
             (self.path / name).unlink(missing_ok=True)
-        after = (Phase.REINFORCEMENT.value, f"{Phase.REINFORCEMENT.value}{GREEDY}")
+        arms = (Phase.REINFORCEMENT.value, Phase.IMITATION.value)
+        after = tuple(f"{arm}{suffix}" for arm in arms for suffix in ("", GREEDY))
         for path in (path for arm in after for path in self.eval_files(arm)):
             path.unlink()
         if self.metrics_path.exists():
             filter_lines(
                 self.metrics_path,
-                lambda record: record["phase"] != Phase.COMPARISON or record["arm"] not in after,
+                lambda record: (
+                    record["phase"] != Phase.IMITATION
+                    and (record["phase"] != Phase.COMPARISON or record["arm"] not in after)
+                ),
             )
-        for made_again in (self.trained, self.merged):
+        for made_again in (self.trained, self.merged, *self.checkpoints.glob("imitation*")):
             shutil.rmtree(made_again, ignore_errors=True)
+        self.forget("imitation")
         # Last: a run that is killed before this is whole again, and as long as it was.
         self._write_settings(self._longer)
         self._longer = None
@@ -239,6 +245,12 @@ class RunFolder:
         """Add notes on finished phases, and the time spent; survives ``kill -9``."""
         text = json.dumps({**self.state(), "seconds": self.seconds(), **values}, indent=1)
         write_atomically(self.path / "state.json", text.encode())
+
+    @main_only
+    def forget(self, name: str) -> None:
+        """Remove a note."""
+        state = {key: value for key, value in self.state().items() if key != name}
+        write_atomically(self.path / "state.json", json.dumps(state, indent=1).encode())
 
     def eval_episodes(self, arm: str, env: str = "") -> Path:
         """Return the file that holds the held-out episodes of a policy.

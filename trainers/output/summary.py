@@ -13,7 +13,7 @@ from agentgym.episodes.recorder import package_versions
 from agentgym.errors import DataError
 from trainers.output.phase import Phase
 
-ARMS = ("random", "sft", "rl", "oracle")
+ARMS = ("random", "sft", "imitation", "rl", "oracle")
 """The compared policies in the order in which they are shown."""
 GREEDY = "-greedy"
 """Suffix of an arm that takes the likeliest token instead of sampling."""
@@ -67,6 +67,10 @@ class Paired:
 
     rl_minus_sft: Difference
     """After reinforcement learning minus before it."""
+    rl_minus_imitation: Difference | None = None
+    """After reinforcement learning minus after further imitation; None if there was none."""
+    rl_minus_oracle: Difference | None = None
+    """After reinforcement learning minus the expert; None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,10 @@ class GreedyResults:
     """After it."""
     rl_minus_sft: Difference
     """After minus before."""
+    imitation: ArmResult | None = None
+    """After further imitation; None if there was none."""
+    rl_minus_imitation: Difference | None = None
+    """After reinforcement learning minus after further imitation."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +125,18 @@ class WarmStart:
     """Whether it reached its gate."""
     success: float
     """Validation success at its end."""
+
+
+@dataclass(frozen=True)
+class ImitationEnd:
+    """How the further imitation ended that reinforcement learning is compared with."""
+
+    steps: int
+    """Steps that it took, those of the warm start not counted."""
+    chosen: int
+    """Steps of the policy that was compared, the best on the validation tasks."""
+    valid_success: float
+    """Its success on them."""
 
 
 @dataclass(frozen=True)
@@ -174,11 +194,11 @@ class Results:
 
     def results(self) -> Iterator[tuple[str, str, ArmResult]]:
         """Yield every policy that was compared: arm, name and figures."""
-        greedy = {"sft": self.greedy.sft, "rl": self.greedy.rl} if self.greedy else {}
         for arm, result in self.eval.items():
             yield arm, self.names[arm], result
-            if arm in greedy:
-                yield arm, f"{self.names[arm]}, greedy", greedy[arm]
+            greedy = getattr(self.greedy, arm, None)
+            if greedy is not None:
+                yield arm, f"{self.names[arm]}, greedy", greedy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +229,8 @@ class Summary(Results):
     chosen: ChosenPolicy | None = None
     """The policy that is called trained; None in runs of earlier versions: that of the last
     step."""
+    imitation: ImitationEnd | None = None
+    """How the further imitation ended; None if there was none."""
     health: tuple[HealthEvent, ...] = ()
     """Alarms of reinforcement learning."""
     step_seconds: Mapping[str, float] = field(default_factory=dict)
@@ -241,6 +263,7 @@ class Summary(Results):
                     for name, part in families.items()
                 },
                 "chosen": content.get("chosen") and _read(ChosenPolicy, content["chosen"]),
+                "imitation": content.get("imitation") and _read(ImitationEnd, content["imitation"]),
                 "health": [_read(HealthEvent, event) for event in content.get("health", ())],
             }
             return _read(cls, read)
@@ -257,16 +280,23 @@ def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "horizon": horizon and _read(Horizon, horizon),
         "eval": {arm: _read(ArmResult, row) for arm, row in content["eval"].items()},
-        "paired": Paired(_read(Difference, content["paired"]["rl_minus_sft"])),
+        "paired": Paired(**_differences(content["paired"])),
         "evaluation": _read(Evaluation, content["evaluation"]),
         "greedy": greedy
         and GreedyResults(
             _read(ArmResult, greedy["sft"]),
             _read(ArmResult, greedy["rl"]),
-            _read(Difference, greedy["rl_minus_sft"]),
+            imitation=greedy.get("imitation") and _read(ArmResult, greedy["imitation"]),
+            **_differences(greedy),
         ),
         "warm_start": warm_start and _read(WarmStart, warm_start),
     }
+
+
+def _differences(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the comparisons task by task; one that was not made is None or missing."""
+    found = {name: value for name, value in content.items() if name.startswith("rl_minus_")}
+    return {name: value and _read(Difference, value) for name, value in found.items()}
 
 
 def _read(kind: type[Part], content: Mapping[str, Any]) -> Part:

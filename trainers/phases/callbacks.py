@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -97,8 +98,24 @@ class StopConditions(TrainerCallback):
         self, run: ResolvedRun, folder: RunFolder, display: Display, log: RunLogger
     ) -> None:
         self._folder, self._display, self._log = folder, display, log
-        self._seconds, self._turns = run.seconds, run.config.rl.turn_budget
+        self._seconds, self._turns = self._deadline(run), run.config.rl.turn_budget
         self._updates = run.config.rl.updates
+
+    def _deadline(self, run: ResolvedRun) -> float:
+        """Return the second of the run at which training ends.
+
+        Imitation that lasts as long as reinforcement learning has the second half of what is left.
+        """
+        if run.config.eval.imitation != "as-long" or math.isinf(run.seconds):
+            return run.seconds
+        began = on_main(self._began)
+        return began + max(0.0, run.seconds - began) / 2
+
+    def _began(self) -> float:
+        """Return the second of the run at which training began, of whichever process."""
+        if "rl_began" not in self._folder.state():
+            self._folder.note(rl_began=self._folder.seconds())
+        return float(self._folder.state()["rl_began"])
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any

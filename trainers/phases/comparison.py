@@ -294,29 +294,40 @@ def _results(
 ) -> Results:
     """Put a comparison together, arms in the order of ``ARMS``."""
     names = arm_names(run)
-    paired = difference(reports["rl"], reports["sft"])
-    after, before = f"rl{GREEDY}", f"sft{GREEDY}"
+    paired = Paired(**_differences(reports, "", ("sft", "imitation", "oracle")))
     greedy = None
-    if after in reports:
-        greedy = GreedyResults(
-            _arm_result(reports[before], scale),
-            _arm_result(reports[after], scale),
-            difference(reports[after], reports[before]),
-        )
+    if f"rl{GREEDY}" in reports:
+        parts: dict[str, Any] = {
+            arm: _arm_result(reports[f"{arm}{GREEDY}"], scale)
+            for arm in ("sft", "imitation", "rl")
+            if f"{arm}{GREEDY}" in reports
+        }
+        greedy = GreedyResults(**parts, **_differences(reports, GREEDY, ("sft", "imitation")))
     return Results(
         env=env,
         eval={arm: _arm_result(reports[arm], scale) for arm in ARMS if arm in reports},
-        paired=Paired(paired),
+        paired=paired,
         evaluation=Evaluation(
             split=TEST,
             panel_sha256=panel_sha256,
             decoding="greedy" if run.config.eval.greedy else "sampled",
             horizon=full_horizon,
         ),
-        verdict=verdict(paired, names["sft"]),
+        verdict=verdict(paired, names),
         names=names,
         greedy=greedy,
     )
+
+
+def _differences(
+    reports: Mapping[str, Report], suffix: str, others: Iterable[str]
+) -> dict[str, Any]:
+    """Compare the trained policy with the others that were evaluated."""
+    return {
+        f"rl_minus_{arm}": difference(reports[f"rl{suffix}"], reports[f"{arm}{suffix}"])
+        for arm in others
+        if f"{arm}{suffix}" in reports
+    }
 
 
 def difference(after: Report, before: Report) -> Difference:

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import math
-import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.policies.basic import OraclePolicy, RandomPolicy
 from trainers import processes
-from trainers.config.environments import TRAIN, VALID, ResolvedEnv
+from trainers.config.environments import VALID
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.grpo.precision import precision_arguments
 from trainers.models.copy_pretraining import CopySettings, pretrain_copying
-from trainers.models.policy import LoadedPolicy, adapters, build_tiny, load_policy
-from trainers.models.sft import Sft, SftSettings
+from trainers.models.policy import LoadedPolicy, build_tiny, load_policy
+from trainers.models.sft import Sft
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
-from trainers.phases.rollout_setup import make_runner, panel_tasks
-from trainers.phases.safe_env import make_safe_env
-from trainers.rollouts.demonstrations import Demonstration, encode, watch
-from trainers.rollouts.engines.base import Sampling
+from trainers.phases.demonstrators import Demonstrator, demonstrated_rows
+from trainers.phases.held_out import HeldOutPlayer
+from trainers.phases.rollout_setup import panel_tasks
+from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
+from trainers.rollouts.demonstrations import Demonstration
 from trainers.rollouts.engines.policy_weights import base_model, policy_weights
-from trainers.rollouts.trajectory import Row, by_family, rollout_metrics, to_rows
+from trainers.rollouts.trajectory import Row, by_family, rollout_metrics
 
 if TYPE_CHECKING:
     from trainers.models.sft_pretrained import PretrainedSft
@@ -38,7 +31,8 @@ if TYPE_CHECKING:
 FINISHED = "warm-start"
 PREFIX = "sft"
 VOCABULARY_EPISODES = 2000
-"""Demonstrations from which a tiny policy has its words."""
+"""Episodes from which a tiny policy has its words: demonstrations, and where those are fewer also
+random play of other training tasks, as what a text looks like needs no expert."""
 
 
 def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolicy:
@@ -56,9 +50,9 @@ def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedP
         if config.model == TINY:
             processes.on_main(lambda: _learn(run, folder, display).save(finished))
         else:
-            _save_whole(_learn(run, folder, display), finished)
+            save_whole(_learn(run, folder, display), finished)
         processes.on_main((finished / COMPLETE).touch)
-    processes.on_main(lambda: _drop_checkpoints(folder))
+    processes.on_main(SftCheckpoints(folder, PREFIX).drop)
     return load_policy(run, finished)
 
 
@@ -66,67 +60,18 @@ def _learn(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolic
     """Let a fresh or pretrained policy imitate the experts."""
     words = VOCABULARY_EPISODES if run.config.model == TINY else 0
     with ExitStack() as stack:
-        watched = {env.name: _Watched(run, env, words) for env in run.envs}
-        for each in watched.values():
+        players = {env.name: Demonstrator(run, env, words) for env in run.envs}
+        for each in players.values():
             stack.callback(each.env.close)
-        policy = _fresh(run, (episode for each in watched.values() for episode in each.first))
-        for each in watched.values():
+        policy = _fresh(run, (episode for each in players.values() for episode in each.seen()))
+        for each in players.values():
             each.check_opening(policy)
-        if run.config.sft.max_steps:
-            shown = {name: each.shown for name, each in watched.items() if each.expert}
-            _imitate(run, folder, display, policy, shown)
+        if run.imitates:
+            _imitate(run, folder, display, policy, players)
         return policy
 
 
-class _Watched:
-    """An environment in which its expert is watched, or random actions where there is none.
-
-    Attributes:
-        env: The environment.
-        expert: Whether it is an expert.
-        first: The first episodes.
-    """
-
-    def __init__(self, run: ResolvedRun, resolved: ResolvedEnv, count: int) -> None:
-        self._run, self._name, self.expert = run, resolved.name, resolved.has_expert
-        self.env = make_safe_env(resolved, run.config.rollout)
-        self._tasks = demonstration_tasks(run, resolved)
-        player = OraclePolicy(self.env) if self.expert else RandomPolicy(run.config.seed)
-        self._rest = watch(self.env, self._tasks, player)
-        self.first = list(islice(self._rest, count))
-
-    @property
-    def shown(self) -> Iterator[Demonstration]:
-        """All episodes, each played when it is asked for."""
-        return chain(self.first, self._rest)
-
-    def check_opening(self, policy: LoadedPolicy) -> None:
-        """Check that the opening of a training task leaves the model room for a turn.
-
-        Later episodes whose opening does not are ended with ``length``, one by one.
-
-        Raises:
-            ConfigurationError: It does not.
-        """
-        if self.first:
-            observation, info = self.first[0].observation, dict(self.first[0].info)
-        else:
-            try:
-                observation, info = self.env.reset(options=self._tasks[0])
-            except EnvFailure:
-                return  # The phases that play report it.
-        tokens = len(policy.chat.start(policy.openings[self._name](observation, info)))
-        budget = policy.budget
-        if budget.context - tokens < budget.floor:
-            raise ConfigurationError(
-                f"expected the opening of an episode to leave room for a turn of {budget.floor} "
-                f"tokens among the {budget.context} that the model reads, but that of "
-                f"{info['task_id']} takes {tokens}: use a model with more positions, lower "
-                "--rl.turn-tokens, or ask for shorter observations with --env-args"
-            )
-
-
-def _save_whole(policy: LoadedPolicy, path: Path) -> None:
+def save_whole(policy: LoadedPolicy, path: Path) -> None:
     """Write a policy whose weights may be spread over the processes, adapters merged."""
     if not processes.sharded():
         processes.on_main(lambda: policy.save(path))
@@ -138,28 +83,6 @@ def _save_whole(policy: LoadedPolicy, path: Path) -> None:
     base, tokenizer = base_model(policy.model), policy.chat.tokenizer
     processes.on_main(lambda: base.save_pretrained(path, state_dict=whole))
     processes.on_main(lambda: tokenizer.save_pretrained(path))
-
-
-def _drop_checkpoints(folder: RunFolder) -> None:
-    """Remove the checkpoints of a warm start that is done."""
-    for checkpoint in folder.checkpoints.glob(f"{PREFIX}-*"):
-        shutil.rmtree(checkpoint)
-
-
-def demonstration_tasks(run: ResolvedRun, env: ResolvedEnv) -> list[dict[str, Any]]:
-    """Choose the training tasks whose expert episodes are imitated, each at most once.
-
-    Of several environments each has its share of the demonstrations, by weight.
-    """
-    made = env.make_env()
-    size = made.tasks.len(TRAIN)
-    made.close()
-    total = sum(each.weight for each in run.envs if each.has_expert == env.has_expert)
-    most = math.ceil(run.config.sft.demonstrations * env.weight / total)
-    # A stream of its own: the 1 sets it apart from every other use of the run's seed.
-    rng = np.random.Generator(np.random.PCG64([run.config.seed, 1]))
-    order = rng.permutation(size)[:most]
-    return [{"split": TRAIN, "index": int(index)} for index in order]
 
 
 def _fresh(run: ResolvedRun, first: Iterable[Demonstration]) -> LoadedPolicy:
@@ -174,24 +97,21 @@ def _imitate(
     folder: RunFolder,
     display: Display,
     policy: LoadedPolicy,
-    shown: Mapping[str, Iterable[Demonstration]],
+    demonstrators: Mapping[str, Demonstrator],
 ) -> None:
     """Run the supervised phase from the latest checkpoint to the gate."""
-    display.phase("watch expert", 1)
-    window = run.config.rollout.window
+    display.phase("watch", 1)
     together = run.config.model != TINY  # Otherwise no other process is here.
 
-    def watched() -> list[Row]:
-        return [
-            row
-            for name, episodes in shown.items()
-            for row in to_rows(list(encode(episodes, policy.chat, policy.openings[name], window)))
-        ]
+    def watched() -> Sequence[Row]:
+        return demonstrated_rows(run, policy, demonstrators)
 
     rows = processes.on_main(watched) if together else watched()
     display.update(1, rows=len(rows))
-    sft = _make_sft(run, folder, policy, rows)
-    checkpoint = folder.latest_checkpoint(PREFIX)
+    settings = sft_settings(run, run.config.sft.max_steps, run.config.sft.gate_every)
+    sft = make_sft(run, folder, policy, rows, settings)
+    checkpoints = SftCheckpoints(folder, PREFIX)
+    checkpoint = checkpoints.latest
     if together:
         checkpoint = processes.broadcast(checkpoint)
     if checkpoint is not None:
@@ -201,7 +121,7 @@ def _imitate(
     folder.rewind(Phase.WARM_START, sft.step)
     display.phase("warm start", sft.settings.steps, sft.step)
     gate = ValidationGate(run, folder, policy, together=together)
-    log = _WarmStartLog(run, folder, display, sft, gate)
+    log = _WarmStartLog(run, folder, display, sft, gate, checkpoints)
     try:
         result = sft.run(log.validate, log.progress)
     finally:
@@ -221,39 +141,6 @@ def _imitate(
     folder.note(sft=found if run.several else found[run.envs[0].name])
 
 
-def _make_sft(
-    run: ResolvedRun, folder: RunFolder, policy: LoadedPolicy, rows: Sequence[Row]
-) -> Sft | PretrainedSft:
-    """Return what imitates: the tiny model's own loop, or TRL with adapters for another model."""
-    config = run.config.sft
-    settings = SftSettings(
-        steps=config.max_steps,
-        batch_size=config.batch_size,
-        lr=config.lr,
-        observation_weight=config.observation_weight,
-        gate_every=config.gate_every,
-        seed=run.config.seed,
-    )
-    if run.config.model == TINY:
-        return Sft(policy.model, rows, policy.chat.pad_id, settings)
-    from trainers.models.sft_pretrained import PretrainedSft
-
-    tokenizer, output = policy.chat.tokenizer, folder.checkpoints
-    memory = run.config.memory
-    sft = PretrainedSft(
-        policy.model,
-        rows,
-        tokenizer,
-        settings,
-        output,
-        adapters(run),
-        precision_arguments(memory.precision, memory.checkpointing == "on"),
-        memory.micro_tokens,
-    )
-    policy.model = sft.model  # The gate plays with the adapters, too.
-    return sft
-
-
 class ValidationGate:
     """End the warm start once the sampled policy solves enough validation tasks.
 
@@ -269,32 +156,23 @@ class ValidationGate:
     def __init__(
         self, run: ResolvedRun, folder: RunFolder, policy: LoadedPolicy, *, together: bool = False
     ) -> None:
-        self._run, self._folder, self._model = run, folder, policy.model
-        self._gates = {env.name: env.gate_success for env in run.envs if env.has_expert}
+        self._run, self._folder = run, folder
+        self._gates = {env.name: env.gate_success for env in run.envs if env.demonstrator}
         most = run.config.sft.gate_tasks
         panels = {name: run.env(name).panel(VALID, most) for name in self._gates}
         self._tasks = panel_tasks(panels, run)
         self._together = together
         count = len(self._tasks)
-        self._mine = processes.share(count) if together else range(count)
-        self._runner = make_runner(run, policy, max(1, len(self._mine)))
-        self.engine = self._runner.engine
+        slots = len(processes.share(count)) if together else count
+        self._player = HeldOutPlayer(run, policy, slots, together=together)
+        self.engine = self._player.engine
         self.successes = dict.fromkeys(self._gates, 0.0)
 
     def __call__(self, step: int) -> bool:
         """Validate after ``step`` steps; True ends the warm start."""
-        config = self._run.config
-        self.engine.sync(policy_weights(self._model), step)
-        played = self._runner.run(
-            [self._tasks[index] for index in self._mine],
-            groups=self._mine,
-            first_episode=self._mine.start,
-            seed=step,
-            sampling=Sampling(temperature=config.rl.temperature, top_p=config.rl.top_p),
-        )
+        played = self._player.play(self._tasks, step, version=step)
         late = self._folder.seconds() > self._run.seconds / 2
         if self._together:
-            played = processes.gather(played, f"the end of the gate of step {step}")
             late = processes.broadcast(late)
         for name, part in by_family(played).items():
             figures = rollout_metrics(part)
@@ -315,8 +193,7 @@ class ValidationGate:
 
     def close(self) -> None:
         """Close the engine and the environments."""
-        self.engine.close()
-        self._runner.envs.close()
+        self._player.close()
 
 
 class _WarmStartLog:
@@ -329,9 +206,10 @@ class _WarmStartLog:
         display: Display,
         sft: Sft | PretrainedSft,
         gate: ValidationGate,
+        checkpoints: SftCheckpoints,
     ) -> None:
         self._config, self._folder, self._display = run.config.sft, folder, display
-        self._sft, self._gate = sft, gate
+        self._sft, self._gate, self._checkpoints = sft, gate, checkpoints
 
     def progress(self, step: int, figures: Mapping[str, float]) -> None:
         """Take down the losses, every few steps."""
@@ -357,7 +235,7 @@ class _WarmStartLog:
         settings = self._sft.settings
         whole = step % settings.log_every == 0 and step % self._config.save_every == 0
         if whole and step < settings.steps:
-            _save(self._sft, self._folder, step)
+            self._checkpoints.save(self._sft)
 
 
 def _pretrain_copying(run: ResolvedRun, policy: LoadedPolicy, display: Display) -> None:
@@ -372,22 +250,3 @@ def _pretrain_copying(run: ResolvedRun, policy: LoadedPolicy, display: Display) 
         first_id=special,
         progress=lambda step, loss: display.update(step, loss=loss),
     )
-
-
-def _save(sft: Sft | PretrainedSft, folder: RunFolder, step: int) -> None:
-    """Write a checkpoint of the warm start and drop older ones."""
-    path = folder.checkpoints / f"{PREFIX}-{step}"
-    path.mkdir(exist_ok=True)
-    sft.save(path)
-    if isinstance(sft, Sft):
-        _keep_only(folder, path)
-    else:
-        processes.on_main(lambda: _keep_only(folder, path))
-
-
-def _keep_only(folder: RunFolder, path: Path) -> None:
-    """Mark a checkpoint as whole and drop older ones."""
-    (path / COMPLETE).touch()
-    for other in folder.checkpoints.glob(f"{PREFIX}-*"):
-        if other != path:
-            shutil.rmtree(other)

@@ -56,7 +56,8 @@ class ALFWorldEnv(TextEnv[GameSession]):
         reward_scale: Sum of the rewards of a solved task.
         expert: What ``oracle()`` plays, and whose turns ``oracle_turns`` counts: ``shortest`` knows
             where everything is, ``searching`` looks for it as a newcomer must, and so can be
-            imitated.
+            imitated, ``fixed-order`` does so too and walks from each receptacle to the next one,
+            never directly.
         show_admissible: Whether observations end with the list of admissible actions, written in
             this environment's grammar.
         max_turns: Turn budget.

@@ -57,7 +57,8 @@ class WebShopEnv(TextEnv[Session]):
             that the official reward gives 1, else 0; the score stays the official reward).
         expert: Whose plans :meth:`oracle` follows: ``target`` knows the right product and takes the
             shortest way, ``careful`` checks candidates as a shopper must, and can be imitated,
-            ``thinking`` also writes what it compares before the action (compact, native grammar).
+            ``thinking`` also writes what it compares before the action (compact, native grammar),
+            ``hasty`` buys the first hit whose line will do and often fails.
         highlights: Whether results lines show short features that the title leaves out (compact).
         show_score: Whether the last page tells the reward, as the original's does.
         world: A :class:`Shop` to be used instead of all that decides one (``size`` to ``nouns``).

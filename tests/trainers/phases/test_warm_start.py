@@ -13,10 +13,10 @@ from tests.trainers import toy_runs
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.display import Display
 from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.phases.demonstrators import demonstration_tasks
 from trainers.phases.warm_start import (
     FINISHED,
     ValidationGate,
-    demonstration_tasks,
     warm_start,
 )
 
@@ -42,7 +42,7 @@ def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bo
 
 
 def demonstrated(plan: ResolvedRun) -> list[dict[str, Any]]:
-    return demonstration_tasks(plan, plan.envs[0])
+    return demonstration_tasks(plan, plan.envs[0])[0]
 
 
 def test_demonstrations_are_distinct_training_tasks_chosen_by_the_seed(tmp_path):

@@ -1,4 +1,4 @@
-"""Experts: the one that knows where everything is, and the one that has to search."""
+"""Experts: one knows where everything is, one has to search, and one makes rounds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.experts.base import Expert
+from agentgym.envs.alfworld.experts.fixed_order import FixedOrderExpert
 from agentgym.envs.alfworld.experts.oracle import OracleExpert
 from agentgym.envs.alfworld.experts.searching import SearchingExpert
 
@@ -16,6 +17,7 @@ PLANS_VERSION = 3
 EXPERTS: Mapping[str, Callable[[], Expert]] = {
     "shortest": OracleExpert,
     "searching": SearchingExpert,
+    "fixed-order": FixedOrderExpert,
 }
 """Name of an expert -> what makes it at the start of a game."""
 

@@ -1,4 +1,4 @@
-"""Experts: the one that knows the target, and the one that has to shop for it."""
+"""Experts: one knows the target, one has to shop for it, and one buys too soon."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from functools import partial
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.experts.base import Expert
 from agentgym.envs.webshop.experts.careful import CarefulExpert
+from agentgym.envs.webshop.experts.hasty import HastyExpert
 from agentgym.envs.webshop.experts.oracle import OracleExpert
 
 EXPERTS: Mapping[str, Callable[[Shop, bool, str], Expert]] = {
     "target": lambda shop, highlights, reward: OracleExpert(shop),
     "careful": CarefulExpert,
     "thinking": partial(CarefulExpert, thinks=True),
+    "hasty": HastyExpert,
 }
 """Name of an expert -> what makes it for a shop, whether results show highlights, and a reward."""
+FALLIBLE = frozenset({"hasty"})
+"""Experts whose plans end in a purchase, but not always in success; all others always succeed."""

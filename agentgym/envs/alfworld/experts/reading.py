@@ -1,0 +1,142 @@
+"""What the experts have in common that go by what they have read, and so can be imitated.
+
+As long as they have not seen all that the task needs they look about; then they follow the shortest
+plan among what they have seen. Each says for itself where it looks, and by what way it walks.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+from agentgym.envs.alfworld.engine.actions import VERBS, Action, command_of, perform
+from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.state import NOBODY, State
+from agentgym.envs.alfworld.experts.base import Expert
+from agentgym.envs.alfworld.experts.oracle import plan_from
+
+
+class Memory(NamedTuple):
+    """What has been read so far; an immutable value."""
+
+    explored: frozenset[int] = frozenset()
+    """Receptacles whose contents have been shown."""
+    seen: frozenset[int] = frozenset()
+    """Objects that have been shown, taken or put down."""
+    last: int = NOBODY
+    """The receptacle that was shown last, open or closed."""
+
+
+class ReadingExpert(Expert):
+    """An expert that goes by what it has read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._memory = Memory()
+
+    def _find(self, session: Session) -> tuple[str, ...] | None:
+        return self._play(session.household, session.state, self._memory)
+
+    def _stale(self, session: Session, action: Action, changed: bool) -> bool:
+        before = self._memory
+        self._memory = remember(before, session.household, session.state, action)
+        return changed or self._memory is not before
+
+    def _play(self, house: Household, state: State, memory: Memory) -> tuple[str, ...] | None:
+        """Return all that the expert will do, found by letting it play a copy of the game.
+
+        None if everything will have been seen and there is no plan.
+
+        It ends: every plan that is followed gets shorter, and a new one is only made when something
+        is seen for the first time.
+        """
+        needed, decisive = _needed(house), _decisive(house)
+        won = house.goal.satisfied(state)
+        commands: list[str] = []
+        plan: tuple[Action, ...] | None = None
+        news = True
+        while not won:
+            if news:
+                plan = plan_from(house, _believed(memory, state))
+            if plan is None:
+                action = _look_here(memory, house, state) or self._explore(memory, house, state)
+            else:
+                action = self._step(memory, house, state, plan[0]) if plan else None
+                plan = plan[action == plan[0] :] if plan else plan
+            if action is None:
+                return None
+            command = command_of(house, action)
+            if command != command.strip():  # as for the plans of the oracle
+                return None
+            commands.append(command)
+            state, _ = perform(house, state, action)
+            before, memory = memory, remember(memory, house, state, action)
+            fresh = memory.seen is not before.seen
+            news = fresh and not needed.isdisjoint(memory.seen - before.seen)
+            won = action.verb in decisive and house.goal.satisfied(state)
+        return tuple(commands)
+
+    @abstractmethod
+    def _explore(self, memory: Memory, house: Household, state: State) -> Action | None:
+        """Go to a receptacle that may show something new; None if all has been seen."""
+
+    def _step(self, memory: Memory, house: Household, state: State, planned: Action) -> Action:
+        """Return the action that comes next on the way to a planned one; here it is that itself."""
+        return planned
+
+
+def remember(memory: Memory, house: Household, state: State, action: Action) -> Memory:
+    """Add what the answer to an action tells; the same object comes back if that is nothing new.
+
+    ``state`` is the one after the action.
+    """
+    explored, seen, last = memory
+    if action.verb in ("take", "move"):
+        known = action.first in seen
+        return memory if known else Memory(explored, seen | {action.first}, last)
+    if action.verb not in ("go", "open", "check"):
+        return memory
+    shown = action.first
+    if shown in house.openable and shown not in state.opened:
+        return memory if shown == last else Memory(explored, seen, shown)
+    contents = state.contents[shown]
+    if shown == last and shown in explored and seen.issuperset(contents):
+        return memory
+    return Memory(explored | {shown}, seen.union(contents), shown)
+
+
+def _believed(memory: Memory, state: State) -> State:
+    """Return a state with the objects that have been read of, and no others."""
+    known = memory.seen | {state.held}
+    contents = [
+        tuple([x for x in things if x in known]) if things else () for things in state.contents
+    ]
+    return state._replace(contents=tuple(contents))
+
+
+def _needed(house: Household) -> frozenset[int]:
+    """Return the entities that a plan may depend on; seeing any other changes no plan."""
+    mentioned = set[int]()
+    for query in house.goal.queries:
+        mentioned.update(*query.domains)
+        for literal in query.fluents:
+            mentioned.update(literal.args)
+            mentioned.update(house.knives if literal.predicate == "issliced" else ())
+    return frozenset(mentioned)
+
+
+def _decisive(house: Household) -> frozenset[str]:
+    """Return the verbs that may win: walking about and opening doors does in few goals only."""
+    predicates = {literal.predicate for query in house.goal.queries for literal in query.fluents}
+    idle = set() if predicates & {"atlocation", "opened"} else {"go", "open"}
+    return frozenset(VERBS.keys() - {"check"} - idle)
+
+
+def _look_here(memory: Memory, house: Household, state: State) -> Action | None:
+    """Return the action that shows one more receptacle of this place; None if all are known."""
+    for receptacle in house.here.get(state.place, ()):
+        if receptacle not in memory.explored:
+            closed = receptacle in house.openable and receptacle not in state.opened
+            return Action("open" if closed else "check", receptacle)
+    return None

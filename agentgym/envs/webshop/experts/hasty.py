@@ -1,0 +1,44 @@
+"""The hasty expert: a demonstrator that makes mistakes, which a policy can outgrow.
+
+It searches as the careful expert does and buys the first hit whose line meets the instruction, with
+the asked options that are on offer. What only the page shows (a feature that no line tells, an
+option that is missing) it never checks, so it often buys a product that is not quite right.
+"""
+
+from __future__ import annotations
+
+from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.session import PREVIOUS, State
+from agentgym.envs.webshop.experts.base import Step, buy, choose, towards
+from agentgym.envs.webshop.experts.careful import CarefulExpert
+
+
+class HastyExpert(CarefulExpert):
+    """Plans that end in a purchase, but not always of the right product."""
+
+    def _from_page(self, goal: Goal, state: State, size: int) -> Step | None:
+        assert state.asin is not None
+        if any(asin == state.asin for _, asin in self._plausible(goal, state)):
+            return buy(state, choose(self._shop.products[state.asin], goal))
+        on = self._from_results(goal, state, size)
+        return None if on is None else Step(1 + on.turns, "click", PREVIOUS)
+
+    def _from_results(self, goal: Goal, state: State, size: int) -> Step | None:
+        """Continue on a results page: open the first plausible hit, opened before or not."""
+        for rank, asin in self._plausible(goal, state):
+            away = rank // size + 1 - state.number
+            turns = abs(away) + 2 + len(choose(self._shop.products[asin], goal))
+            return Step(turns, "click", towards(away, asin))
+        return None
+
+    def _plausible(self, goal: Goal, state: State) -> list[tuple[int, str]]:
+        """List rank and product of the hits whose line meets the instruction.
+
+        Where none does, it is the first hit of the expert's own query, so that there is a plan
+        wherever that query finds anything.
+        """
+        query = state.query or ""
+        found = [(hit.rank, hit.asin) for hit in self._candidates(goal, query)]
+        if not found and query == self.query(goal):
+            found = list(enumerate(self._shop.search(query)[:1]))
+        return found

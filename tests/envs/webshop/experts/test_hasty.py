@@ -1,0 +1,88 @@
+"""The expert that buys too soon: it makes mistakes, from every state it finishes all the same."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from agentgym.envs.webshop.env import WebShopEnv
+from agentgym.envs.webshop.experts import EXPERTS, FALLIBLE
+from agentgym.tasks import Task, TaskList
+
+HORIZON = 9
+TASKS = 150
+
+
+def make(expert: str = "hasty", **kwargs: Any) -> WebShopEnv:
+    kwargs = {"difficulty": "easy", "observation_mode": "compact", "max_turns": HORIZON, **kwargs}
+    return WebShopEnv(expert=expert, **kwargs)
+
+
+def finish(env: WebShopEnv, info: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    """Let the expert play on; its announced turns shrink by one a turn, and all are valid."""
+    left, actions = info["oracle_turns"], []
+    while not info["stop_reason"]:
+        actions.append(str(env.oracle_action()))
+        info = env.step(actions[-1])[-1]
+        left -= 1
+        assert info["oracle_turns"] == left and info["action_valid"]
+    assert left == 0 and info["stop_reason"] in ("success", "failure")
+    return actions, info
+
+
+def start(env: WebShopEnv, index: int) -> dict[str, Any]:
+    return env.reset(options={"split": "test", "index": index})[1]
+
+
+def test_it_is_declared_as_fallible() -> None:
+    assert EXPERTS.keys() > FALLIBLE and "hasty" in FALLIBLE
+
+
+def test_it_buys_in_time_and_often_the_wrong_product() -> None:
+    env = make()
+    played = [finish(env, start(env, index)) for index in range(TASKS)]
+    success = sum(info["success"] for _, info in played) / TASKS
+    score = sum(info["score"] for _, info in played) / TASKS
+    assert 0.3 < success < 0.5 and 0.8 < score < 0.95
+    for actions, info in played:
+        assert actions[-1] == "click[buy now]" and not {"click[back]", "click[prev]"} & {*actions}
+        missed = info["details"]
+        assert missed["r_type"] == missed["r_price"] == 1.0, "its line showed type and price"
+
+
+def test_it_searches_as_the_careful_expert_does_and_opens_the_same_product_first() -> None:
+    hasty, careful = make(), make("careful")
+    shorter = 0
+    for index in range(60):
+        mine, theirs = (finish(env, start(env, index))[0] for env in (hasty, careful))
+        opened = 1 + mine[1:].count("click[next]")
+        assert mine[: opened + 1] == theirs[: opened + 1]
+        assert mine == theirs or len(mine) < len(theirs)
+        shorter += len(mine) < len(theirs)
+    assert shorter > 20
+
+
+def test_it_has_a_plan_from_every_state() -> None:
+    env, rng = make(max_turns=60), random.Random(0)
+    for index in range(60):
+        info = start(env, index)
+        for _ in range(rng.randint(1, 8)):
+            away = [a for a in info["admissible_actions"] if a != "click[buy now]"]
+            action = rng.choice([*away, "search[red]", "search[zzz]"])
+            info = env.step(action)[-1]
+            assert info["oracle_turns"] is not None and env.oracle_action() is not None
+        finish(env, info)
+
+
+def test_of_its_own_query_it_takes_the_first_hit_where_no_line_will_do() -> None:
+    env = make()
+    start(env, 0)
+    content = {**env.task.content, "price_upper": 1.0}
+    world = {
+        "world": env.shop,
+        "tasks": TaskList("x", {"train": [Task("x/0", "train", 0, "", content)]}),
+    }
+    env = make(**world)
+    actions, info = finish(env, env.reset()[1])
+    query = actions[0].removeprefix("search[").removesuffix("]")
+    assert env.session.product.asin == env.shop.search(query)[0] and not info["success"]

@@ -1,0 +1,72 @@
+"""Held-out tasks, played by a policy outside of reinforcement learning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trainers import processes
+from trainers.config.resolve import ResolvedRun
+from trainers.models.policy import LoadedPolicy
+from trainers.phases.rollout_setup import make_runner
+from trainers.rollouts.engines.base import Sampling
+from trainers.rollouts.engines.policy_weights import policy_weights
+from trainers.rollouts.trajectory import Trajectory
+
+__all__ = ["HeldOutPlayer"]
+
+
+class HeldOutPlayer:
+    """Play tasks with the present weights of a policy, on the engine that was chosen for the run.
+
+    Args:
+        run: The run.
+        policy: The policy.
+        slots: Episodes of this process that play at a time.
+        together: Whether every process of the run plays its share of the tasks.
+    """
+
+    def __init__(
+        self, run: ResolvedRun, policy: LoadedPolicy, slots: int, *, together: bool
+    ) -> None:
+        self._run, self._model, self._together = run, policy.model, together
+        self._runner = make_runner(run, policy, max(1, slots))
+        self.engine = self._runner.engine
+
+    def play(
+        self,
+        tasks: Sequence[Mapping[str, Any]],
+        seed: int,
+        *,
+        version: int = 0,
+        greedy: bool = False,
+    ) -> list[Trajectory]:
+        """Play an episode of every task.
+
+        Args:
+            tasks: Reset options, one per task, with the turns of the episode.
+            seed: Seed of environments and sampling.
+            version: Number of the weights, such as the steps that made them.
+            greedy: Take the likeliest token instead of sampling.
+
+        Returns:
+            The episodes, in the order of the tasks; together, those of all processes.
+        """
+        self.engine.sync(policy_weights(self._model), version)
+        rl = self._run.config.rl
+        mine = processes.share(len(tasks)) if self._together else range(len(tasks))
+        played = self._runner.run(
+            [tasks[index] for index in mine],
+            groups=mine,
+            first_episode=mine.start,
+            seed=seed,
+            sampling=Sampling(temperature=rl.temperature, top_p=rl.top_p, greedy=greedy),
+        )
+        if not self._together:
+            return played
+        return processes.gather(played, f"the end of the held-out episodes of weights {version}")
+
+    def close(self) -> None:
+        """Close the engine and the environments."""
+        self.engine.close()
+        self._runner.envs.close()

@@ -1,0 +1,112 @@
+"""What imitates in a run, and its checkpoints."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trainers import processes
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TINY
+from trainers.grpo.precision import precision_arguments
+from trainers.models.policy import LoadedPolicy, adapters
+from trainers.models.sft import Sft, SftSettings
+from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.rollouts.trajectory import Row
+
+if TYPE_CHECKING:
+    from trainers.models.sft_pretrained import PretrainedSft
+
+__all__ = ["SftCheckpoints", "make_sft", "sft_settings"]
+
+
+def sft_settings(run: ResolvedRun, steps: int, gate_every: int) -> SftSettings:
+    """Return how a run imitates.
+
+    Args:
+        run: The run.
+        steps: Most steps; the learning rate's cosine ends there.
+        gate_every: Steps between two validations.
+    """
+    config = run.config.sft
+    return SftSettings(
+        steps=steps,
+        batch_size=config.batch_size,
+        lr=config.lr,
+        observation_weight=config.observation_weight,
+        gate_every=gate_every,
+        seed=run.config.seed,
+    )
+
+
+def make_sft(
+    run: ResolvedRun,
+    folder: RunFolder,
+    policy: LoadedPolicy,
+    rows: Sequence[Row],
+    settings: SftSettings,
+) -> Sft | PretrainedSft:
+    """Return what imitates: the tiny model's own loop, or TRL with adapters for another model.
+
+    The policy has the adapters, too, so that it can be validated as it learns.
+    """
+    if run.config.model == TINY:
+        return Sft(policy.model, rows, policy.chat.pad_id, settings)
+    from trainers.models.sft_pretrained import PretrainedSft
+
+    memory = run.config.memory
+    sft = PretrainedSft(
+        policy.model,
+        rows,
+        policy.chat.tokenizer,
+        settings,
+        folder.checkpoints,
+        adapters(run),
+        precision_arguments(memory.precision, memory.checkpointing == "on"),
+        memory.micro_tokens,
+    )
+    policy.model = sft.model
+    return sft
+
+
+class SftCheckpoints:
+    """The newest checkpoint of a phase of imitation, in ``checkpoints/<prefix>-<step>``."""
+
+    def __init__(self, folder: RunFolder, prefix: str) -> None:
+        self._folder, self._prefix = folder, prefix
+
+    @property
+    def latest(self) -> Path | None:
+        """The newest complete one."""
+        return self._folder.latest_checkpoint(self._prefix)
+
+    def save(self, sft: Sft | PretrainedSft, add: Callable[[Path], None] | None = None) -> None:
+        """Write a checkpoint and drop older ones.
+
+        Args:
+            sft: What imitates.
+            add: Writes into its folder what belongs to it.
+        """
+        path = self._folder.checkpoints / f"{self._prefix}-{sft.step}"
+        path.mkdir(exist_ok=True)
+        sft.save(path)
+        if add is not None:
+            add(path)
+        if isinstance(sft, Sft):
+            self._keep_only(path)
+        else:
+            processes.on_main(lambda: self._keep_only(path))
+
+    def drop(self) -> None:
+        """Remove all, as the phase is done."""
+        for checkpoint in self._folder.checkpoints.glob(f"{self._prefix}-*"):
+            shutil.rmtree(checkpoint)
+
+    def _keep_only(self, path: Path) -> None:
+        """Mark a checkpoint as whole and drop older ones."""
+        (path / COMPLETE).touch()
+        for other in self._folder.checkpoints.glob(f"{self._prefix}-*"):
+            if other != path:
+                shutil.rmtree(other)
