@@ -96,7 +96,7 @@ def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> i
     if result["missing"]:
         console.print(f"missing: {len(result['missing'])} of {len(runs)} runs")
     console.print(f"{path}")
-    return 1 if failures else 0
+    return 1 if failures or result.get("met") is False else 0
 
 
 def _command(study: Study, options: argparse.Namespace) -> str:

@@ -42,7 +42,7 @@ SMALL = (
     "--tiny.context 1536 --sft.copy-steps 50 --sft.gate-every 10 --sft.gate-tasks 48 "
     "--sft.demonstrations 600 --rl.groups 4 --rl.group-size 8 --rl.log-groups 4 "
     "--rl.turn-tokens 6 --rl.episode-tokens 1400 --rl.save-every 100 --rl.keep-checkpoints 1 "
-    "--eval.tasks 96 --eval.valid-tasks 48"
+    "--eval.tasks 96 --eval.valid-tasks 48 --eval.imitation 0"
 )
 """Sizes with which a run takes about a minute."""
 TASKS: Mapping[str, Tasks] = {

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,13 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from benchmarks.studies.runner.cache import DONE, Run, RunCache
+from benchmarks.studies.runner.process import begin_process
 
 LAST_WORDS = 2000
 """Bytes at the end of a log in which the reason of a failure is looked for."""
-PRELOADED = ("trainers.run", "trainers.phases.reinforcement", "trainers.phases.warm_start")
-"""Modules whose import takes most of the time of a small run's process."""
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-"""Runs share the processors by being side by side."""
 
 Begin = Callable[[list[str], Path], BaseProcess]
 """Starts a process that carries out ``agentgym-train`` with arguments, printing to a file."""
@@ -147,30 +141,3 @@ def _progress(console: Console | None) -> Iterator[Progress]:
         *columns, console=console or Console(stderr=True), speed_estimate_period=3600
     ) as shown:
         yield shown
-
-
-# -- one process -----------------------------------------------------------------------------------
-
-
-def begin_process(arguments: list[str], log: Path) -> BaseProcess:
-    """Start ``agentgym-train`` in a process of its own, with one thread.
-
-    The processes are copies of one that has imported the trainer and nothing more, as the import
-    takes longer than the warm start of a small run.
-    """
-    os.environ.update(ONE_THREAD)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(PRELOADED))
-    process = context.Process(target=_train, args=(arguments, str(log)))
-    process.start()
-    return process
-
-
-def _train(arguments: list[str], log: str) -> None:
-    """Carry out ``agentgym-train``; what it prints goes to a file."""
-    with open(log, "ab", buffering=0) as stream:
-        for output in (sys.stdout, sys.stderr):
-            os.dup2(stream.fileno(), output.fileno())
-    from trainers.cli import main
-
-    sys.exit(main(arguments))
