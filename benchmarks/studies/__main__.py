@@ -18,6 +18,7 @@ from rich.table import Table
 
 from agentgym.errors import AgentGymError
 from benchmarks.studies.runner.cache import Run, RunCache, runs_of
+from benchmarks.studies.runner.keys import settle
 from benchmarks.studies.runner.playing import play
 from benchmarks.studies.runner.results import collect, write
 from benchmarks.studies.runner.study import Study, chosen_arms, load_study, study_names
@@ -117,12 +118,20 @@ def _catalogue() -> Table:
 
 
 def _table(study: Study, runs: Sequence[Run], cache: RunCache) -> Table:
-    """Return the runs of a study, their settings and which have been played."""
-    table = Table("arm", "seed", "run", "warm start", "settings", title=study.question)
+    """Return the runs of a study, what has become of each, and the settings in which arms differ.
+
+    Settings are shown as they would be used, with every default decided.
+    """
+    settings = {run.arm: settle(run.settings).flat() for run in runs}
+    names = list(dict.fromkeys(name for values in settings.values() for name in values))
+    differing = [
+        name for name in names if len({str(values.get(name)) for values in settings.values()}) > 1
+    ]
+    table = Table("arm", "seed", "run", "", "warm start", "settings", title=study.question)
     for run in runs:
-        names = run.keys.run, run.keys.start
-        state = f"{names[0]} ({cache.state(run)})"
-        table.add_row(run.arm, str(run.seed), state, names[1], " ".join(run.settings))
+        own = ", ".join(f"{name} {settings[run.arm].get(name)}" for name in differing)
+        state = cache.state(run)
+        table.add_row(run.arm, str(run.seed), run.keys.run, state, run.keys.start, own)
     return table
 
 

@@ -64,6 +64,12 @@ class Settings:
     template_args: Mapping[str, Any]
     """Arguments of the chat template."""
 
+    def flat(self) -> dict[str, Any]:
+        """Return all settings under names such as ``rl.lr`` and ``webshop.rounds``."""
+        envs = {env["name"]: env for env in self.envs}
+        parts = {"preset": self.preset, "template_args": self.template_args}
+        return {**self.config, **_flat(parts), **_flat(envs)}
+
     def keys(self, seed: int) -> Keys:
         """Return the keys of the run with a seed."""
         whole = {

@@ -42,7 +42,8 @@ def _train(arguments: list[str], log: str) -> None:
     from trainers.cli import main
 
     code = main(arguments)
-    print(f"{time.process_time():.0f} s of processor time", file=sys.stderr)
+    if not code:
+        print(f"{time.process_time():.0f} s of processor time", file=sys.stderr)
     sys.exit(code)
 
 

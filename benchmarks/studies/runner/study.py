@@ -62,16 +62,17 @@ def study_names() -> list[str]:
 
 
 def load_study(name: str) -> Study:
-    """Return a study by its name.
+    """Return a study by its name, or by that of a module of one's own, which has a dot.
 
     Raises:
         ConfigurationError: There is none.
     """
-    if name not in study_names():
+    if "." not in name and name not in study_names():
         raise ConfigurationError(
-            f"expected a study: one of {', '.join(study_names())}; got {name!r}"
+            f"expected a study: one of {', '.join(study_names())}, or a module of your own such as "
+            f"own.study; got {name!r}"
         )
-    study = importlib.import_module(f"benchmarks.studies.{name}").STUDY
+    study = importlib.import_module(name if "." in name else f"benchmarks.studies.{name}").STUDY
     assert isinstance(study, Study)
     return study
 
