@@ -2,7 +2,8 @@
 
 Every run is ``agentgym-train --env FAMILY --seed SEED`` with nothing else set. The bar is met where
 trained minus warm start, paired over the held-out tasks, is above zero at 95 % for the score and
-the success of every run, and no run took longer than ``BAR_MINUTES``; else the command exits with 1.
+the success of every run, and no run took longer than ``BAR_MINUTES``; else the command exits with
+1.
 """
 
 from __future__ import annotations

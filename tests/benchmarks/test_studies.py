@@ -113,7 +113,9 @@ def test_a_killed_run_costs_no_other_and_goes_on(folder: Path, tmp_path: Path) -
     assert failure.run == first and "signal 9" in failure.why
     assert cache.state(first) == BEGUN and cache.state(second) == DONE
     assert not play(cache, [first, second], 1)
-    assert "[warm start]" not in cache.log(first).read_text().split("signal", 1)[0].split("[RL]")[-1]
+    assert (
+        "[warm start]" not in cache.log(first).read_text().split("signal", 1)[0].split("[RL]")[-1]
+    )
     whole = played(RunCache(folder / "runs"), first)
     assert records(played(cache, first)) == records(whole)
     assert played(cache, first).summary["eval"] == whole.summary["eval"]
@@ -157,9 +159,7 @@ def test_a_failed_arm_is_named_at_the_end(
     assert "failed: broken, seed 0" in capsys.readouterr().out
 
 
-def test_a_run_of_another_commit_is_reported(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_of_another_commit_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.studies.runner.results.commit", lambda: "another")
     assert main([*command(folder), "--collect"]) == 0
     assert result(folder)["of_another_commit"] == sorted(run.keys.run for run in runs())
@@ -174,7 +174,10 @@ def test_what_has_not_been_played_is_missing(
 
 
 def test_a_dry_run_shows_what_differs_and_what_is_cached(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert main([*command(folder), "--dry-run"]) == 0
@@ -201,7 +204,9 @@ def test_words_choose_arms() -> None:
     study = load_study("horizon_map")
     chosen = chosen_arms(study, ["tasks=short", "tasks=long", "schedule=gated"])
     assert [arm.name for arm in chosen] == [
-        f"{start}/{tasks}/gated" for start in ("none", "weak", "strong") for tasks in ("short", "long")
+        f"{start}/{tasks}/gated"
+        for start in ("none", "weak", "strong")
+        for tasks in ("short", "long")
     ]
     assert [arm.name for arm in chosen_arms(study, ["weak/long/short"])] == ["weak/long/short"]
     with pytest.raises(ConfigurationError, match="tasks=mixed"):

@@ -25,7 +25,9 @@ def draw_grid(result: Mapping[str, Any], path: Path) -> None:
     from matplotlib.figure import Figure
 
     starts, tasks, schedules = result["starts"], result["tasks"], result["schedules"]
-    rows = [start for start in starts if any(f"{start}/{name}" in result["cells"] for name in tasks)]
+    rows = [
+        start for start in starts if any(f"{start}/{name}" in result["cells"] for name in tasks)
+    ]
     columns = [name for name in tasks if any(f"{s}/{name}" in result["cells"] for s in starts)]
     figure = Figure(
         figsize=(3.3 * len(columns) + 0.6, 2.1 * len(rows) + 2.6), dpi=130, layout="constrained"

@@ -175,8 +175,12 @@ def compared_at_equal_cost(runs: Mapping[str, Sequence[PlayedRun]]) -> dict[str,
         return {"at_equal": {}}
     at: dict[str, dict[str, list[float]]] = {}
     for unit in ("turns", "tokens", "sampled"):
-        by_seed = [at_equal([some[seed] for some in curves.values()], unit) for seed in sorted(seeds)]
-        at[unit] = {arm: list(row) for arm, row in zip(curves, zip(*by_seed, strict=True), strict=True)}
+        by_seed = [
+            at_equal([some[seed] for some in curves.values()], unit) for seed in sorted(seeds)
+        ]
+        at[unit] = {
+            arm: list(row) for arm, row in zip(curves, zip(*by_seed, strict=True), strict=True)
+        }
     return {
         "at_equal": {
             unit: {arm: spread(values) for arm, values in by_arm.items()}

@@ -75,7 +75,9 @@ def play(
     work, begin = _Work(pending), begin or begin_process
     work.started = {run.keys.start for run in partners if run not in pending}
     with _progress(console) as progress:
-        task = progress.add_task("runs", total=len(distinct), completed=len(distinct) - len(pending))
+        task = progress.add_task(
+            "runs", total=len(distinct), completed=len(distinct) - len(pending)
+        )
         try:
             while work.pending or work.running:
                 while len(work.running) < jobs and (run := _next(work, cache, share_start)):

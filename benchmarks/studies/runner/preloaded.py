@@ -1,11 +1,14 @@
 """Imports what every run needs, once for all of them; see ``benchmarks.studies.runner.process``."""
 
+import importlib
 import logging
+
+MODULES = (
+    "trainers.run", "trainers.phases.imitation", "trainers.phases.reinforcement",
+    "trainers.phases.warm_start",
+)  # fmt: skip
 
 # It tells of an optional kernel whenever PEFT is imported.
 logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
-
-import trainers.phases.imitation
-import trainers.phases.reinforcement
-import trainers.phases.warm_start
-import trainers.run  # noqa: F401
+for module in MODULES:
+    importlib.import_module(module)
