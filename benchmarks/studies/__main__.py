@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agentgym.errors import AgentGymError
-from benchmarks.studies.runner.cache import Run, RunCache, runs_of
+from benchmarks.studies.runner.cache import DONE, Run, RunCache, runs_of
 from benchmarks.studies.runner.keys import settle
 from benchmarks.studies.runner.playing import play
 from benchmarks.studies.runner.results import collect, write
@@ -87,7 +87,11 @@ def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> i
     failures = []
     if not options.collect:
         failures = play(cache, wanted, options.jobs, share_start=study.share_start)
-    runs = wanted if len(chosen) == len(study.arms) else runs_of(study.arms, options.seeds)
+    # Of arms that were not asked for, only what has been played by and by.
+    asked = {arm.name for arm in (*chosen, *chosen_arms(study, []))}
+    others = runs_of([arm for arm in study.arms if arm.name not in asked], options.seeds)
+    runs = runs_of([arm for arm in study.arms if arm.name in asked], options.seeds)
+    runs += [run for run in others if cache.state(run) == DONE]
     result = collect(study, cache, runs, command=_command(study, options), failures=failures)
     path = write(study, result, options.results)
     for failure in failures:
@@ -129,7 +133,8 @@ def _table(study: Study, runs: Sequence[Run], cache: RunCache) -> Table:
     ]
     table = Table("arm", "seed", "run", "", "warm start", "settings", title=study.question)
     for run in runs:
-        own = ", ".join(f"{name} {settings[run.arm].get(name)}" for name in differing)
+        values = settings[run.arm]
+        own = ", ".join(f"{name} {values[name]}" for name in differing if name in values)
         state = cache.state(run)
         table.add_row(run.arm, str(run.seed), run.keys.run, state, run.keys.start, own)
     return table

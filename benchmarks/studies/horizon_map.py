@@ -34,8 +34,10 @@ class Tasks:
     """Validation success at which imitation of the expert ends, by the name of the warm start."""
     classes: tuple[int, ...]
     """Longest plan of each class of tasks whose success is followed."""
-    more: str
+    more: str = "--eval.imitation 0 --rl.log-groups 16 --rl.save-every 100 --rl.keep-checkpoints 1"
     """Further flags: sizes that suit these tasks."""
+    dear: bool = False
+    """Whether a run takes minutes: it is played if ``--only`` names the tasks."""
 
 
 MAZES = "--env benchmarks.coin_mazes:benchmarks/CoinMazes-v0 --env-args levels="
@@ -60,6 +62,18 @@ TASKS: Mapping[str, Tasks] = {
     "mixed": Tasks(
         env=f"{MAZES}1-12", stages=(4, 10, 16, 24), every=4, gate=0.3, turns=4800,
         starts={"weak": 0.35, "strong": 0.65}, classes=(4, 8, 12), more=SMALL,
+    ),
+    "textworld": Tasks(
+        env="--env textworld --env-args setting=w4-o6-q8", stages=(8, 12, 16, 24), every=10,
+        gate=0.4, turns=30_000, starts={"weak": 0.2, "strong": 0.45}, classes=(4, 8), dear=True,
+    ),
+    "alfworld": Tasks(
+        env="--env alfworld", stages=(6, 10, 13, 16), every=10, gate=0.3, turns=30_000,
+        starts={"weak": 0.2, "strong": 0.45}, classes=(6, 9, 16), dear=True,
+    ),
+    "search": Tasks(
+        env="--env search", stages=(3, 4, 6), every=10, gate=0.4, turns=30_000,
+        starts={"weak": 0.25, "strong": 0.5}, classes=(2, 3, 4, 6), dear=True,
     ),
 }  # fmt: skip
 STARTS = ("none", "weak", "strong")
@@ -100,7 +114,8 @@ def arm(start: str, name: str, schedule: str) -> Arm:
         f"--steps 100000 --rl.turn-budget {tasks.turns} --eval.horizon {tasks.stages[-1]}"
     )
     labels = {"start": start, "tasks": name, "schedule": schedule}
-    return Arm(f"{start}/{name}/{schedule}", tuple(flags.split()), labels)
+    needs = f"tasks={name}" if tasks.dear else ""
+    return Arm(f"{start}/{name}/{schedule}", tuple(flags.split()), labels, needs)
 
 
 ARMS = [arm(start, name, schedule) for start in STARTS for name in TASKS for schedule in SCHEDULES]
@@ -119,6 +134,7 @@ def measure(runs: Runs) -> dict[str, Any]:
                     schedule: {
                         "warm_start": measures.held_out(found, "sft"),
                         "success": measures.held_out(found, "rl"),
+                        "minus_long": measures.minus(found, some.get("long", [])),
                         "curves": [measures.validation_curve(run) for run in found],
                         "training": [measures.training_curve(run, 8) for run in found],
                         "by_length": [

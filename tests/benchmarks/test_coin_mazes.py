@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium as gym
 import pytest
 
@@ -7,7 +9,7 @@ from agentgym.errors import ConfigurationError
 from benchmarks.coin_mazes import ID, UNTOLD, CoinMazes
 
 
-def make(**kwargs: object) -> CoinMazes:
+def make(**kwargs: Any) -> CoinMazes:
     env = gym.make(ID, **kwargs).unwrapped
     assert isinstance(env, CoinMazes)
     return env

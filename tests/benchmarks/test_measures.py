@@ -8,8 +8,10 @@ import pytest
 
 from benchmarks.studies.runner.grid_picture import draw_grid
 from benchmarks.studies.runner.measures import (
+    Curve,
     at_equal,
     compared_at_equal_cost,
+    minus,
     spread,
     success_by_length,
     training_curve,
@@ -28,7 +30,7 @@ def episode(step: int, length: int, won: bool, tokens: int) -> dict[str, Any]:
     }
 
 
-def make_run(folder: Path, seed: int = 0, tokens: int = 10) -> PlayedRun:
+def make_run(folder: Path, seed: int = 0, tokens: int = 10, success: float = 0.6) -> PlayedRun:
     """Three steps of two episodes with two turns each; validations after none and all of them."""
     steps = [
         {
@@ -43,6 +45,7 @@ def make_run(folder: Path, seed: int = 0, tokens: int = 10) -> PlayedRun:
         for step, s in ((0, 0.0), (3, 0.6))
     ]
     write(folder / "metrics.jsonl", [valid[0], *steps, valid[1]])
+    write(folder / "summary.json", [{"eval": {"rl": {"success": success}}}])
     write(folder / "episodes.jsonl", [episode(step, 2, True, tokens) for step in (1, 2, 3)] * 2)
     lengths = ((1, True), (2, False), (3, True), (9, True))
     write(
@@ -76,8 +79,19 @@ def test_arms_are_read_where_the_thriftiest_ends(tmp_path: Path) -> None:
 
 
 def test_curves_are_interpolated_between_points() -> None:
-    curves = [{"turns": [0, 10], "success": [0, 1]}, {"turns": [0, 4], "success": [0, 0.5]}]
+    curves: list[Curve] = [
+        {"turns": [0, 10], "success": [0, 1]},
+        {"turns": [0, 4], "success": [0, 0.5]},
+    ]
     assert at_equal(curves, "turns") == [0.4, 0.5]
+
+
+def test_differences_are_taken_seed_by_seed(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / f"a{seed}", seed, success=0.5) for seed in (0, 1)]
+    others = [make_run(tmp_path / f"b{seed}", seed, success=0.25 * seed) for seed in (1, 2)]
+    found = minus(runs, others)
+    assert found is not None and found["values"] == [0.25]
+    assert minus(runs, others[1:]) is None
 
 
 def test_success_is_split_by_the_length_of_plans(tmp_path: Path) -> None:

@@ -112,10 +112,10 @@ def test_a_killed_run_costs_no_other_and_goes_on(folder: Path, tmp_path: Path) -
     (failure,) = play(cache, [first, second], 2, begin=killer)
     assert failure.run == first and "signal 9" in failure.why
     assert cache.state(first) == BEGUN and cache.state(second) == DONE
+    before = cache.log(first).read_text()
     assert not play(cache, [first, second], 1)
-    assert (
-        "[warm start]" not in cache.log(first).read_text().split("signal", 1)[0].split("[RL]")[-1]
-    )
+    assert "[warm start]" in before
+    assert "[warm start]" not in cache.log(first).read_text().removeprefix(before)
     whole = played(RunCache(folder / "runs"), first)
     assert records(played(cache, first)) == records(whole)
     assert played(cache, first).summary["eval"] == whole.summary["eval"]
@@ -209,6 +209,10 @@ def test_words_choose_arms() -> None:
         for tasks in ("short", "long")
     ]
     assert [arm.name for arm in chosen_arms(study, ["weak/long/short"])] == ["weak/long/short"]
+    by_default = chosen_arms(study, [])
+    assert len(by_default) == 45 and not any(arm.needs for arm in by_default)
+    assert not any(arm.needs for arm in chosen_arms(study, ["start=weak"]))
+    assert len(chosen_arms(study, ["start=weak", "tasks=search"])) == 5
     with pytest.raises(ConfigurationError, match="tasks=mixed"):
         chosen_arms(study, ["tasks=other"])
 

@@ -65,8 +65,11 @@ class Settings:
     """Arguments of the chat template."""
 
     def flat(self) -> dict[str, Any]:
-        """Return all settings under names such as ``rl.lr`` and ``webshop.rounds``."""
-        envs = {env["name"]: env for env in self.envs}
+        """Return all settings under names such as ``rl.lr`` and ``rounds``.
+
+        Those of one environment among several have its name before them: ``webshop.rounds``.
+        """
+        envs = {env["name"]: env for env in self.envs} if len(self.envs) > 1 else self.envs[0]
         parts = {"preset": self.preset, "template_args": self.template_args}
         return {**self.config, **_flat(parts), **_flat(envs)}
 

@@ -35,6 +35,20 @@ def held_out(runs: Sequence[PlayedRun], arm: str, figure: str = "success") -> di
     return spread([run.summary["eval"][arm][figure] for run in runs])
 
 
+def minus(runs: Sequence[PlayedRun], others: Sequence[PlayedRun]) -> dict[str, Any] | None:
+    """Return the spread of differences in test success, seed by seed; None without common seeds.
+
+    Runs of one seed have the same test tasks and, if they share it, the same warm start.
+    """
+    of_seed = {run.seed: run.summary["eval"]["rl"]["success"] for run in others}
+    found = [
+        run.summary["eval"]["rl"]["success"] - of_seed[run.seed]
+        for run in runs
+        if run.seed in of_seed
+    ]
+    return spread(found) if found else None
+
+
 def validation_curve(run: PlayedRun) -> Curve:
     """Return success and score on validation tasks over environment turns and tokens.
 

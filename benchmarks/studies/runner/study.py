@@ -27,6 +27,8 @@ class Arm:
     """Flags of ``agentgym-train``, without those of the seed and the folder."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Its place on the axes of the study, by the name of the axis."""
+    needs: str = ""
+    """Word without which it is not chosen, such as ``tasks=search``: for what takes long."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def chosen_arms(study: Study, only: Sequence[str]) -> list[Arm]:
     """Return the arms that words choose, all if there are none.
 
     A word is the name of an arm, or ``AXIS=LABEL``; arms have to fit one of the words for each axis
-    that is named, and one of the names if there are any.
+    that is named, and one of the names if there are any. What an arm needs has to be among them, or
+    its name.
 
     Raises:
         ConfigurationError: A word chooses nothing.
@@ -101,6 +104,7 @@ def chosen_arms(study: Study, only: Sequence[str]) -> list[Arm]:
         arm
         for arm in study.arms
         if all(_place(arm, axis) in labels for axis, labels in wanted.items())
+        and (not arm.needs or arm.needs in only or arm.name in only)
     ]
 
 
