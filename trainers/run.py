@@ -146,12 +146,14 @@ def _check_processes(run: ResolvedRun) -> None:
             f"got {count}"
         )
     config = run.config
-    if (
-        processes.sharded()
-        and config.model != TINY
-        and config.lora.r
-        and config.eval.keep == "best"
-    ):
+    if not processes.sharded() or config.model == TINY:
+        return
+    if run.compares_imitation:
+        raise ConfigurationError(
+            "expected --eval.imitation 0 where weights are sharded over processes, because those "
+            f"of the best policy cannot be loaded again; got {config.eval.imitation}"
+        )
+    if config.lora.r and config.eval.keep == "best":
         raise ConfigurationError(
             "expected --eval.keep last with adapters whose weights are sharded over processes, "
             "because those of the best policy cannot be loaded again; got best"

@@ -32,6 +32,7 @@ from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, NAMED
 from agentgym.envs.textworld.rewards import REWARDS
 from agentgym.envs.webshop import shared_shop
 from agentgym.envs.webshop.engine import reward as webshop_reward
+from agentgym.envs.webshop.env import SPEAKING
 from agentgym.envs.webshop.experts import EXPERTS as SHOPPERS
 from agentgym.envs.webshop.experts import FALLIBLE
 from agentgym.envs.webshop.generator import DIFFICULTIES as SHOPS
@@ -146,7 +147,7 @@ TOGETHER = {
 }
 """Pairs of arguments of which every combination is tried; others are tried one at a time."""
 NEEDS: Mapping[tuple[str, Any], Mapping[str, Any]] = {
-    ("expert", "thinking"): {"observation_mode": "compact"},
+    **{("expert", name): {"observation_mode": "compact"} for name in SPEAKING},
     ("highlights", True): {"observation_mode": "compact"},
     ("engine", "inform7"): {"games": FEW},
     ("engine", "alfworld"): {

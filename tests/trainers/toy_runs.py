@@ -55,6 +55,7 @@ SETTINGS: Mapping[str, Any] = {
     "eval.tasks": 30,
     "eval.every": 2,
     "eval.valid-tasks": 10,
+    "eval.imitation": 0,
     "tiny.hidden": 16,
     "tiny.layers": 2,
     "tiny.heads": 2,

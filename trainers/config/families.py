@@ -57,7 +57,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             "distractors",
             "hidden",
             "data_dir",
-            "expert",
             "show_admissible",
         ),
         other_tasks=FamilyDefaults(
@@ -126,7 +125,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             "data_dir",
             "observation_mode",
             "grammar",
-            "expert",
             "results_per_page",
         ),
         # Longer requests, longer pages, and the expert that knows the product.

@@ -95,6 +95,9 @@ class SftConfig:
     """Steps between two validations."""
     gate_tasks: Count = 128
     """Validation tasks per gate check."""
+    patience: Whole = 200
+    """Steps without a better validation after which the warm start ends, too: then it has learned
+    what these demonstrations teach; 0: only the gate and the steps end it."""
     save_every: Count = 200
     """Steps between two checkpoints of the warm start."""
 

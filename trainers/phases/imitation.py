@@ -17,7 +17,6 @@ from typing import Any
 
 import torch
 
-from agentgym.errors import ConfigurationError
 from trainers import processes
 from trainers.config.environments import VALID
 from trainers.config.resolve import ResolvedRun
@@ -57,11 +56,6 @@ class FurtherImitation:
     """
 
     def __init__(self, run: ResolvedRun, folder: RunFolder, display: Display) -> None:
-        if processes.sharded():
-            raise ConfigurationError(
-                "expected --eval.imitation 0 where weights are sharded over processes, because the "
-                f"best policy's cannot be loaded again; got {run.config.eval.imitation}"
-            )
         self._run, self._folder, self._display = run, folder, display
         self.steps = processes.broadcast(processes.on_main(self._planned))
         self._policy = self._trained()

@@ -137,7 +137,8 @@ class VisitConfig:
     """Products on a results page."""
     expert: str = "target"
     """``target`` knows the right product, ``careful`` only what a shopper can read; ``thinking``
-    does as ``careful`` and says what it compares; ``hasty`` checks nothing that it must open."""
+    does as ``careful`` and says what it compares; ``hasty`` checks nothing that it must open,
+    ``hurried`` is now the one, now the other."""
     highlights: bool = False
     """Whether results lines show the highlights of products."""
     reward: str = "official"

@@ -114,9 +114,9 @@ def test_a_run_of_accents_is_read_in_linear_time() -> None:
         text = "look " + "\u0315\u0300\u05ae" * (length // 3)
         runs = []
         for _ in range(5):
-            start = time.perf_counter()
+            start = time.thread_time()
             assert read_command(text).text == "look"
-            runs.append(time.perf_counter() - start)
+            runs.append(time.thread_time() - start)
         return min(runs)
 
     seconds(4000)

@@ -40,7 +40,13 @@ SUMMARY = Summary(
     horizon=Horizon((5, 8), 1, True),
     verdict="It <went> well.",
     remarks=("The warm start missed its gate.",),
-    names={"random": "random", "sft": "base model", "rl": "trained", "oracle": "oracle"},
+    names={
+        "random": "random",
+        "sft": "base model",
+        "imitation": "imitation",
+        "rl": "trained",
+        "oracle": "oracle",
+    },
     eval={arm: ARM for arm in ARMS},
     paired=Paired(PAIRED),
     greedy=GreedyResults(ARM, replace(ARM, score_mean=0.875), PAIRED),
@@ -155,7 +161,7 @@ def test_the_page_says_whether_the_gate_was_reached(folder):
 def test_the_page_says_what_greedy_actions_reach(folder):
     shown = words(page(folder))
     assert "trained, greedy 0.875 0.400 to 0.600" in shown
-    assert "score, greedy +0.200 (+0.100 to +0.300)" in shown
+    assert "score, greedy, minus base model +0.200 (+0.100 to +0.300)" in shown
     assert "likeliest action in place" not in words(page(folder, greedy=None))
 
 

@@ -14,12 +14,14 @@ from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
     gate_remark,
+    imitation_remark,
     pooled_remark,
     random_remark,
     steps_remark,
+    teacher_remark,
     verdict,
 )
-from trainers.output.summary import Difference, Summary, WarmStart
+from trainers.output.summary import Difference, ImitationEnd, Paired, Summary, WarmStart
 
 ARM = {
     "n": 10, "score_mean": 0.5, "score_ci95": [0.4, 0.6], "success": 0.3,
@@ -57,8 +59,24 @@ def test_older_and_newer_files_are_read():
     assert (read.greedy, read.warm_start, read.remarks) == (None, None, ())
     assert read.names["rl"] == "rl"
     written = read.to_dict()
-    assert FIRST_VERSION.items() <= written.items()
+    others = {"rl_minus_imitation": None, "rl_minus_oracle": None}
+    first = {**FIRST_VERSION, "paired": {**FIRST_VERSION["paired"], **others}}
+    assert first.items() <= written.items()
     assert "greedy" not in written
+
+
+def test_every_difference_is_read_again():
+    paired = {f"rl_minus_{arm}": PAIRED for arm in ("sft", "imitation", "oracle")}
+    arms = {arm: ARM for arm in ("sft", "imitation", "rl")}
+    greedy = {**arms, "rl_minus_sft": PAIRED, "rl_minus_imitation": PAIRED}
+    end = {"steps": 300, "chosen": 120, "valid_success": 0.5}
+    content = {**FIRST_VERSION, "paired": paired, "greedy": greedy, "imitation": end}
+    written = Summary.from_dict(content).to_dict()
+    assert {name: written[name] for name in ("paired", "greedy", "imitation")} == {
+        "paired": paired,
+        "greedy": greedy,
+        "imitation": end,
+    }
 
 
 @pytest.mark.parametrize("key", ["env", "eval", "paired", "evaluation"])
@@ -104,7 +122,7 @@ def paired(low: float, high: float) -> Difference:
     ],
 )
 def test_the_verdict_is_that_of_the_interval(low, high, found):
-    said = verdict(paired(low, high), "base model")
+    said = verdict(Paired(paired(low, high)), {"sft": "base model", "rl": "trained"})
     assert found in said
     assert "trained minus base model" in said
     assert f"({low:+.3f} to {high:+.3f})" in said
@@ -113,7 +131,46 @@ def test_the_verdict_is_that_of_the_interval(low, high, found):
 
 def test_a_change_in_success_alone_is_said():
     difference = replace(paired(-0.01, 0.35), success_ci95=(0.03, 0.5))
-    assert "raised the success, while its effect on the score" in verdict(difference, "untrained")
+    said = verdict(Paired(difference), {"sft": "untrained", "rl": "trained"})
+    assert "raised the success, while its effect on the score" in said
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [
+        (0.02, 0.1, "It was worth more than to imitate the same demonstrations further"),
+        (-0.1, -0.02, "To imitate the same demonstrations further was worth more"),
+        (-0.1, 0.1, "It cannot be told from imitating the same demonstrations further"),
+    ],
+)
+def test_the_verdict_compares_with_further_imitation(low, high, found):
+    against = replace(paired(0.0, 0.1), success_ci95=(low, high))
+    names = {"sft": "warm start", "rl": "trained"}
+    said = verdict(Paired(paired(0.0, 0.1), rl_minus_imitation=against), names)
+    assert f"{found}: trained minus imitation is" in said
+    assert "imitat" not in verdict(Paired(paired(0.0, 0.1)), names)
+
+
+def test_what_the_further_imitation_was_is_said():
+    end = ImitationEnd(steps=300, chosen=120, valid_success=0.5)
+    said = imitation_remark(end, "as-long")
+    assert "300 further steps (as many as took the time" in said and "step 120" in said
+    assert "took the time" not in imitation_remark(end, 300)
+    assert imitation_remark(None, 0) == ""
+
+
+def test_a_policy_that_outgrew_its_expert_is_said():
+    above = replace(paired(0.0, 0.1), success_ci95=(0.01, 0.2))
+    assert "better than the expert that it imitated: trained" in teacher_remark(above, "expert")
+    assert "imitated in toy:" in teacher_remark(above, "expert", "toy")
+    assert teacher_remark(above, "random") == ""
+    assert teacher_remark(replace(above, success_ci95=(-0.1, 0.2)), "expert") == ""
+    assert teacher_remark(None, "expert") == ""
+
+
+def test_the_imitation_of_random_actions_is_said():
+    env = replace(run().envs[0], demonstrator="random")
+    assert "random actions for 60 steps, no expert" in gate_remark(MISSED, env)
 
 
 def test_a_gate_that_was_missed_is_said():

@@ -17,6 +17,7 @@ from trainers.phases.demonstrators import demonstration_tasks
 from trainers.phases.warm_start import (
     FINISHED,
     ValidationGate,
+    best_validated,
     warm_start,
 )
 
@@ -80,7 +81,17 @@ def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
     warm_start(plan, folder, Display(quiet=True))
     env = plan.envs[0].make_env()
     chosen = demonstrated(plan)
-    assert begun == [env.tasks.task("train", task["index"]).id for task in chosen]
+    ids = [env.tasks.task("train", task["index"]).id for task in chosen]
+    assert begun[: len(ids)] == ids
+    assert set(ids).isdisjoint(begun[len(ids) :])  # What shows words only is played at random.
+
+
+def test_words_that_no_demonstration_shows_are_known(tmp_path):
+    """The text of an environment costs no expert."""
+    settings = {"sft__max_steps": 1, "sft__copy_steps": 0}
+    few = warmed(tmp_path / "few", sft__demonstrations=1, **settings)
+    many = warmed(tmp_path / "many", sft__demonstrations=64, **settings)
+    assert set(few.chat.tokenizer.get_vocab()) == set(many.chat.tokenizer.get_vocab())
 
 
 def test_the_warm_start_imitates_and_is_kept_as_a_model(tmp_path):
@@ -139,20 +150,37 @@ def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeyp
     assert equal(weights(resumed), weights(whole))
 
 
+def test_a_warm_start_that_becomes_no_better_ends(tmp_path):
+    """Half of the demonstrations of nothing: random actions never solve a task of five parts."""
+    settings = {"sft__max_steps": 200, "sft__demonstrator": "random", "sft__patience": 30}
+    plan, folder = started(tmp_path / "run", **settings)
+    warm_start(plan, folder, Display(quiet=True))
+    note = folder.state()["sft"]
+    validated = [r for r in folder.metrics() if r["phase"] == "sft" and "success" in r]
+    assert note["stalled"] and not note["gated"]
+    assert note["steps"] == validated[-1]["step"] == best_validated(validated) + 30 < 200
+
+
+def test_the_best_validation_is_the_first_of_the_best_means():
+    results = [(1, 0.25, 0.5), (1, 0.5, 0.5), (2, 0.375, 0.6), (3, 0.375, 0.6), (4, 0.1, 0.9)]
+    records = [{"step": n, "success": success, "score": score} for n, success, score in results]
+    assert best_validated(records) == 2
+
+
 def test_the_gate_leaves_failed_episodes_out(tmp_path):
     plan, folder = started(tmp_path / "run", env=toy_runs.FLAKY_ID)
     policy = warm_start(plan, folder, Display(quiet=True))
     gate = ValidationGate(plan, folder, policy)
     played: list[Any] = []
-    run = gate._runner.run
+    play = gate._player.play
 
     def win(*args: Any, **options: Any) -> list[Any]:
-        played.extend(run(*args, **options))
+        played.extend(play(*args, **options))
         for trajectory in played:
             trajectory.success = trajectory.stop_reason != "error"
         return played
 
-    gate._runner.run = win  # type: ignore[method-assign]
+    gate._player.play = win  # type: ignore[method-assign]
     assert gate(1)
     gate.close()
     assert gate.success == 1.0

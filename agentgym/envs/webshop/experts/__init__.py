@@ -1,4 +1,4 @@
-"""Experts: one knows the target, one has to shop for it, and one buys too soon."""
+"""Experts: one knows the target, one has to shop for it, one buys too soon, always or often."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.experts.base import Expert
 from agentgym.envs.webshop.experts.careful import CarefulExpert
 from agentgym.envs.webshop.experts.hasty import HastyExpert
+from agentgym.envs.webshop.experts.hurried import HurriedExpert
 from agentgym.envs.webshop.experts.oracle import OracleExpert
 
 EXPERTS: Mapping[str, Callable[[Shop, bool, str], Expert]] = {
@@ -16,7 +17,8 @@ EXPERTS: Mapping[str, Callable[[Shop, bool, str], Expert]] = {
     "careful": CarefulExpert,
     "thinking": partial(CarefulExpert, thinks=True),
     "hasty": HastyExpert,
+    "hurried": partial(HurriedExpert, thinks=True),
 }
 """Name of an expert -> what makes it for a shop, whether results show highlights, and a reward."""
-FALLIBLE = frozenset({"hasty"})
+FALLIBLE = frozenset({"hasty", "hurried"})
 """Experts whose plans end in a purchase, but not always in success; all others always succeed."""

@@ -9,6 +9,7 @@ import pytest
 
 import agentgym  # noqa: F401  (registers the id)
 from agentgym.core import TextEnv
+from agentgym.envs.webshop.env import SPEAKING
 from agentgym.errors import ConfigurationError
 
 HORIZON = 9
@@ -115,10 +116,11 @@ def test_highlights_make_the_choice_on_the_results_page() -> None:
     assert shorter > 20
 
 
+@pytest.mark.parametrize("expert", SPEAKING)
 @pytest.mark.parametrize("kwargs", [{"observation_mode": "text"}, {"grammar": "xml"}])
-def test_thinking_needs_a_grammar_that_allows_words(kwargs: dict[str, Any]) -> None:
-    with pytest.raises(ConfigurationError, match="thinking"):
-        make(expert="thinking", **kwargs)
+def test_thinking_needs_a_grammar_that_allows_words(kwargs: dict[str, Any], expert: str) -> None:
+    with pytest.raises(ConfigurationError, match=expert):
+        make(expert=expert, **kwargs)
 
 
 def test_unknown_expert_is_refused() -> None:

@@ -35,7 +35,7 @@ def start(env: WebShopEnv, index: int) -> dict[str, Any]:
 
 
 def test_it_is_declared_as_fallible() -> None:
-    assert EXPERTS.keys() > FALLIBLE and "hasty" in FALLIBLE
+    assert EXPERTS.keys() > FALLIBLE and {"hasty", "hurried"} <= FALLIBLE
 
 
 def test_it_buys_in_time_and_often_the_wrong_product() -> None:
@@ -86,3 +86,16 @@ def test_of_its_own_query_it_takes_the_first_hit_where_no_line_will_do() -> None
     actions, info = finish(env, env.reset()[1])
     query = actions[0].removeprefix("search[").removesuffix("]")
     assert env.session.product.asin == env.shop.search(query)[0] and not info["success"]
+
+
+def test_the_hurried_expert_checks_three_tasks_in_ten_and_is_hasty_in_the_others() -> None:
+    hurried, thinking, hasty = make("hurried"), make("thinking"), make()
+    checked = differ = 0
+    for index in range(TASKS):
+        mine, careful, quick = (finish(e, start(e, index)) for e in (hurried, thinking, hasty))
+        assert mine[0] in (careful[0], quick[0])
+        if careful[0] != quick[0]:
+            differ += 1
+            checked += mine[0] == careful[0]
+            assert mine[1]["success"] == (careful if mine[0] == careful[0] else quick)[1]["success"]
+    assert differ > TASKS / 2 and 0.2 < checked / differ < 0.4

@@ -1,0 +1,78 @@
+"""How good the demonstrators are: every expert of WebShop and ALFWorld, on held-out tasks, as JSON.
+
+For each expert: success, score and turns in the settings of the default training, and for ALFWorld
+the share of the tasks that its plan solves within shorter horizons.
+
+Usage: ``python benchmarks/demonstrators.py [--n 500]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from provenance import to_json
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import gymnasium
+
+from agentgym.core import TextEnv
+from agentgym.envs.alfworld.experts import EXPERTS as ALFWORLD
+from agentgym.envs.webshop.experts import EXPERTS as WEBSHOP
+from agentgym.registration import family
+from agentgym.statistics import wilson_ci95
+
+SPLIT = "test"
+SHOP = {"difficulty": "easy", "size": 4000, "observation_mode": "compact", "max_turns": 9}
+HOUSE = {"difficulty": "easy", "max_turns": 16}
+HORIZONS = (10, 13, 16)
+SETTINGS: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...], tuple[int, ...]]] = {
+    "webshop": (SHOP, tuple(WEBSHOP), ()),
+    "alfworld": (HOUSE, tuple(ALFWORLD), HORIZONS),
+}
+"""Family -> arguments, experts, and the horizons within which plans are counted."""
+
+
+def measure(name: str, expert: str, n: int) -> dict[str, Any]:
+    """Let an expert play a panel of held-out tasks."""
+    kwargs, _, horizons = SETTINGS[name]
+    env = gymnasium.make(family(name).id, expert=expert, **kwargs).unwrapped
+    assert isinstance(env, TextEnv)
+    panel = env.tasks.panel(SPLIT, n)
+    plans, played = [], []
+    for task_id in panel.ids:
+        _, info = env.reset(seed=0, options={"task_id": task_id})
+        plans.append(info["oracle_turns"])
+        while not info["stop_reason"]:
+            info = env.step(str(env.oracle_action()))[-1]
+        played.append((info["success"], info["score"], info["turn"]))
+    solved, score, turns = (sum(column) for column in zip(*played, strict=True))
+    return {
+        "success": solved / n,
+        "success_ci95": list(wilson_ci95(solved, n)[1:]),
+        "score": score / n,
+        "turns": turns / n,
+        "planned_turns": sum(plans) / n,
+        "solved_within": {str(h): sum(plan <= h for plan in plans) / n for h in horizons},
+        "panel_sha256": panel.sha256,
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--n", type=int, default=500)
+    n = parser.parse_args().n
+    result: dict[str, Any] = {"split": SPLIT, "n": n}
+    for name, (kwargs, experts, _) in SETTINGS.items():
+        found = {expert: measure(name, expert, n) for expert in experts}
+        result[name] = {"kwargs": dict(kwargs), "experts": found}
+    print(to_json(result))
+
+
+if __name__ == "__main__":
+    main()
