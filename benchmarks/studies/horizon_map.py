@@ -128,7 +128,7 @@ def measure(runs: Runs) -> dict[str, Any]:
         some = {s: found for s in SCHEDULES if (found := runs.get(f"{start}/{name}/{s}"))}
         if some:
             cells[f"{start}/{name}"] = {
-                "start": start, "tasks": name, "classes": TASKS[name].classes,
+                "stages": TASKS[name].stages, "classes": TASKS[name].classes,
                 **measures.compared_at_equal_cost(some),
                 "schedules": {
                     schedule: {
@@ -144,7 +144,7 @@ def measure(runs: Runs) -> dict[str, Any]:
                     for schedule, found in some.items()
                 },
             }  # fmt: skip
-    return {"starts": STARTS, "tasks": list(TASKS), "schedules": SCHEDULES, "cells": cells}
+    return {"rows": STARTS, "columns": list(TASKS), "schedules": SCHEDULES, "cells": cells}
 
 
 STUDY = Study(

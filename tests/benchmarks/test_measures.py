@@ -122,8 +122,8 @@ def test_a_grid_is_drawn_with_cells_that_were_not_played(tmp_path: Path) -> None
         "training": [training_curve(run, 2)],
     }  # fmt: skip
     result = {
-        "starts": ["weak", "strong"],
-        "tasks": ["short", "long"],
+        "rows": ["weak", "strong"],
+        "columns": ["short", "long"],
         "schedules": ["short", "growing"],
         "cells": {
             "weak/short": {"schedules": {"growing": arm}},

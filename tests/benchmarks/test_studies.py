@@ -70,7 +70,8 @@ def test_a_study_writes_figures_with_their_origin_and_a_picture(folder: Path) ->
     assert found["command"] == "python -m benchmarks.studies toy_study --seeds 1 --jobs 2"
     assert found["missing"] == [] and found["failed"] == {}
     assert set(found["arms"]) == {"short", "long"}
-    assert found["measured"]["python"]
+    assert found["measured"]["python"] and found["measured"]["n"] == [20]
+    assert found["measured"]["seeds"] == [0] and len(found["measured"]["panel"]) == 1
     for each in runs():
         (fact,) = found["runs"][each.arm]["runs"]
         summary = json.loads((folder / "runs" / each.keys.run / "summary.json").read_text())
@@ -160,7 +161,7 @@ def test_a_failed_arm_is_named_at_the_end(
 
 
 def test_a_run_of_another_commit_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.studies.runner.results.commit", lambda: "another")
+    monkeypatch.setattr("benchmarks.studies.runner.results.COMMIT", "another")
     assert main([*command(folder), "--collect"]) == 0
     assert result(folder)["of_another_commit"] == sorted(run.keys.run for run in runs())
 

@@ -18,19 +18,22 @@ def draw_grid(result: Mapping[str, Any], path: Path) -> None:
     """Draw final success by schedule for every cell, and below what shares of episodes were cut.
 
     Args:
-        result: ``starts`` (rows), ``tasks`` (columns), ``schedules`` and ``cells`` by
-            ``START/TASKS``, of which those that have not been played are left empty.
+        result: ``rows`` (warm starts), ``columns`` (tasks), ``schedules`` and ``cells`` by
+            ``ROW/COLUMN``, of which those that have not been played are left empty.
         path: File of the picture.
     """
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
-    starts, tasks, schedules = result["starts"], result["tasks"], result["schedules"]
+    starts, tasks, schedules = result["rows"], result["columns"], result["schedules"]
     rows = [
         start for start in starts if any(f"{start}/{name}" in result["cells"] for name in tasks)
     ]
     columns = [name for name in tasks if any(f"{s}/{name}" in result["cells"] for s in starts)]
     figure = Figure(
-        figsize=(3.3 * len(columns) + 0.6, 2.1 * len(rows) + 2.6), dpi=130, layout="constrained"
+        figsize=(max(3.3 * len(columns) + 0.6, 6.4), 2.1 * len(rows) + 2.6),
+        dpi=130,
+        layout="constrained",
     )
     grid = figure.subplots(
         len(rows) + 1, len(columns), squeeze=False, height_ratios=[*[1.0] * len(rows), 0.85]
@@ -38,26 +41,19 @@ def draw_grid(result: Mapping[str, Any], path: Path) -> None:
     for axes, start in zip(grid[:-1], rows, strict=True):
         for panel, name in zip(axes, columns, strict=True):
             _draw_cell(panel, result["cells"].get(f"{start}/{name}"), schedules)
-        axes[0].set_ylabel(f"{start} warm start\nsuccess on test tasks")
+        axes[0].set_ylabel(f"warm start: {start}\nsuccess on test tasks")
     for panel, name in zip(grid[0], columns, strict=True):
         panel.set_title(f"{name} tasks")
     middle = rows[len(rows) // 2]
     for panel, name in zip(grid[-1], columns, strict=True):
         _draw_strip(panel, result["cells"].get(f"{middle}/{name}"), schedules)
-    grid[-1][0].set_ylabel(f"{middle} warm start\nepisodes cut by\nthe horizon")
+    grid[-1][0].set_ylabel(f"warm start: {middle}\nepisodes cut by\nthe horizon")
     handles = [
-        panel_line(figure, colour, schedule)
+        Line2D([], [], color=colour, marker="o", linewidth=2, label=schedule)
         for schedule, colour in zip(schedules, COLOURS, strict=False)
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
     figure.savefig(path)
-
-
-def panel_line(figure: Any, colour: str, label: str) -> Any:
-    """Return an entry of the legend."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=colour, marker="o", linewidth=2, label=label)
 
 
 def _draw_cell(axes: Any, cell: Mapping[str, Any] | None, schedules: Sequence[str]) -> None:

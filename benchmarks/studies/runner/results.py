@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.provenance import to_json
+from benchmarks.provenance import COMMIT, to_json
 from benchmarks.studies.runner.cache import Run, RunCache
 from benchmarks.studies.runner.playing import Failure
 from benchmarks.studies.runner.study import Study
-from trainers.output.summary import commit
 
 
 def collect(
@@ -27,7 +26,7 @@ def collect(
         study: The study.
         cache: Where its runs lie.
         runs: All its runs, also those that were not asked for this time.
-        command: What a person types to have this result.
+        command: What a person types to have this result from nothing.
         failures: Runs that failed just now.
 
     Returns:
@@ -45,7 +44,6 @@ def collect(
     commits: dict[str, list[str]] = {}
     for fact in (fact for some in facts.values() for fact in some):
         commits.setdefault(fact["commit"], []).append(fact["key"])
-    here = commit()
     return {
         "study": study.name,
         "question": study.question,
@@ -53,14 +51,14 @@ def collect(
         "seeds": sorted({run.seed for run in runs}),
         "commits": {name: sorted(set(keys)) for name, keys in sorted(commits.items())},
         "of_another_commit": sorted(
-            {key for name, keys in commits.items() if name != here for key in keys}
+            {key for name, keys in commits.items() if name != COMMIT for key in keys}
         ),
         "missing": [run.name for run, each in found.items() if each is None],
         "failed": {failure.run.name: failure.why for failure in failures},
         "runs": {
             arm.name: {
                 "settings": list(arm.settings),
-                "labels": dict(arm.labels),
+                "labels": [f"{axis}={label}" for axis, label in arm.labels.items()],
                 "runs": facts[arm.name],
             }
             for arm in study.arms
