@@ -2,24 +2,28 @@
 
     python benchmarks/figures.py [FILE.json ...]
 
-Without files, those of ``benchmarks/results`` are drawn again, each beside its file.
-``training_gain.py`` and ``learning_curve.py`` draw theirs as they end.
+Without files, those of ``benchmarks/results`` that have a picture are drawn again, each beside its
+file. A study (``python -m benchmarks.studies``) draws its own as it ends.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 RESULTS = Path(__file__).with_name("results")
 COLOURS = {"scaling": "tab:blue", "short": "tab:orange", "long": "tab:green"}
 
 
-def draw_training_gain(result: dict[str, Any], path: Path) -> None:
+def draw_training_gain(result: Mapping[str, Any], path: Path) -> None:
     """Draw the success before and after reinforcement learning, one line per seed."""
     from matplotlib.figure import Figure
 
@@ -44,7 +48,7 @@ def draw_training_gain(result: dict[str, Any], path: Path) -> None:
     figure.savefig(path)
 
 
-def draw_learning_curve(result: dict[str, Any], path: Path) -> None:
+def draw_learning_curve(result: Mapping[str, Any], path: Path) -> None:
     """Draw the validation curves: one thin line per seed, one thick line for the mean."""
     from matplotlib.figure import Figure
 
@@ -69,15 +73,19 @@ def draw_learning_curve(result: dict[str, Any], path: Path) -> None:
 def draw(path: Path) -> Path:
     """Draw the picture of a result file beside it."""
     result, picture = json.loads(path.read_text()), path.with_suffix(".png")
-    kind = draw_training_gain if "families" in result else draw_learning_curve
-    kind(result, picture)
+    if "study" in result:
+        from benchmarks.studies.runner.study import load_study
+
+        load_study(result["study"]).draw(result, picture)
+    else:  # Results that are older than the studies.
+        (draw_training_gain if "families" in result else draw_learning_curve)(result, picture)
     return picture
 
 
 def main() -> None:
     """Draw what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    stored = [RESULTS / "training_gain.json", RESULTS / "learning_curve.json"]
+    stored = [path for path in sorted(RESULTS.glob("*.json")) if path.with_suffix(".png").exists()]
     parser.add_argument("files", type=Path, nargs="*", default=stored)
     for path in parser.parse_args().files:
         print(draw(path))

@@ -1,0 +1,144 @@
+"""Play a study and write its result.
+
+    python -m benchmarks.studies horizon_map --seeds 5 --jobs 2
+
+Runs lie in a folder of their own, named by their settings: what has ended is not played again, what
+was killed goes on. Exits with 1 where a run failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from agentgym.errors import AgentGymError
+from benchmarks.studies.runner.cache import DONE, Run, RunCache, runs_of
+from benchmarks.studies.runner.keys import settle
+from benchmarks.studies.runner.playing import play
+from benchmarks.studies.runner.results import collect, write
+from benchmarks.studies.runner.study import Study, chosen_arms, load_study, study_names
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Play, show or collect a study.
+
+    Args:
+        argv: Arguments; None takes those of the process.
+
+    Returns:
+        0, 1 where a run failed, 2 after bad input.
+    """
+    options, console = parse(argv), Console()
+    try:
+        if options.list or options.study is None:
+            console.print(_catalogue())
+            return 0
+        return _carry_out(load_study(options.study), options, console)
+    except AgentGymError as error:
+        print(f"benchmarks.studies: {error}", file=sys.stderr)
+        return 2
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.studies", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("study", nargs="?", help="name of the study")
+    parser.add_argument("--list", action="store_true", help="name all studies and end")
+    parser.add_argument(
+        "--seeds", type=int, nargs="+", default=[3], metavar="SEED",
+        help="how many seeds, from 0; or, if there are several numbers, the seeds themselves",
+    )  # fmt: skip
+    parser.add_argument("--jobs", type=int, default=2, help="runs at the same time")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/studies"), help="folder of all runs of all studies"
+    )
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="WORD",
+        help="play only these arms: by name, or AXIS=LABEL; collect all that have been played",
+    )  # fmt: skip
+    parser.add_argument("--dry-run", action="store_true", help="show the runs and end")
+    parser.add_argument("--collect", action="store_true", help="play nothing, collect what is done")
+    options = parser.parse_args(argv)
+    if options.jobs < 1 or min(options.seeds) < 0 or options.seeds == [0]:
+        parser.error("expected at least one job, at least one seed, and no negative seed")
+    if len(options.seeds) == 1:  # so one seed that is not 0 is named twice
+        options.seeds = list(range(options.seeds[0]))
+    options.seeds = list(dict.fromkeys(options.seeds))
+    return options
+
+
+def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> int:
+    """Play what is missing of a study, and write what has ended."""
+    chosen = chosen_arms(study, options.only)
+    wanted, cache = runs_of(chosen, options.seeds), RunCache(options.out)
+    if options.dry_run:
+        console.print(_table(study, wanted, cache))
+        return 0
+    failures = []
+    if not options.collect:
+        failures = play(cache, wanted, options.jobs, share_start=study.share_start)
+    # Of arms that were not asked for, only what has been played by and by.
+    asked = {arm.name for arm in (*chosen, *chosen_arms(study, []))}
+    others = runs_of([arm for arm in study.arms if arm.name not in asked], options.seeds)
+    runs = runs_of([arm for arm in study.arms if arm.name in asked], options.seeds)
+    runs += [run for run in others if cache.state(run) == DONE]
+    result = collect(study, cache, runs, command=_command(study, options), failures=failures)
+    path = write(study, result, options.results)
+    for failure in failures:
+        console.print(f"failed: {failure.run.name}: {failure.why} ({cache.log(failure.run)})")
+    for key in result["of_another_commit"]:
+        console.print(f"of another commit: {key}")
+    if result["missing"]:
+        console.print(f"missing: {len(result['missing'])} of {len(runs)} runs")
+    console.print(f"{path}")
+    return 1 if failures or result.get("met") is False else 0
+
+
+def _command(study: Study, options: argparse.Namespace) -> str:
+    """Return what a person types to have the same result."""
+    count = len(options.seeds)
+    counted = options.seeds == list(range(count))
+    seeds = str(count) if counted else " ".join(map(str, options.seeds))
+    return f"python -m benchmarks.studies {study.name} --seeds {seeds} --jobs {options.jobs}"
+
+
+def _catalogue() -> Table:
+    """Return the studies and what each asks."""
+    table = Table("study", "arms", "asks")
+    for name in study_names():
+        study = load_study(name)
+        table.add_row(name, str(len(study.arms)), study.question)
+    return table
+
+
+def _table(study: Study, runs: Sequence[Run], cache: RunCache) -> Table:
+    """Return the runs of a study, what has become of each, and the settings in which arms differ.
+
+    Settings are shown as they would be used, with every default decided.
+    """
+    settings = {run.arm: settle(run.settings).flat() for run in runs}
+    names = list(dict.fromkeys(name for values in settings.values() for name in values))
+    differing = [
+        name for name in names if len({str(values.get(name)) for values in settings.values()}) > 1
+    ]
+    table = Table("arm", "seed", "run", "", "warm start", "settings", title=study.question)
+    for run in runs:
+        values = settings[run.arm]
+        own = ", ".join(f"{name} {values[name]}" for name in differing if name in values)
+        state = cache.state(run)
+        table.add_row(run.arm, str(run.seed), run.keys.run, state, run.keys.start, own)
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

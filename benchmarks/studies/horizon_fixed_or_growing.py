@@ -1,0 +1,58 @@
+"""Growing or fixed? ScalingInter against constant horizons on the default shop.
+
+For each seed one warm start is trained, and three arms go on from it: ``scaling`` (stages of 5, 7
+and 9 turns), ``short`` (the first throughout) and ``long`` (the last). All take the same number of
+environment turns and are compared at the full horizon on the same held-out tasks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.figures import draw_learning_curve
+from benchmarks.studies.runner.measures import held_out, validation_curve
+from benchmarks.studies.runner.study import Arm, Runs, Study
+
+ENV = "webshop"
+TURNS = 30_000
+"""Environment turns of an arm."""
+ROUNDS = {"scaling": "5,7,9", "short": "5", "long": "9"}
+FULL = "9"
+"""Turns of an episode of the comparison."""
+
+
+def arm(name: str) -> Arm:
+    """Return the arm of a schedule."""
+    flags = (
+        f"--env {ENV} --horizon {ROUNDS[name]} --eval.horizon {FULL} --steps 100000 "
+        f"--rl.turn-budget {TURNS} --eval.every 10 --eval.imitation 0 --rl.save-every 50 "
+        "--rl.keep-checkpoints 1"
+    )
+    return Arm(name, tuple(flags.split()))
+
+
+def measure(runs: Runs) -> dict[str, Any]:
+    """Return the curves of each arm, and what it reached on test tasks."""
+    arms = {
+        name: {
+            **{
+                f"{stage}_{figure}": held_out(found, stage, key)
+                for figure, key in (("score", "score_mean"), ("success", "success"))
+                for stage in ("sft", "rl")
+            },
+            "paired": [run.summary["paired"]["rl_minus_sft"] for run in found],
+            "steps": [run.summary["steps"] for run in found],
+            "curves": [{"seed": run.seed, **validation_curve(run)} for run in found],
+        }
+        for name, found in runs.items()
+    }
+    return {"env": ENV, "turns": TURNS, "rounds": ROUNDS, "arms": arms}
+
+
+STUDY = Study(
+    name="horizon_fixed_or_growing",
+    question="Does the growing horizon help on the default shop, at equal environment turns?",
+    arms=[arm(name) for name in ROUNDS],
+    measure=measure,
+    draw=draw_learning_curve,
+)

@@ -1,0 +1,156 @@
+"""When does a growing horizon help? Schedules x task lengths x strength of the warm start.
+
+Every arm of a cell takes the same number of environment turns from the same warm start and is
+compared at the full horizon. ``python -m benchmarks.studies horizon_map --only tasks=mixed`` plays
+one column of the map; a further kind of tasks is a further row of ``TASKS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.studies.runner import measures
+from benchmarks.studies.runner.grid_picture import draw_grid
+from benchmarks.studies.runner.study import Arm, Runs, Study
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """A column of the map."""
+
+    env: str
+    """Flags that name the tasks."""
+    stages: tuple[int, ...]
+    """Turns of the growing schedules; the first is the short horizon, the last the long one."""
+    every: int
+    """Steps of a stage."""
+    gate: float
+    """Success of two steps' episodes that opens the next stage of the gated schedule."""
+    turns: int
+    """Environment turns of reinforcement learning."""
+    starts: Mapping[str, float]
+    """Validation success at which imitation of the expert ends, by the name of the warm start."""
+    classes: tuple[int, ...]
+    """Longest plan of each class of tasks whose success is followed."""
+    more: str = "--eval.imitation 0 --rl.log-groups 16 --rl.save-every 100 --rl.keep-checkpoints 1"
+    """Further flags: sizes that suit these tasks."""
+    dear: bool = False
+    """Whether a run takes minutes: it is played if ``--only`` names the tasks."""
+
+
+MAZES = "--env benchmarks.coin_mazes:benchmarks/CoinMazes-v0 --env-args levels="
+SMALL = (
+    "--tiny.hidden 48 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 24 --tiny.intermediate 128 "
+    "--tiny.context 1536 --sft.copy-steps 50 --sft.gate-tasks 36 --sft.demonstrations 600 "
+    "--rl.groups 4 --rl.group-size 6 --rl.log-groups 4 --rl.turn-tokens 6 "
+    "--rl.episode-tokens 1400 --rl.save-every 1000 --rl.keep-checkpoints 1 "
+    "--eval.tasks 72 --eval.valid-tasks 36 --eval.imitation 0"
+)
+"""Sizes with which a run takes half a minute of a processor, and its warm start as much."""
+TASKS: Mapping[str, Tasks] = {
+    # Random actions solve .57, .01 and .30 of them.
+    "short": Tasks(
+        env=f"{MAZES}1-4", stages=(4, 6, 8, 12), every=8, gate=0.6, turns=3000,
+        starts={"weak": 0.65, "strong": 0.85}, classes=(2, 4), more=SMALL,
+    ),
+    "long": Tasks(
+        env=f"{MAZES}9-12", stages=(12, 16, 20, 24), every=3, gate=0.5, turns=4800,
+        starts={"weak": 0.15, "strong": 0.5}, classes=(10, 12), more=SMALL,
+    ),
+    "mixed": Tasks(
+        env=f"{MAZES}1-12", stages=(4, 10, 16, 24), every=4, gate=0.3, turns=4800,
+        starts={"weak": 0.35, "strong": 0.65}, classes=(4, 8, 12), more=SMALL,
+    ),
+    "textworld": Tasks(
+        env="--env textworld --env-args setting=w4-o6-q8", stages=(8, 12, 16, 24), every=10,
+        gate=0.4, turns=30_000, starts={"weak": 0.2, "strong": 0.45}, classes=(4, 8), dear=True,
+    ),
+    "alfworld": Tasks(
+        env="--env alfworld", stages=(6, 10, 13, 16), every=10, gate=0.3, turns=30_000,
+        starts={"weak": 0.2, "strong": 0.45}, classes=(6, 9, 16), dear=True,
+    ),
+    "search": Tasks(
+        env="--env search", stages=(3, 4, 6), every=10, gate=0.4, turns=30_000,
+        starts={"weak": 0.25, "strong": 0.5}, classes=(2, 3, 4, 6), dear=True,
+    ),
+}  # fmt: skip
+STARTS = ("none", "weak", "strong")
+"""Rows of the map. Without a start a policy imitates random actions: it learns how an action is
+written, and no more."""
+SCHEDULES = ("short", "long", "growing", "gated", "growing-fit")
+
+
+def horizon(schedule: str, tasks: Tasks) -> str:
+    """Return the flags of a schedule, which is validated about as often as the others."""
+    stages = ",".join(map(str, tasks.stages))
+    growing = f"--eval.every 6 --horizon {stages} --horizon-every {tasks.every}"
+    return {
+        "short": f"--eval.every 18 --horizon {tasks.stages[0]} --no-fit-horizon",
+        "long": f"--eval.every 4 --horizon {tasks.stages[-1]} --no-fit-horizon",
+        "growing": f"{growing} --no-fit-horizon",
+        "gated": f"--eval.every 6 --horizon {stages} --horizon-every 2 "
+        f"--horizon-gate {tasks.gate} --no-fit-horizon",
+        "growing-fit": f"{growing} --fit-horizon",
+    }[schedule]
+
+
+def imitation(start: str, tasks: Tasks) -> str:
+    """Return the flags of a warm start."""
+    if start == "none":
+        # Random episodes are long: fewer make a step.
+        return (
+            "--sft.demonstrator random --sft.batch-size 6 --sft.max-steps 160 --sft.gate-every 80"
+        )
+    return f"--sft.max-steps 300 --sft.gate-every 10 --sft.gate-success {tasks.starts[start]}"
+
+
+def arm(start: str, name: str, schedule: str) -> Arm:
+    """Return an arm of a cell."""
+    tasks = TASKS[name]
+    flags = (
+        f"{tasks.env} {tasks.more} {imitation(start, tasks)} {horizon(schedule, tasks)} "
+        f"--steps 100000 --rl.turn-budget {tasks.turns} --eval.horizon {tasks.stages[-1]}"
+    )
+    labels = {"start": start, "tasks": name, "schedule": schedule}
+    needs = f"tasks={name}" if tasks.dear else ""
+    return Arm(f"{start}/{name}/{schedule}", tuple(flags.split()), labels, needs)
+
+
+ARMS = [arm(start, name, schedule) for start in STARTS for name in TASKS for schedule in SCHEDULES]
+
+
+def measure(runs: Runs) -> dict[str, Any]:
+    """Compare the schedules of each cell, and follow what they do to the episodes."""
+    cells: dict[str, Any] = {}
+    for start, name in ((start, name) for start in STARTS for name in TASKS):
+        some = {s: found for s in SCHEDULES if (found := runs.get(f"{start}/{name}/{s}"))}
+        if some:
+            cells[f"{start}/{name}"] = {
+                "stages": TASKS[name].stages, "classes": TASKS[name].classes,
+                **measures.compared_at_equal_cost(some),
+                "schedules": {
+                    schedule: {
+                        "warm_start": measures.held_out(found, "sft"),
+                        "success": measures.held_out(found, "rl"),
+                        "minus_long": measures.minus(found, some.get("long", [])),
+                        "curves": [measures.validation_curve(run) for run in found],
+                        "training": [measures.training_curve(run, 8) for run in found],
+                        "by_length": [
+                            measures.success_by_length(run, TASKS[name].classes) for run in found
+                        ],
+                    }
+                    for schedule, found in some.items()
+                },
+            }  # fmt: skip
+    return {"rows": STARTS, "columns": list(TASKS), "schedules": SCHEDULES, "cells": cells}
+
+
+STUDY = Study(
+    name="horizon_map",
+    question="When does a growing horizon help, at equal environment turns and equal tokens?",
+    arms=ARMS,
+    measure=measure,
+    draw=draw_grid,
+)

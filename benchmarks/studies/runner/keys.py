@@ -1,0 +1,156 @@
+"""What makes two runs the same: a hash of their settings with every default decided.
+
+A flag that spells out a default changes nothing. The commit is no part of a key: a change of the
+code seldom changes a number, and playing all again for each would make a cache of no use. It stands
+in every run and in every result instead, which names the runs that another commit made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+from agentgym.tasks import canonical_json
+from trainers.cli import parse_config
+from trainers.config.resolve import resolve
+from trainers.config.stored import FREE
+
+LENGTH = 16
+"""Hexadecimal digits of a key."""
+ELSEWHERE = ("out", "resume", "seed", "env", "env_args", "envs", "template_args", *FREE)
+"""Settings that change no number, or that stand in the payload in another form."""
+HORIZONS = ("horizon", "horizon_every", "horizon_gate", "fit_horizon")
+"""Settings that each environment has decided for itself."""
+AFTER_START = (
+    *HORIZONS, "steps", "preset", "health", "eval.every", "eval.valid_tasks", "eval.keep",
+    "eval.imitation", "sft.save_every",
+)  # fmt: skip
+"""Settings that take effect after the warm start and its evaluation."""
+START_RL = (
+    "rl.temperature", "rl.top_p", "rl.turn_tokens", "rl.episode_tokens", "rl.groups",
+    "rl.group_size", "rl.staleness",
+)  # fmt: skip
+"""Settings of the section ``rl`` that the gate and the evaluation of the warm start obey, too: how
+many episodes are played at once decides which of the random numbers an action gets."""
+AFTER_START_ENV = (
+    "rounds", *HORIZONS, "success_bonus", "invalid_penalty", "hooks",
+)  # fmt: skip
+"""What is decided for an environment and takes effect after the warm start."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The names of a run and of its warm start."""
+
+    run: str
+    """Equal for runs that come to the same result."""
+    start: str
+    """Equal for runs that are the same up to the end of the warm start's evaluation."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of an arm with every default decided, whatever the seed."""
+
+    config: Mapping[str, Any]
+    """Settings by their flags' names, such as ``rl.lr``."""
+    envs: tuple[Mapping[str, Any], ...]
+    """What was decided about each environment."""
+    preset: Mapping[str, Any]
+    """The parts of the preset."""
+    template_args: Mapping[str, Any]
+    """Arguments of the chat template."""
+
+    def flat(self) -> dict[str, Any]:
+        """Return all settings under names such as ``rl.lr`` and ``rounds``.
+
+        Those of one environment among several have its name before them: ``webshop.rounds``.
+        """
+        envs = {env["name"]: env for env in self.envs} if len(self.envs) > 1 else self.envs[0]
+        parts = {"preset": self.preset, "template_args": self.template_args}
+        return {**self.config, **_flat(parts), **_flat(envs)}
+
+    def keys(self, seed: int) -> Keys:
+        """Return the keys of the run with a seed."""
+        whole = {
+            "config": self.config,
+            "envs": self.envs,
+            "preset": self.preset,
+            "template_args": self.template_args,
+            "seed": seed,
+        }
+        start = {
+            "config": {name: value for name, value in self.config.items() if _of_start(name)},
+            "envs": [
+                {name: value for name, value in env.items() if name not in AFTER_START_ENV}
+                for env in self.envs
+            ],
+            "template_args": self.template_args,
+            "seed": seed,
+        }
+        return Keys(_hash(whole), _hash(start))
+
+
+@lru_cache(maxsize=1024)
+def settle(settings: Sequence[str]) -> Settings:
+    """Decide all that an arm's flags leave open.
+
+    Args:
+        settings: Flags of ``agentgym-train``, as a tuple.
+
+    Raises:
+        AgentGymError: A setting is wrong.
+    """
+    run = resolve(parse_config(settings))
+    config = _flat(asdict(run.config))
+    left_out = (*ELSEWHERE, *HORIZONS)
+    return Settings(
+        config={name: value for name, value in config.items() if not _within(name, left_out)},
+        envs=tuple(
+            {name: value for name, value in asdict(env).items() if name != "asked"}
+            for env in run.envs
+        ),
+        preset=run.preset.described(),
+        template_args=run.template_args,
+    )
+
+
+def _of_start(name: str) -> bool:
+    """Return whether a setting plays a part before reinforcement learning."""
+    if name.startswith("rl."):
+        return name in START_RL
+    return not _within(name, AFTER_START)
+
+
+def _within(name: str, places: Sequence[str]) -> bool:
+    """Return whether a setting is one of some, or of a section among them."""
+    return name in places or name.partition(".")[0] in places
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested settings under names such as ``rl.lr``."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def _hash(payload: Mapping[str, Any]) -> str:
+    """Return the first digits of the SHA-256 of plain values."""
+    text = canonical_json(_plain(payload))
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it; what it cannot hold is told by its text."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,14 @@
+"""Imports what every run needs, once for all of them; see ``benchmarks.studies.runner.process``."""
+
+import importlib
+import logging
+
+MODULES = (
+    "trainers.run", "trainers.phases.imitation", "trainers.phases.reinforcement",
+    "trainers.phases.warm_start",
+)  # fmt: skip
+
+# It tells of an optional kernel whenever PEFT is imported.
+logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
+for module in MODULES:
+    importlib.import_module(module)

@@ -1,0 +1,55 @@
+"""One run in a process of its own, with one thread.
+
+The processes are copies of one that has imported the trainer and done nothing else, as the import
+takes longer than the warm start of a small run.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import threading
+import time
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+PRELOADED = "benchmarks.studies.runner.preloaded"
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+"""Runs share the processors by being side by side."""
+
+
+def begin_process(arguments: list[str], log: Path) -> BaseProcess:
+    """Start ``agentgym-train`` with arguments; what it prints goes to a file.
+
+    It ends, like a process that is killed, when this one does.
+    """
+    os.environ.update(ONE_THREAD)
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([PRELOADED])
+    process = context.Process(target=_train, args=(arguments, str(log)))
+    process.start()
+    return process
+
+
+def _train(arguments: list[str], log: str) -> None:
+    """Carry out ``agentgym-train`` in this process."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with open(log, "ab", buffering=0) as stream:
+        for output in (sys.stdout, sys.stderr):
+            os.dup2(stream.fileno(), output.fileno())
+    from trainers.cli import main
+
+    code = main(arguments)
+    if not code:
+        print(f"{time.process_time():.0f} s of processor time", file=sys.stderr)
+    sys.exit(code)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that plays the study is gone, so that nothing is left over."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)

@@ -1,0 +1,78 @@
+"""Put the finished runs of a study together: figures, and where each comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.provenance import COMMIT, to_json
+from benchmarks.studies.runner.cache import Run, RunCache
+from benchmarks.studies.runner.playing import Failure
+from benchmarks.studies.runner.study import Study
+
+
+def collect(
+    study: Study,
+    cache: RunCache,
+    runs: Sequence[Run],
+    *,
+    command: str,
+    failures: Sequence[Failure] = (),
+) -> dict[str, Any]:
+    """Return the result of a study, from those of its runs that have ended.
+
+    Args:
+        study: The study.
+        cache: Where its runs lie.
+        runs: All its runs, also those that were not asked for this time.
+        command: What a person types to have this result from nothing.
+        failures: Runs that failed just now.
+
+    Returns:
+        What the study measures, and beside it: ``study``, ``question``, ``command``, ``seeds``,
+        ``commits`` with the runs that each made, ``of_another_commit`` with those that the present
+        code did not, the ``arms`` with their settings and the facts of every run, ``missing`` and
+        ``failed`` runs.
+    """
+    found = {run: cache.played(run) for run in runs}
+    played = {
+        arm.name: [each for run, each in found.items() if run.arm == arm.name and each is not None]
+        for arm in study.arms
+    }
+    facts = {name: [each.facts for each in some] for name, some in played.items()}
+    commits: dict[str, list[str]] = {}
+    for fact in (fact for some in facts.values() for fact in some):
+        commits.setdefault(fact["commit"], []).append(fact["key"])
+    return {
+        "study": study.name,
+        "question": study.question,
+        "command": command,
+        "seeds": sorted({run.seed for run in runs}),
+        "commits": {name: sorted(set(keys)) for name, keys in sorted(commits.items())},
+        "of_another_commit": sorted(
+            {key for name, keys in commits.items() if name != COMMIT for key in keys}
+        ),
+        "missing": [run.name for run, each in found.items() if each is None],
+        "failed": {failure.run.name: failure.why for failure in failures},
+        "runs": {
+            arm.name: {
+                "settings": list(arm.settings),
+                "labels": [f"{axis}={label}" for axis, label in arm.labels.items()],
+                "runs": facts[arm.name],
+            }
+            for arm in study.arms
+            if facts[arm.name]
+        },
+        **study.measure({name: some for name, some in played.items() if some}),
+    }
+
+
+def write(study: Study, result: Mapping[str, Any], folder: Path) -> Path:
+    """Write a result as ``<study>.json`` with its picture beside it; return the JSON's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{study.name}.json"
+    path.write_text(to_json(result) + "\n")
+    if result["runs"]:
+        study.draw(result, path.with_suffix(".png"))
+    return path

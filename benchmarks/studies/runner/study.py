@@ -1,0 +1,113 @@
+"""What a study is: arms that differ in settings, and what is made of their runs."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import benchmarks.studies
+from agentgym.errors import ConfigurationError
+from benchmarks.studies.runner.played import PlayedRun
+
+Runs = Mapping[str, Sequence[PlayedRun]]
+"""The finished runs of each arm that has some, in the order of the arms and of the seeds."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Settings that are run once per seed."""
+
+    name: str
+    """What it is called in the results; unique in its study."""
+    settings: tuple[str, ...]
+    """Flags of ``agentgym-train``, without those of the seed and the folder."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Its place on the axes of the study, by the name of the axis."""
+    needs: str = ""
+    """Word without which it is not chosen, such as ``tasks=search``: for what takes long."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A question, the runs that answer it, and what is read off them."""
+
+    name: str
+    """Name of its file, and of its result."""
+    question: str
+    """What it asks, in one sentence."""
+    arms: Sequence[Arm]
+    """What differs."""
+    measure: Callable[[Runs], dict[str, Any]]
+    """Makes figures of the finished runs, plain enough for JSON; arms without a run are absent."""
+    draw: Callable[[Mapping[str, Any], Path], None]
+    """Draws the result, as its JSON holds it, to a file."""
+    share_start: bool = True
+    """Whether runs that have the same warm start share one; not where whole runs are timed."""
+
+    def __post_init__(self) -> None:
+        """Check that the arms can be told apart."""
+        names = [arm.name for arm in self.arms]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ConfigurationError(
+                f"expected arms of different names in study {self.name}, got {twice[0]!r} twice"
+            )
+
+
+def study_names() -> list[str]:
+    """Return the names of all studies: the modules of ``benchmarks.studies``."""
+    found = pkgutil.iter_modules(benchmarks.studies.__path__)
+    return sorted(each.name for each in found if not each.ispkg and each.name != "__main__")
+
+
+def load_study(name: str) -> Study:
+    """Return a study by its name, or by that of a module of one's own, which has a dot.
+
+    Raises:
+        ConfigurationError: There is none.
+    """
+    if "." not in name and name not in study_names():
+        raise ConfigurationError(
+            f"expected a study: one of {', '.join(study_names())}, or a module of your own such as "
+            f"own.study; got {name!r}"
+        )
+    study = importlib.import_module(name if "." in name else f"benchmarks.studies.{name}").STUDY
+    assert isinstance(study, Study)
+    return study
+
+
+def chosen_arms(study: Study, only: Sequence[str]) -> list[Arm]:
+    """Return the arms that words choose, all if there are none.
+
+    A word is the name of an arm, or ``AXIS=LABEL``; arms have to fit one of the words for each axis
+    that is named, and one of the names if there are any. What an arm needs has to be among them, or
+    its name.
+
+    Raises:
+        ConfigurationError: A word chooses nothing.
+    """
+    wanted: dict[str, set[str]] = {}
+    for word in only:
+        axis, _, label = word.rpartition("=")
+        if not any(_place(arm, axis) == label for arm in study.arms):
+            axes = sorted({f"{axis}={at}" for arm in study.arms for axis, at in arm.labels.items()})
+            known = axes or [arm.name for arm in study.arms]
+            raise ConfigurationError(
+                f"expected --only to name an arm of {study.name} or a place on an axis "
+                f"({', '.join(known)}), got {word!r}"
+            )
+        wanted.setdefault(axis, set()).add(label)
+    return [
+        arm
+        for arm in study.arms
+        if all(_place(arm, axis) in labels for axis, labels in wanted.items())
+        and (not arm.needs or arm.needs in only or arm.name in only)
+    ]
+
+
+def _place(arm: Arm, axis: str) -> str | None:
+    """Return where an arm lies on an axis; without an axis its name."""
+    return arm.labels.get(axis) if axis else arm.name

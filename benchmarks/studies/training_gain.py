@@ -1,0 +1,73 @@
+"""Does training help? The default run of each family, over seeds, on held-out tasks.
+
+Every run is ``agentgym-train --env FAMILY --seed SEED`` with nothing else set. The bar is met where
+trained minus warm start, paired over the held-out tasks, is above zero at 95 % for the score and
+the success of every run, and no run took longer than ``BAR_MINUTES``; else the command exits with
+1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.figures import draw_training_gain
+from benchmarks.studies.runner.played import PlayedRun
+from benchmarks.studies.runner.study import Arm, Runs, Study
+
+FAMILIES = ("alfworld", "search", "textworld", "webshop")
+BAR_MINUTES = 20.0
+FIGURES = {"success": "success", "score": "score_mean"}
+"""Names of figures, and where a summary has them."""
+
+
+def measure(runs: Runs) -> dict[str, Any]:
+    """Return the runs of each family, and whether all of them met the bar."""
+    families = {env: [row(run) for run in found] for env, found in runs.items()}
+    return {
+        "bar_minutes": BAR_MINUTES,
+        "families": families,
+        "met": all(met(each) for rows in families.values() for each in rows),
+    }
+
+
+def row(run: PlayedRun) -> dict[str, Any]:
+    """Reduce a run to what is compared."""
+    summary = run.summary
+    paired, greedy = summary["paired"], summary.get("greedy")
+    return {
+        **run.facts,
+        "horizon": summary["horizon"],
+        "evaluation": summary["evaluation"],
+        **{
+            name: {
+                **{arm: result[key] for arm, result in summary["eval"].items()},
+                "gain": paired["rl_minus_sft"][f"{name}_mean"],
+                "gain_ci95": paired["rl_minus_sft"][f"{name}_ci95"],
+                "over": {
+                    pair.removeprefix("rl_minus_"): [each[f"{name}_mean"], each[f"{name}_ci95"]]
+                    for pair, each in paired.items()
+                    if each
+                },
+            }
+            for name, key in FIGURES.items()
+        },
+        "greedy_success": {
+            arm: greedy[arm]["success"] for arm in ("sft", "imitation", "rl") if greedy.get(arm)
+        } if greedy else None,
+    }  # fmt: skip
+
+
+def met(row: dict[str, Any]) -> bool:
+    """Return whether a run clears the bar."""
+    gains = all(row[name]["gain_ci95"][0] > 0 for name in FIGURES)
+    return gains and bool(row["minutes"] <= BAR_MINUTES)
+
+
+STUDY = Study(
+    name="training_gain",
+    question="Does the default training of each family beat its warm start on held-out tasks?",
+    arms=[Arm(env, ("--env", env)) for env in FAMILIES],
+    measure=measure,
+    draw=draw_training_gain,
+    share_start=False,
+)

@@ -1,0 +1,223 @@
+"""A whole study, small enough for a test, through its command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.errors import ConfigurationError
+from benchmarks.studies.__main__ import main
+from benchmarks.studies.runner.cache import BEGUN, DONE, Run, RunCache, runs_of
+from benchmarks.studies.runner.played import PlayedRun
+from benchmarks.studies.runner.playing import play
+from benchmarks.studies.runner.process import begin_process
+from benchmarks.studies.runner.study import Arm, chosen_arms, load_study, study_names
+from tests.benchmarks.toy_study import STUDY
+
+NAME = "tests.benchmarks.toy_study"
+CLOCK = ("seconds", "time", "tokens_per_second")
+"""Fields of records that two equal runs do not share."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the study has been played once."""
+    made = tmp_path_factory.mktemp("studies")
+    assert main(command(made)) == 0
+    return made
+
+
+def command(folder: Path, *more: str) -> list[str]:
+    places = ["--out", str(folder / "runs"), "--results", str(folder)]
+    return [NAME, "--seeds", "1", "--jobs", "2", *places, *more]
+
+
+def result(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "toy_study.json").read_text())
+    return content
+
+
+def runs() -> list[Run]:
+    return runs_of(STUDY.arms, [0])
+
+
+def records(run: PlayedRun) -> list[Mapping[str, Any]]:
+    """What training wrote down, without what depends on the clock."""
+    return [
+        {name: value for name, value in record.items() if name not in CLOCK}
+        for record in (*run.steps, *run.validations)
+    ]
+
+
+def played(cache: RunCache, run: Run) -> PlayedRun:
+    found = cache.played(run)
+    assert found is not None
+    return found
+
+
+def test_a_study_writes_figures_with_their_origin_and_a_picture(folder: Path) -> None:
+    found = result(folder)
+    assert found["study"] == "toy_study" and found["seeds"] == [0]
+    assert found["command"] == "python -m benchmarks.studies toy_study --seeds 1 --jobs 2"
+    assert found["missing"] == [] and found["failed"] == {}
+    assert set(found["arms"]) == {"short", "long"}
+    assert found["measured"]["python"] and found["measured"]["n"] == [20]
+    assert found["measured"]["seeds"] == [0] and len(found["measured"]["panel"]) == 1
+    for each in runs():
+        (fact,) = found["runs"][each.arm]["runs"]
+        summary = json.loads((folder / "runs" / each.keys.run / "summary.json").read_text())
+        assert fact["key"] == each.keys.run and fact["n"] == 20 and fact["steps"] == 4
+        assert fact["commit"] == summary["commit"]
+        assert fact["panel_sha256"] == summary["evaluation"]["panel_sha256"]
+        assert found["arms"][each.arm]["values"] == [summary["eval"]["rl"]["success"]]
+        assert each.keys.run in found["commits"][fact["commit"]]
+    assert (folder / "toy_study.png").read_text() == "short, long"
+
+
+def test_a_second_call_plays_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> BaseProcess:
+        raise AssertionError("a run was played again")
+
+    monkeypatch.setattr("benchmarks.studies.runner.playing.begin_process", refuse)
+    before = result(folder)
+    assert main(command(folder)) == 0
+    assert result(folder) == before
+
+
+def test_arms_with_the_same_warm_start_share_it(folder: Path, tmp_path: Path) -> None:
+    """And come to the result to which they come alone."""
+    shared, alone = RunCache(folder / "runs"), RunCache(tmp_path)
+    first, second = runs()
+    assert "[warm start]" in shared.log(first).read_text()
+    assert "[warm start]" not in shared.log(second).read_text()
+    assert not play(alone, [second], 1, share_start=False)
+    assert "[warm start]" in alone.log(second).read_text()
+    together, single = played(shared, second), played(alone, second)
+    assert records(together) == records(single)
+    assert together.summary["eval"] == single.summary["eval"]
+    assert together.summary["warm_start"] == single.summary["warm_start"]
+
+
+def test_a_killed_run_costs_no_other_and_goes_on(folder: Path, tmp_path: Path) -> None:
+    cache, (first, second) = RunCache(tmp_path), runs()
+    killer = Killer(cache.folder(first) / "metrics.jsonl")
+    (failure,) = play(cache, [first, second], 2, begin=killer)
+    assert failure.run == first and "signal 9" in failure.why
+    assert cache.state(first) == BEGUN and cache.state(second) == DONE
+    before = cache.log(first).read_text()
+    assert not play(cache, [first, second], 1)
+    assert "[warm start]" in before
+    assert "[warm start]" not in cache.log(first).read_text().removeprefix(before)
+    whole = played(RunCache(folder / "runs"), first)
+    assert records(played(cache, first)) == records(whole)
+    assert played(cache, first).summary["eval"] == whole.summary["eval"]
+
+
+class Killer:
+    """Starts processes and kills the first one after its second step of training."""
+
+    def __init__(self, metrics: Path) -> None:
+        self._metrics, self._first = metrics, True
+
+    def __call__(self, arguments: list[str], log: Path) -> BaseProcess:
+        process = begin_process(arguments, log)
+        if self._first:
+            self._first = False
+            threading.Thread(target=self._kill, args=(process,), daemon=True).start()
+        return process
+
+    def _kill(self, process: BaseProcess) -> None:
+        while process.is_alive():
+            written = self._metrics.read_text() if self._metrics.exists() else ""
+            if '"phase": "rl", "step": 3' in written:
+                assert process.pid is not None
+                os.kill(process.pid, signal.SIGKILL)
+                return
+            time.sleep(0.005)
+
+
+def test_a_failed_arm_is_named_at_the_end(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = Arm("broken", (*STUDY.arms[0].settings, "--model", "/nowhere"))
+    study = type(STUDY)(**{**vars(STUDY), "arms": [broken, *STUDY.arms]})
+    monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", study)
+    elsewhere = folder / "other"
+    assert main([*command(folder), "--results", str(elsewhere)]) == 1
+    found = result(elsewhere)
+    assert set(found["arms"]) == {"short", "long"}
+    assert found["missing"] == ["broken, seed 0"] == list(found["failed"])
+    assert "/nowhere" in found["failed"]["broken, seed 0"]
+    assert "failed: broken, seed 0" in capsys.readouterr().out
+
+
+def test_a_run_of_another_commit_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.studies.runner.results.COMMIT", "another")
+    assert main([*command(folder), "--collect"]) == 0
+    assert result(folder)["of_another_commit"] == sorted(run.keys.run for run in runs())
+
+
+def test_what_has_not_been_played_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command(tmp_path), "--collect"]) == 0
+    assert result(tmp_path)["missing"] == ["short, seed 0", "long, seed 0"]
+    assert not (tmp_path / "toy_study.png").exists()
+
+
+def test_a_dry_run_shows_what_differs_and_what_is_cached(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main([*command(folder), "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    for run in runs():
+        assert run.keys.run in shown and run.keys.start in shown
+    assert "rounds" in shown and "rl.lr" not in shown
+    assert shown.count("done") == 2
+    assert main([*command(tmp_path), "--dry-run", "--only", "horizon=long"]) == 0
+    shown = capsys.readouterr().out
+    assert "open" in shown and "short" not in shown
+    assert not (tmp_path / "runs").exists()
+
+
+def test_every_study_can_be_loaded_and_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    listed = capsys.readouterr().out
+    assert "horizon_map" in study_names()
+    for name in study_names():
+        assert load_study(name).name == name and name in listed
+
+
+def test_words_choose_arms() -> None:
+    study = load_study("horizon_map")
+    chosen = chosen_arms(study, ["tasks=short", "tasks=long", "schedule=gated"])
+    assert [arm.name for arm in chosen] == [
+        f"{start}/{tasks}/gated"
+        for start in ("none", "weak", "strong")
+        for tasks in ("short", "long")
+    ]
+    assert [arm.name for arm in chosen_arms(study, ["weak/long/short"])] == ["weak/long/short"]
+    by_default = chosen_arms(study, [])
+    assert len(by_default) == 45 and not any(arm.needs for arm in by_default)
+    assert not any(arm.needs for arm in chosen_arms(study, ["start=weak"]))
+    assert len(chosen_arms(study, ["start=weak", "tasks=search"])) == 5
+    with pytest.raises(ConfigurationError, match="tasks=mixed"):
+        chosen_arms(study, ["tasks=other"])
+
+
+def test_an_unknown_study_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nothing"]) == 2
+    assert "horizon_map" in capsys.readouterr().err
