@@ -240,8 +240,8 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
         ("alfworld", ["difficulty=medium"], [10, 20, 30]),
         ("search", [], [3, 4, 6]),
         ("search", ["difficulty=medium", "size=300"], [3, 4, 6]),
-        ("textworld", [], [5, 7, 9]),
-        ("textworld", ["reward=dense"], [5, 7, 9]),
+        ("textworld", [], [8]),
+        ("textworld", ["reward=dense"], [8]),
     ],
 )
 def test_other_families_have_defaults_of_their_own(name, asked, rounds):
