@@ -94,8 +94,8 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         ),
     ),
     "textworld": FamilyDefaults(
-        # The bundled games: four commands, which the objective tells in other words. Of the games to
-        # train on a fifth has a demonstration.
+        # The bundled games: four commands, which the objective tells in other words. A fifth of
+        # the games to train on has a demonstration.
         demonstrations=400,
         minutes=17,
         horizon=(8,),
