@@ -41,10 +41,8 @@ TINY_RATES, PRETRAINED_RATES = (6e-3, 6e-4), (1e-5, 1e-6)
 """Learning rates of warm start and reinforcement learning."""
 ADAPTER_RATE = 2e-5
 """Learning rate of reinforcement learning that trains adapters."""
-TINY_STEPS = 1600
-"""Most steps of the tiny policy's warm start, for each environment."""
 RANDOM_STEPS = 300
-"""The same where random actions are imitated: by then it knows how actions are written."""
+"""Steps of the imitation of random actions: by then a policy knows how actions are written."""
 TINY_TURN = 18
 """Tokens per turn of the tiny policy; a family decides on those of its episodes."""
 PRETRAINED_TURN, PRETRAINED_EPISODE = 256, 4096
@@ -188,8 +186,9 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
     sft_rate, rl_rate = TINY_RATES if tiny else PRETRAINED_RATES
     if not tiny and asked.lora.r:
         rl_rate = ADAPTER_RATE
-    imitated = sum(bool(env.demonstrator) for env in envs)
-    imitation_steps = RANDOM_STEPS if asked.sft.demonstrator == "random" else TINY_STEPS
+    imitated = [env for env in envs if env.demonstrator]
+    at_random = asked.sft.demonstrator == "random"
+    imitation_steps = [RANDOM_STEPS if at_random else env.defaults.sft_steps for env in imitated]
     settings = _merged(
         asdict(asked),
         {
@@ -202,7 +201,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
             ),
             "sft": {
                 "lr": sft_rate,
-                "max_steps": imitation_steps * imitated if tiny else 0,
+                "max_steps": sum(imitation_steps) if tiny else 0,
                 "demonstrations": sum(env.defaults.demonstrations for env in envs),
             },
             "eval": {

@@ -80,8 +80,8 @@ class SftConfig:
     max_steps: Whole | None = None
     """Steps after which the warm start ends even if the gate was not reached; 0: no warm start.
 
-    None: 1,600 for ``--model tiny``, 300 of random actions; 0 for a pretrained model or without a
-    demonstrator."""
+    None: for ``--model tiny`` the family's default, such as 800 for the shop, or 300 of random
+    actions; 0 for a pretrained model or without a demonstrator."""
     observation_weight: NotNegative = 0.5
     """Weight of the language-model loss on observation tokens."""
     copy_steps: Whole = 200
@@ -95,9 +95,6 @@ class SftConfig:
     """Steps between two validations."""
     gate_tasks: Count = 128
     """Validation tasks per gate check."""
-    patience: Whole = 200
-    """Steps without a better validation after which the warm start ends, too: then it has learned
-    what these demonstrations teach; 0: only the gate and the steps end it."""
     save_every: Count = 200
     """Steps between two checkpoints of the warm start."""
 

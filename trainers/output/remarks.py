@@ -176,11 +176,6 @@ def gate_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) 
             f"The warm start reached its gate{where} after {steps} steps: validation success "
             f"{success:.3f}, the gate is {gate}."
         )
-    if warm_start.stalled:
-        return (
-            f"The warm start ended{where} after {steps} steps, when validations became no better: "
-            f"success {success:.3f}, the gate is {gate}."
-        )
     return (
         f"The warm start missed its gate{where}: validation success {success:.3f} after {steps} "
         f"steps, the gate is {gate}. Reinforcement learning began from a policy that rarely "

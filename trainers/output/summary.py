@@ -125,8 +125,6 @@ class WarmStart:
     """Whether it reached its gate."""
     success: float
     """Validation success at its end."""
-    stalled: bool = False
-    """Whether it ended because validations became no better."""
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from trainers import processes
 from trainers.config.environments import VALID
@@ -134,7 +132,6 @@ def _imitate(
             "steps": result.steps,
             "gated": gate.passed(name),
             "success": success,
-            "stalled": gate.stalled and not gate.passed(name),
         }
         for name, success in gate.successes.items()
     }
@@ -149,7 +146,7 @@ def _imitate(
 
 
 class ValidationGate:
-    """End the warm start once the sampled policy solves enough validation tasks, or no more.
+    """End the warm start once the sampled policy solves enough validation tasks.
 
     Of several environments it has to in each whose expert is imitated. It plays on the engine that
     was chosen for the run. Half of the run's time is the most that the warm start may take.
@@ -158,7 +155,6 @@ class ValidationGate:
     Attributes:
         engine: What generates.
         successes: Success of the last validation in each environment.
-        stalled: Whether the last validations were no better than one before.
     """
 
     def __init__(
@@ -175,7 +171,6 @@ class ValidationGate:
         self._player = HeldOutPlayer(run, policy, slots, together=together)
         self.engine = self._player.engine
         self.successes = dict.fromkeys(self._gates, 0.0)
-        self.stalled = False
 
     def __call__(self, step: int) -> bool:
         """Validate after ``step`` steps; True ends the warm start."""
@@ -187,22 +182,9 @@ class ValidationGate:
             score = figures["rollout/score"]
             self._folder.log(phase=Phase.WARM_START, step=step, success=success, score=score, **of)
         late = self._folder.seconds() > self._run.seconds / 2
-        self.stalled = self._stalled(step)
         if self._together:
-            late, self.stalled = processes.broadcast((late, self.stalled))
-        return all(map(self.passed, self._gates)) or late or self.stalled
-
-    def _stalled(self, step: int) -> bool:
-        """Return whether validations became no better for as long as is waited."""
-        patience = self._run.config.sft.patience
-        if not patience or not processes.is_main():
-            return False
-        records = [
-            record
-            for record in self._folder.metrics()
-            if record.get("phase") == Phase.WARM_START and "success" in record
-        ]
-        return step - best_validated(records) >= patience
+            late = processes.broadcast(late)
+        return all(map(self.passed, self._gates)) or late
 
     @property
     def success(self) -> float:
@@ -216,19 +198,6 @@ class ValidationGate:
     def close(self) -> None:
         """Close the engine and the environments."""
         self._player.close()
-
-
-def best_validated(records: Iterable[Mapping[str, Any]]) -> int:
-    """Return the step of the best validation, by success and then score, the first of equals.
-
-    Args:
-        records: Results with their ``step``, ``success`` and ``score``; those of several
-            environments count as their mean.
-    """
-    found: dict[int, list[tuple[float, float]]] = {}
-    for record in records:
-        found.setdefault(record["step"], []).append((record["success"], record["score"]))
-    return max(found, key=lambda step: (*np.mean(found[step], axis=0), -step))
 
 
 class _WarmStartLog:

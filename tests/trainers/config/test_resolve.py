@@ -31,7 +31,7 @@ def test_the_default_run_is_the_one_that_was_measured():
     assert (memory.precision, memory.checkpointing, memory.micro_tokens) == ("fp32", "off", 2048)
     assert (rl.turn_tokens, rl.episode_tokens) == (18, 512)
     sft = config.sft
-    assert (sft.lr, sft.max_steps, sft.gate_success, sft.patience) == (6e-3, 1600, 0.68, 200)
+    assert (sft.lr, sft.max_steps, sft.gate_success) == (6e-3, 800, 0.95)
     assert (sft.demonstrations, sft.demonstrator) == (384, "expert")
     assert config.eval.imitation == "as-long"
     assert (config.eval.tasks, config.eval.horizon, config.fit_horizon) == (500, 9, True)

@@ -17,7 +17,6 @@ from trainers.phases.demonstrators import demonstration_tasks
 from trainers.phases.warm_start import (
     FINISHED,
     ValidationGate,
-    best_validated,
     warm_start,
 )
 
@@ -148,23 +147,6 @@ def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeyp
     notes = [RunFolder(tmp_path / name).state()["sft"] for name in ("run", "whole")]
     assert notes[0] == notes[1]
     assert equal(weights(resumed), weights(whole))
-
-
-def test_a_warm_start_that_becomes_no_better_ends(tmp_path):
-    """Half of the demonstrations of nothing: random actions never solve a task of five parts."""
-    settings = {"sft__max_steps": 200, "sft__demonstrator": "random", "sft__patience": 30}
-    plan, folder = started(tmp_path / "run", **settings)
-    warm_start(plan, folder, Display(quiet=True))
-    note = folder.state()["sft"]
-    validated = [r for r in folder.metrics() if r["phase"] == "sft" and "success" in r]
-    assert note["stalled"] and not note["gated"]
-    assert note["steps"] == validated[-1]["step"] == best_validated(validated) + 30 < 200
-
-
-def test_the_best_validation_is_the_first_of_the_best_means():
-    results = [(1, 0.25, 0.5), (1, 0.5, 0.5), (2, 0.375, 0.6), (3, 0.375, 0.6), (4, 0.1, 0.9)]
-    records = [{"step": n, "success": success, "score": score} for n, success, score in results]
-    assert best_validated(records) == 2
 
 
 def test_the_gate_leaves_failed_episodes_out(tmp_path):
