@@ -110,18 +110,15 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         ),
     ),
     "webshop": FamilyDefaults(
-        # So few that imitation comes to its end before it solves the shop, and so many that what it
-        # learned is worth going on with. It is let come to its end: before that, to imitate on is
-        # worth as much as reward.
-        demonstrations=384,
-        sft_steps=800,
-        gate_success=0.95,
+        # Who always buys without a look at what a page alone shows solves .38 of the tasks, the
+        # demonstrator, who looks now and then, .61: at the gate the policy does, too.
+        gate_success=0.5,
         minutes=13,
         env={
             "difficulty": "easy",
             "size": 4000,
             "observation_mode": "compact",
-            "expert": "thinking",
+            "expert": "hurried",
         },
         # Measured: over three seeds a constant 9 beat 5, 7, 9 every 6 steps in score and success
         # (benchmarks/results/learning_curve.json).

@@ -340,10 +340,10 @@ def test_an_invalid_turn_is_charged_once(preset, flag, hook, correction):
 
 
 def test_an_environment_without_an_expert_is_trained_without_demonstrations():
-    assert resolved().has_expert
+    assert resolved().envs[0].has_expert
     lonely = {"env": "agentgym-test/NoExpert-v0", "sft__max_steps": None}
     made = resolved(**lonely)
-    assert not made.has_expert
+    assert not made.envs[0].has_expert
     assert (made.config.fit_horizon, made.config.sft.max_steps) == (False, 0)
     assert resolved(**lonely | {"sft__max_steps": 0}).config.sft.max_steps == 0
     with pytest.raises(
@@ -356,4 +356,4 @@ def test_an_environment_without_an_expert_is_trained_without_demonstrations():
 
 @pytest.mark.parametrize("env", [toy_runs.FLAKY_ID, toy_runs.BROKEN_ID])
 def test_a_failing_start_does_not_hide_an_expert(env):
-    assert resolved(env=env).has_expert
+    assert resolved(env=env).envs[0].has_expert

@@ -15,7 +15,7 @@ from agentgym.envs.webshop.experts.careful import CarefulExpert
 from agentgym.envs.webshop.experts.hasty import HastyExpert
 from agentgym.stream import Stream
 
-CAREFUL = 30
+CAREFUL = 40
 """Per cent of the tasks in which it checks what it buys."""
 
 
