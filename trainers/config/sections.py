@@ -71,6 +71,9 @@ class SftConfig:
     demonstrations: Count | None = None
     """Distinct training tasks whose episodes are imitated; None: the family's default, such as 512
     for the shop."""
+    only_successes: bool = False
+    """Leave out demonstrations that did not solve their task, as rejection sampling does; where
+    the demonstrator always succeeds nothing changes."""
     batch_size: Count = 16
     """Demonstrations per step."""
     lr: Positive | None = None

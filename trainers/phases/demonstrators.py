@@ -113,12 +113,20 @@ def demonstration_tasks(
 def demonstrated_rows(
     run: ResolvedRun, policy: LoadedPolicy, demonstrators: Mapping[str, Demonstrator]
 ) -> Sequence[Row]:
-    """Return the demonstrations of all environments as training rows of a policy."""
-    return [
-        row
-        for name, each in demonstrators.items()
-        if each.imitated
-        for row in to_rows(
-            list(encode(each.shown, policy.chat, policy.openings[name], run.config.rollout.window))
+    """Return the demonstrations of all environments as training rows of a policy.
+
+    Raises:
+        ConfigurationError: Only successes are asked for, and there are none.
+    """
+    sft, window = run.config.sft, run.config.rollout.window
+    rows: list[Row] = []
+    for name, each in demonstrators.items():
+        if each.imitated:
+            episodes = [e for e in each.shown if e.last["success"] or not sft.only_successes]
+            rows += to_rows(list(encode(episodes, policy.chat, policy.openings[name], window)))
+    if not rows and sft.only_successes:
+        raise ConfigurationError(
+            f"expected demonstrations that solved their task, but none of the {sft.demonstrations} "
+            "did; leave out --sft.only-successes, or choose another demonstrator"
         )
-    ]
+    return rows

@@ -7,13 +7,18 @@ from typing import Any
 import pytest
 import torch
 
-from agentgym.errors import DependencyNotInstalled
+from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from tests.toy import ToyEnv
 from tests.trainers import toy_runs
 from trainers.config.resolve import ResolvedRun, resolve
+from trainers.models.policy import build_tiny
 from trainers.output.display import Display
 from trainers.output.run_folder import COMPLETE, RunFolder
-from trainers.phases.demonstrators import demonstration_tasks
+from trainers.phases.demonstrators import (
+    Demonstrator,
+    demonstrated_rows,
+    demonstration_tasks,
+)
 from trainers.phases.warm_start import (
     FINISHED,
     ValidationGate,
@@ -147,6 +152,28 @@ def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeyp
     notes = [RunFolder(tmp_path / name).state()["sft"] for name in ("run", "whole")]
     assert notes[0] == notes[1]
     assert equal(weights(resumed), weights(whole))
+
+
+def test_demonstrations_that_failed_can_be_left_out(tmp_path):
+    """Random actions solve a few of the easiest tasks."""
+    settings = {"sft__demonstrator": "random", "sft__demonstrations": 400}
+    counts = {}
+    for only in (False, True):
+        flags = ["--sft.only-successes"] if only else []
+        plan, _ = started(tmp_path / str(only), *flags, **settings)
+        policy = build_tiny(plan, ["red gold blue"])
+        player = Demonstrator(plan, plan.envs[0])
+        solved = [e.last["success"] for e in Demonstrator(plan, plan.envs[0]).shown]
+        counts[only] = len(demonstrated_rows(plan, policy, {"toy": player}))
+        assert counts[only] == (sum(solved) if only else len(solved))
+    assert 0 < counts[True] < counts[False]
+
+
+def test_demonstrations_that_all_failed_are_said_to(tmp_path):
+    settings = {"sft__demonstrator": "random", "sft__demonstrations": 1}
+    plan, folder = started(tmp_path / "run", "--sft.only-successes", **settings)
+    with pytest.raises(ConfigurationError, match="none of the 1 did"):
+        warm_start(plan, folder, Display(quiet=True))
 
 
 def test_the_gate_leaves_failed_episodes_out(tmp_path):

@@ -88,7 +88,7 @@ def test_of_its_own_query_it_takes_the_first_hit_where_no_line_will_do() -> None
     assert env.session.product.asin == env.shop.search(query)[0] and not info["success"]
 
 
-def test_the_hurried_expert_checks_three_tasks_in_ten_and_is_hasty_in_the_others() -> None:
+def test_the_hurried_expert_checks_four_tasks_in_ten_and_is_hasty_in_the_others() -> None:
     hurried, thinking, hasty = make("hurried"), make("thinking"), make()
     checked = differ = 0
     for index in range(TASKS):
@@ -98,4 +98,4 @@ def test_the_hurried_expert_checks_three_tasks_in_ten_and_is_hasty_in_the_others
             differ += 1
             checked += mine[0] == careful[0]
             assert mine[1]["success"] == (careful if mine[0] == careful[0] else quick)[1]["success"]
-    assert differ > TASKS / 2 and 0.2 < checked / differ < 0.4
+    assert differ > TASKS / 2 and 0.3 < checked / differ < 0.5
