@@ -268,7 +268,7 @@ class _Run:
             imitation_remark(further, run.config.eval.imitation),
             *(random_remark(part.eval, name) for name, part in parts.items()),
             *(
-                teacher_remark(part.paired.rl_minus_oracle, run.env(each).demonstrator, name)
+                teacher_remark(part.paired.rl_minus_demonstrator, run.env(each).demonstrator, name)
                 for each, (name, part) in zip(places, parts.items(), strict=True)
             ),
             *comparison.scale_remarks(),

@@ -25,10 +25,11 @@ REFERENCES = {
     "random": ("#878d96", ":"),
     "sft": ("#d9881c", "--"),
     "imitation": ("#8a5fbf", (0, (5, 1))),
+    "demonstrator": ("#5b7f6b", (0, (1, 1))),
     "oracle": ("#2f9a68", "-."),
 }
 """Colour and style of each line of reference, by arm."""
-NAMES = {"random": "random", "sft": "before RL", "imitation": "imitation", "oracle": "oracle"}
+NAMES = {**{arm: arm for arm in REFERENCES}, "sft": "before RL"}
 """What the arms are called as long as nothing else is known."""
 INK, BAND = "#5c636d", "#8fa3bf"
 """Colours of letters and of the stages."""

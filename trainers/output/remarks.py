@@ -60,6 +60,7 @@ def arm_names(run: ResolvedRun) -> dict[str, str]:
         "sft": start,
         "imitation": "imitation",
         "rl": "trained",
+        "demonstrator": "demonstrator",
         "oracle": "oracle",
     }
 
@@ -136,7 +137,7 @@ def teacher_remark(paired: Difference | None, demonstrator: str, env: str = "") 
         return ""
     return (
         f"The trained policy is better than the expert that it imitated{f' in {env}' * bool(env)}: "
-        f"trained minus oracle is {_in_both(paired)}."
+        f"trained minus demonstrator is {_in_both(paired)}."
     )
 
 

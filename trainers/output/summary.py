@@ -13,7 +13,7 @@ from agentgym.episodes.recorder import package_versions
 from agentgym.errors import DataError
 from trainers.output.phase import Phase
 
-ARMS = ("random", "sft", "imitation", "rl", "oracle")
+ARMS = ("random", "demonstrator", "sft", "imitation", "rl", "oracle")
 """The compared policies in the order in which they are shown."""
 GREEDY = "-greedy"
 """Suffix of an arm that takes the likeliest token instead of sampling."""
@@ -69,8 +69,8 @@ class Paired:
     """After reinforcement learning minus before it."""
     rl_minus_imitation: Difference | None = None
     """After reinforcement learning minus after further imitation; None if there was none."""
-    rl_minus_oracle: Difference | None = None
-    """After reinforcement learning minus the expert; None if there is none."""
+    rl_minus_demonstrator: Difference | None = None
+    """After reinforcement learning minus the expert that is imitated; None if there is none."""
 
 
 @dataclass(frozen=True)

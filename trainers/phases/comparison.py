@@ -35,7 +35,13 @@ from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.safe_env import GuardedEnv
 from trainers.rollouts.trajectory import Trajectory, by_family
 
-BASELINES = ("random", "oracle")
+BASELINES = ("random", "oracle", "demonstrator")
+"""Policies that do not learn: random actions, the environment's own expert, and the expert that is
+imitated where that is another one, such as one that has to search."""
+ENDS = ("random", "oracle")
+"""Those that are 0 and 100 on the scale."""
+EXPERT = "expert"
+"""Argument of an environment that chooses another expert than its own."""
 SOLVES = 0.9
 """Success from which an expert is one: below it, its score is no 100 on any scale."""
 
@@ -182,41 +188,54 @@ class EnvComparison:
 
     def with_baselines(self) -> dict[str, Report]:
         """Add the results of the baselines that are not there yet."""
-        settings = self._run.config.rollout
-        env: GuardedEnv | str = self.env.env_id
+        expert = self.env.has_expert
+        can = {
+            "random": True,
+            "oracle": expert,
+            "demonstrator": expert and EXPERT in self.env.kwargs,
+        }
+        for arm in BASELINES:
+            if can[arm] and arm not in self.reports:
+                self._play_baseline(arm)
+        return self.reports
+
+    def _play_baseline(self, arm: str) -> None:
+        """Play a policy that does not learn."""
+        settings, resolved = self._run.config.rollout, self.env
+        if arm == "oracle":
+            own = {name: value for name, value in resolved.kwargs.items() if name != EXPERT}
+            resolved = replace(resolved, kwargs=own)
+        env: GuardedEnv | str = resolved.env_id
         where: dict[str, Any] = {}
         if settings.backend == "sync":
-            env = GuardedEnv(self.env.make_env())
+            env = GuardedEnv(resolved.make_env())
         else:
             # There a hanging environment can be given up.
             where = {
-                "env_kwargs": self.env.kwargs,
+                "env_kwargs": resolved.kwargs,
                 "backend": settings.backend,
                 "workers": settings.workers,
                 "step_timeout": settings.step_timeout,
             }
+        record = self._folder.eval_episodes(arm, self._where)
+        record.unlink(missing_ok=True)  # Of a run that was killed here.
         try:
-            for arm in BASELINES if self.env.has_expert else BASELINES[:1]:
-                if arm in self.reports:
-                    continue
-                record = self._folder.eval_episodes(arm, self._where)
-                record.unlink(missing_ok=True)  # Of a run that was killed here.
-                report = evaluate(
-                    arm, env, TEST, len(self.panel), self.panel.seed,
-                    horizon=self.env.full_horizon, record=record, **where,
-                )  # fmt: skip
-                self._store(arm, report.rows)
+            report = evaluate(
+                "random" if arm == "random" else "oracle",
+                env, TEST, len(self.panel), self.panel.seed,
+                horizon=self.env.full_horizon, record=record, **where,
+            )  # fmt: skip
         finally:
             if isinstance(env, GuardedEnv):
                 env.close()
-        return self.reports
+        self._store(arm, report.rows)
 
     @property
     def scale(self) -> tuple[float, float] | None:
         """Scores of the random policy and the expert, between which others are put; or None."""
         if self.no_scale:
             return None
-        floor, ceiling = (self.reports[arm].score_mean for arm in BASELINES)
+        floor, ceiling = (self.reports[arm].score_mean for arm in ENDS)
         return floor, ceiling
 
     @property
@@ -227,7 +246,7 @@ class EnvComparison:
                 "This environment has no expert: there is no warm start from demonstrations and "
                 "no scale on which an expert is 100."
             )
-        floor, ceiling = (self.reports[arm] for arm in BASELINES)
+        floor, ceiling = (self.reports[arm] for arm in ENDS)
         if ceiling.success < SOLVES:
             solved = sum(row.success for row in ceiling.valid)
             return (
@@ -294,7 +313,7 @@ def _results(
 ) -> Results:
     """Put a comparison together, arms in the order of ``ARMS``."""
     names = arm_names(run)
-    paired = Paired(**_differences(reports, "", ("sft", "imitation", "oracle")))
+    paired = Paired(**_differences(reports, "", ("sft", "imitation", "demonstrator")))
     greedy = None
     if f"rl{GREEDY}" in reports:
         parts: dict[str, Any] = {

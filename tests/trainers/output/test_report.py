@@ -44,6 +44,7 @@ SUMMARY = Summary(
         "random": "random",
         "sft": "base model",
         "imitation": "imitation",
+        "demonstrator": "demonstrator",
         "rl": "trained",
         "oracle": "oracle",
     },

@@ -59,14 +59,14 @@ def test_older_and_newer_files_are_read():
     assert (read.greedy, read.warm_start, read.remarks) == (None, None, ())
     assert read.names["rl"] == "rl"
     written = read.to_dict()
-    others = {"rl_minus_imitation": None, "rl_minus_oracle": None}
+    others = {"rl_minus_imitation": None, "rl_minus_demonstrator": None}
     first = {**FIRST_VERSION, "paired": {**FIRST_VERSION["paired"], **others}}
     assert first.items() <= written.items()
     assert "greedy" not in written
 
 
 def test_every_difference_is_read_again():
-    paired = {f"rl_minus_{arm}": PAIRED for arm in ("sft", "imitation", "oracle")}
+    paired = {f"rl_minus_{arm}": PAIRED for arm in ("sft", "imitation", "demonstrator")}
     arms = {arm: ARM for arm in ("sft", "imitation", "rl")}
     greedy = {**arms, "rl_minus_sft": PAIRED, "rl_minus_imitation": PAIRED}
     end = {"steps": 300, "chosen": 120, "valid_success": 0.5}
