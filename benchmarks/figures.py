@@ -24,7 +24,10 @@ COLOURS = {"scaling": "tab:blue", "short": "tab:orange", "long": "tab:green"}
 
 
 def draw_training_gain(result: Mapping[str, Any], path: Path) -> None:
-    """Draw the success before and after reinforcement learning, one line per seed."""
+    """Draw the success before and after learning from reward, one line per seed.
+
+    Where a run has the comparison, a broken line leads to what imitation for as long reached.
+    """
     from matplotlib.figure import Figure
 
     families = result["families"]
@@ -33,12 +36,18 @@ def draw_training_gain(result: Mapping[str, Any], path: Path) -> None:
     for axes, (env, rows) in zip(panels, families.items(), strict=True):
         for row in rows:
             arms = row["success"]
-            axes.plot([0, 1], [arms["sft"], arms["rl"]], marker="o", label=f"seed {row['seed']}")
-        for arm, style in (("random", ":"), ("oracle", "--")):
-            mean = sum(row["success"][arm] for row in rows) / len(rows)
-            axes.axhline(mean, color="grey", linestyle=style, linewidth=1, label=arm)
+            label = f"seed {row['seed']}"
+            (line,) = axes.plot([0, 1], [arms["sft"], arms["rl"]], marker="o", label=label)
+            if "imitation" in arms:
+                further, how = [arms["sft"], arms["imitation"]], {"ls": "--", "mfc": "white"}
+                axes.plot([0, 1], further, marker="o", color=line.get_color(), **how)
+        for arm, style in (("random", ":"), ("demonstrator", "-."), ("oracle", "--")):
+            found = [row["success"][arm] for row in rows if arm in row["success"]]
+            if found:
+                mean = sum(found) / len(found)
+                axes.axhline(mean, color="grey", linestyle=style, linewidth=1, label=arm)
         axes.set(
-            title=env, xticks=[0, 1], xticklabels=["warm start", "trained"],
+            title=env, xticks=[0, 1], xticklabels=["warm start", "trained\n(-- imitation)"],
             xlim=(-0.4, 1.4), ylim=(-0.03, 1.03),
         )  # fmt: skip
         axes.grid(axis="y", alpha=0.25)

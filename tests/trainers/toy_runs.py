@@ -30,6 +30,7 @@ FLAKY_ID = "agentgym-test/Flaky-v0"
 BROKEN_ID = "agentgym-test/Broken-v0"
 EASY_ID = "agentgym-test/Easy-v0"
 NO_EXPERT_ID = "agentgym-test/NoExpert-v0"
+TAUGHT_ID = "agentgym-test/Taught-v0"
 
 SETTINGS: Mapping[str, Any] = {
     "env": TOY_ID,
@@ -255,6 +256,17 @@ class NoExpertEnv(ToyEnv):
         return None
 
 
+class TaughtEnv(ToyEnv):
+    """The expert that is imitated may be another than the environment's own: one that sees red."""
+
+    def __init__(self, expert: str = "own", **kwargs: Any) -> None:
+        self._expert = expert
+        super().__init__(**kwargs)
+
+    def _oracle_action(self) -> str | None:
+        return super()._oracle_action() if self._expert == "own" else "press red"
+
+
 class UnknownLengthEnv(ToyEnv):
     """An environment whose task set does not know how long the expert needs."""
 
@@ -276,6 +288,7 @@ ENVS: Mapping[str, type[gymnasium.Env[str, str]]] = {
     BROKEN_ID: BrokenEnv,
     EASY_ID: EasyEnv,
     NO_EXPERT_ID: NoExpertEnv,
+    TAUGHT_ID: TaughtEnv,
     "agentgym-test/UnknownLength-v0": UnknownLengthEnv,
 }
 for env_id, env_class in ENVS.items():

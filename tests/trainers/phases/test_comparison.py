@@ -10,14 +10,16 @@ from agentgym.errors import EnvFailure
 from tests.toy import ToyTasks
 from tests.trainers import toy_runs
 from trainers.config.resolve import resolve
+from trainers.output.remarks import teacher_remark
 from trainers.output.run_folder import RunFolder
 from trainers.phases.comparison import EnvComparison, PolicyComparison, evaluation_row
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 
-def arms(path: Path, **changes: Any) -> PolicyComparison:
-    config = toy_runs.config(path, **{"eval__tasks": 8, **changes})
-    flags = ["--resume"] if (path / "config.yaml").exists() else []
+def arms(path: Path, *env_args: str, **changes: Any) -> PolicyComparison:
+    given = ["--env-args", *env_args] if env_args else []
+    config = toy_runs.config(path, *given, **{"eval__tasks": 8, **changes})
+    flags = [*given, "--resume"] if (path / "config.yaml").exists() else given
     folder = RunFolder.open(path, toy_runs.config(path, *flags, **{"eval__tasks": 8, **changes}))
     return PolicyComparison(resolve(config), folder)
 
@@ -116,6 +118,24 @@ def test_an_arm_whose_every_episode_failed_is_an_error_and_not_kept(tmp_path):
         made.add("sft", lost)
     assert "sft" not in made
     assert "sft" not in arms(tmp_path / "run")
+
+
+def test_who_is_imitated_is_an_arm_besides_the_expert_that_knows(tmp_path):
+    made = arms(tmp_path / "run", "expert=red", env=toy_runs.TAUGHT_ID)
+    made.add_baselines()
+    made.add("sft", episodes(made, SFT))
+    made.add("rl", episodes(made, [1.0] * 8))
+    found = made.results({})
+    assert found.eval["oracle"].success == 1.0 > found.eval["demonstrator"].success
+    assert found.eval["oracle"].scaled == 100.0
+    assert found.paired.rl_minus_demonstrator is not None
+    assert found.paired.rl_minus_demonstrator.success_mean > 0
+    assert "better than the expert that it imitated" in teacher_remark(
+        found.paired.rl_minus_demonstrator, part(made).env.demonstrator
+    )
+    plain = arms(tmp_path / "plain", env=toy_runs.TAUGHT_ID)
+    plain.add_baselines()
+    assert "demonstrator" not in plain and "oracle" in plain
 
 
 def test_an_expert_no_better_than_chance_gives_no_scale(tmp_path):
