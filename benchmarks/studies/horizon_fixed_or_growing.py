@@ -1,8 +1,9 @@
-"""Growing or fixed? ScalingInter against constant horizons on the default shop.
+"""Growing or fixed? ScalingInter against constant horizons on the shop of the default run.
 
 For each seed one warm start is trained, and three arms go on from it: ``scaling`` (stages of 5, 7
 and 9 turns), ``short`` (the first throughout) and ``long`` (the last). All take the same number of
-environment turns and are compared at the full horizon on the same held-out tasks.
+environment turns and are compared at the full horizon on the same held-out tasks. The demonstrator
+is the one that always compares, whose plans say how many turns a task needs.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ FULL = "9"
 def arm(name: str) -> Arm:
     """Return the arm of a schedule."""
     flags = (
-        f"--env {ENV} --horizon {ROUNDS[name]} --eval.horizon {FULL} --steps 100000 "
+        f"--env {ENV} --env-args expert=thinking --sft.gate-success 0.45 "
+        f"--horizon {ROUNDS[name]} --eval.horizon {FULL} --steps 100000 "
         f"--rl.turn-budget {TURNS} --eval.every 10 --eval.imitation 0 --rl.save-every 50 "
         "--rl.keep-checkpoints 1"
     )
