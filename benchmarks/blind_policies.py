@@ -292,7 +292,7 @@ def page_table(result: Mapping[str, Any], name: str) -> str:
         ("random", "random", "blind-random-new"),
         *((policy, policy, "") for policy in FITTED),
     ]
-    head = ("| `--policy` | default | `-new` | training | `-new` |", "|---|---|---|---|---|")
+    head = ("| policy | default | `-new` | training | `-new` |", "|---|---|---|---|---|")
     return "\n".join([*head, *(f"| `{row}` | {cells(*policies)} |" for row, *policies in rows)])
 
 

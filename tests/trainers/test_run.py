@@ -53,14 +53,18 @@ def test_the_summary_has_the_promised_structure(finished):
             low, high = arm[name]
             assert 0 <= low <= arm[centre] <= high <= 1
     paired = summary["paired"]
-    assert set(paired) == {"rl_minus_sft"}
+    others = {"rl_minus_imitation", "rl_minus_demonstrator"}
+    assert set(paired) == {"rl_minus_sft", *others}
+    assert [paired[name] for name in others] == [None, None], "this run has neither arm"
     assert set(paired["rl_minus_sft"]) == {
         "n", "score_mean", "score_ci95", "success_mean", "success_ci95",
     }  # fmt: skip
     assert summary["evaluation"]["horizon"] == 5
     assert summary["evaluation"]["decoding"] == "sampled"
     assert summary["warm_start"]["steps"] == 40
-    assert set(summary["greedy"]) == {"sft", "rl", "rl_minus_sft"}
+    greedy = summary["greedy"]
+    assert set(greedy) == {"sft", "rl", "rl_minus_sft", "imitation", "rl_minus_imitation"}
+    assert greedy["imitation"] is greedy["rl_minus_imitation"] is None
     assert set(summary) >= set(promised) | {"wall_s", "eval", "paired"}
 
 
@@ -146,12 +150,12 @@ def test_held_out_episodes_of_every_arm_are_kept_and_replay(finished):
 def test_episodes_of_the_validations_are_kept_and_replay(finished):
     played = list(read_episodes(finished / "eval_episodes" / "valid.jsonl"))
     assert [episode.extra["step"] for episode in played] == [
-        s for s in (0, 2, 4, 6) for _ in "x" * 10
+        s for s in (0, 2, 4, 6) for _ in "x" * 20
     ]
     assert {episode.split for episode in played} == {"valid"}
     for record in of(finished, "valid"):
         scores = [e.score for e in played if e.extra["step"] == record["step"]]
-        assert sum(scores) / 10 == pytest.approx(record["score"])
+        assert sum(scores) / 20 == pytest.approx(record["score"])
     assert all(replay(episode).equal for episode in played)
 
 

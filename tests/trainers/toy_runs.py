@@ -55,7 +55,7 @@ SETTINGS: Mapping[str, Any] = {
     "rl.warmup": 0,
     "eval.tasks": 30,
     "eval.every": 2,
-    "eval.valid-tasks": 10,
+    "eval.valid-tasks": 20,
     "eval.imitation": 0,
     "tiny.hidden": 16,
     "tiny.layers": 2,

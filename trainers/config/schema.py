@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 import tyro
 from annotated_types import Gt, Le
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from agentgym.errors import ConfigurationError
 from trainers.config.kinds import (
@@ -227,7 +228,7 @@ def _validator() -> TypeAdapter[Any]:
 def _sentence(error: ValidationError) -> str:
     """Say what the first wrong setting is."""
     first = error.errors()[0]
-    place = first["loc"]
+    place = _place(first)
     flag = "--" + ".".join(map(str, place)).replace("_", "-")
     if place[0] == "envs" and len(place) > 1:  # it stands in a file, as a list
         flag = f"{'.'.join(map(str, place[2:])) or 'settings'} of entry {int(place[1]) + 1} of env"
@@ -238,12 +239,19 @@ def _sentence(error: ValidationError) -> str:
         return f"expected {known}, got {flag.removeprefix('--')!r}"
     if first["type"] == "missing":
         return f"expected {flag}, got none"
-    wanted = first["msg"].removeprefix("Input should be ")
+    # Of a setting that may be one thing or another, each says what it would have taken.
+    choices = [each for each in error.errors() if _place(each) == place]
+    wanted = " or ".join(each["msg"].removeprefix("Input should be ") for each in choices)
     if first["type"] in ("dataclass_type", "tuple_type"):  # words of Python, not of a file
         wanted = "a list" if first["type"] == "tuple_type" else "a group of settings (name: value)"
     wanted = wanted.replace("greater than or equal to", "at least")
     wanted = wanted.replace("less than or equal to", "at most")
     return f"expected {flag} to be {wanted}, got {first['input']}"
+
+
+def _place(error: ErrorDetails) -> tuple[int | str, ...]:
+    """Return where a wrong setting stands, without the names of the types that it might have."""
+    return tuple(part for part in error["loc"] if isinstance(part, int) or part.isidentifier())
 
 
 def to_dict(config: TrainConfig) -> dict[str, Any]:

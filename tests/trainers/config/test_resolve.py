@@ -31,8 +31,8 @@ def test_the_default_run_is_the_one_that_was_measured():
     assert (memory.precision, memory.checkpointing, memory.micro_tokens) == ("fp32", "off", 2048)
     assert (rl.turn_tokens, rl.episode_tokens) == (18, 512)
     sft = config.sft
-    assert (sft.lr, sft.max_steps, sft.gate_success) == (6e-3, 800, 0.95)
-    assert (sft.demonstrations, sft.demonstrator) == (384, "expert")
+    assert (sft.lr, sft.max_steps, sft.gate_success) == (6e-3, 1600, 0.5)
+    assert (sft.demonstrations, sft.demonstrator) == (16_000, "expert")
     assert config.eval.imitation == "as-long"
     assert (config.eval.tasks, config.eval.horizon, config.fit_horizon) == (500, 9, True)
 
@@ -219,8 +219,8 @@ def test_planning_needs_no_torch():
 @pytest.mark.parametrize(
     ("asked", "rounds", "expert"),
     [
-        ([], [9], "thinking"),
-        (["size=2000"], [9], "thinking"),
+        ([], [9], "hurried"),
+        (["size=2000"], [9], "hurried"),
         (["difficulty=medium", "size=1000"], [5, 10, 15], None),
         (["observation_mode=text"], [5, 10, 15], None),
         (["grammar=xml"], [5, 10, 15], None),
