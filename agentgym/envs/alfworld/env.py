@@ -57,7 +57,8 @@ class ALFWorldEnv(TextEnv[GameSession]):
         expert: What ``oracle()`` plays, and whose turns ``oracle_turns`` counts: ``shortest`` knows
             where everything is, ``searching`` looks for it as a newcomer must, and so can be
             imitated, ``fixed-order`` does so too and walks from each receptacle to the next one,
-            never directly.
+            never directly, ``hesitant`` asks in 60 of 100 tasks for its inventory before each
+            action.
         show_admissible: Whether observations end with the list of admissible actions, written in
             this environment's grammar.
         max_turns: Turn budget.

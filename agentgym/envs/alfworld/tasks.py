@@ -114,7 +114,8 @@ class HouseholdTasks(GameTasks):
             :class:`~agentgym.envs.alfworld.generator.config.GeneratorConfig`.
         seed: Names a set of games.
         order: ``random`` or ``oracle``.
-        expert: Whose plans are measured: ``shortest``, ``searching`` or ``fixed-order``.
+        expert: Whose plans are measured: ``shortest``, ``searching``, ``fixed-order`` or
+            ``hesitant``.
 
     Raises:
         ConfigurationError: A setting, the seed, the order or the expert is not one.
@@ -160,7 +161,8 @@ class OfficialTasks(GameTasks):
         human_goals: Whether to use the first sentence that a person wrote for a task, where the
             data has one (``traj_data.json``), instead of the game's own.
         order: ``random`` (that is, as given) or ``oracle``.
-        expert: Whose plans are measured: ``shortest``, ``searching`` or ``fixed-order``.
+        expert: Whose plans are measured: ``shortest``, ``searching``, ``fixed-order`` or
+            ``hesitant``.
 
     Raises:
         ConfigurationError: No data is named, or there is no such order, expert or task type.

@@ -1,4 +1,4 @@
-"""Experts: one knows where everything is, one has to search, and one makes rounds."""
+"""Experts: one knows where everything is, one searches, and two waste turns, each its own way."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.experts.base import Expert
 from agentgym.envs.alfworld.experts.fixed_order import FixedOrderExpert
+from agentgym.envs.alfworld.experts.hesitant import HesitantExpert
 from agentgym.envs.alfworld.experts.oracle import OracleExpert
 from agentgym.envs.alfworld.experts.searching import SearchingExpert
 
@@ -18,6 +19,7 @@ EXPERTS: Mapping[str, Callable[[], Expert]] = {
     "shortest": OracleExpert,
     "searching": SearchingExpert,
     "fixed-order": FixedOrderExpert,
+    "hesitant": HesitantExpert,
 }
 """Name of an expert -> what makes it at the start of a game."""
 
