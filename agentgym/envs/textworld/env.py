@@ -22,6 +22,7 @@ from agentgym.envs.textworld.sanitise import read_command
 from agentgym.envs.textworld.session import ENGINES, GameSession
 from agentgym.envs.textworld.tasks import open_tasks
 from agentgym.errors import ConfigurationError
+from agentgym.hesitant import hesitates, with_checks
 from agentgym.options import arguments, choice, flag
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
@@ -45,6 +46,9 @@ NOT_ADMISSIBLE = (
 )
 """Reason of an invalid turn whose text is the game's own, in ``info["details"]["reason"]``."""
 
+EXPERTS = ("direct", "hesitant")
+"""Who may play ``oracle()``."""
+
 _FORKED = ("_plan", "_left", "_script", "_phi", "_value")
 """Attributes of an episode that a snapshot holds, besides the state of the game."""
 
@@ -65,6 +69,9 @@ class TextWorldEnv(TextEnv[GameSession]):
             files in their interpreter (needs the ``textworld`` package).
         reward: ``sparse`` (1 for a won game), ``score`` (the game's points as they come) or
             ``dense`` (progress along the plan that is left); each sums to 1 over a won game.
+        expert: What ``oracle()`` plays, and whose turns ``oracle_turns`` counts: ``direct`` types
+            the commands that are left of the quest, ``hesitant`` asks in 60 of 100 tasks for its
+            inventory before each of them. Neither the score nor the rewards depend on it.
         description: Whether each observation ends with the description of the room.
         inventory: Whether each observation ends with what the player carries.
         show_admissible: Whether each observation ends with the admissible commands.
@@ -106,6 +113,7 @@ class TextWorldEnv(TextEnv[GameSession]):
         game_files: Source | Mapping[str, Source] | None = None,
         engine: str = "native",
         reward: str = "sparse",
+        expert: str = "direct",
         description: bool = False,
         inventory: bool = False,
         show_admissible: bool = False,
@@ -117,6 +125,7 @@ class TextWorldEnv(TextEnv[GameSession]):
         _check_parameters(parameters, own)
         self.engine = choice(engine, "engine", ENGINES)
         self.reward = choice(reward, "reward", REWARDS)
+        self.expert = choice(expert, "expert", EXPERTS)
         self.description = flag(description, "description")
         self.inventory = flag(inventory, "inventory")
         self.show_admissible = flag(show_admissible, "show_admissible")
@@ -195,10 +204,15 @@ class TextWorldEnv(TextEnv[GameSession]):
         return f"{self.task.id}\n{self.session.state_text()}"
 
     def _oracle_turns(self) -> int | None:
+        if self._left and self._hesitates:
+            return 2 * self._left - self.turn % 2
         return self._left
 
     def _oracle_action(self) -> str | None:
         plan = self._expert_plan()
+        if plan and self._hesitates:
+            # It checks on every other turn, beginning with the first.
+            return with_checks(plan)[self.turn % 2]
         return plan[0] if plan else None
 
     def _potential(self) -> float:
@@ -231,6 +245,11 @@ class TextWorldEnv(TextEnv[GameSession]):
     def _expert_plan(self) -> tuple[str, ...] | None:
         """Return the commands that win from this state, or None where none are known."""
         return self.session.policy() if self._script is None else self._script
+
+    @property
+    def _hesitates(self) -> bool:
+        """Whether the chosen expert makes sure before it acts in this task."""
+        return self.expert == "hesitant" and hesitates(self.task.id)
 
     def _follow(self, command: str, valid: bool) -> None:
         """Strike a command off the script; another one that does something makes it void."""
