@@ -1,9 +1,10 @@
-"""How good the demonstrators are: every expert of WebShop and ALFWorld, on held-out tasks, as JSON.
+"""How good the demonstrators are, on held-out tasks, as JSON: those that can fail, and the others.
 
-For each expert: success, score and turns in the settings of the default training, and for ALFWorld
-the share of the tasks that its plan solves within shorter horizons.
+For each expert of ALFWorld, TextWorld and WebShop: success, score and turns in the settings of the
+default training, and for ALFWorld the share of the tasks that its plan solves within shorter
+horizons.
 
-Usage: ``python benchmarks/demonstrators.py [--n 500]``.
+Usage: ``python benchmarks/demonstrators.py [--n 500]``; of TextWorld's test split all 200 games.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import gymnasium
 
 from agentgym.core import TextEnv
 from agentgym.envs.alfworld.experts import EXPERTS as ALFWORLD
+from agentgym.envs.textworld.env import EXPERTS as TEXTWORLD
 from agentgym.envs.webshop.experts import EXPERTS as WEBSHOP
 from agentgym.registration import family
 from agentgym.statistics import wilson_ci95
@@ -29,10 +31,12 @@ from agentgym.statistics import wilson_ci95
 SPLIT = "test"
 SHOP = {"difficulty": "easy", "size": 4000, "observation_mode": "compact", "max_turns": 9}
 HOUSE = {"difficulty": "easy", "max_turns": 16}
+GAME = {"max_turns": 6}
 HORIZONS = (10, 13, 16)
 SETTINGS: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...], tuple[int, ...]]] = {
     "webshop": (SHOP, tuple(WEBSHOP), ()),
     "alfworld": (HOUSE, tuple(ALFWORLD), HORIZONS),
+    "textworld": (GAME, TEXTWORLD, ()),
 }
 """Family -> arguments, experts, and the horizons within which plans are counted."""
 
@@ -42,6 +46,7 @@ def measure(name: str, expert: str, n: int) -> dict[str, Any]:
     kwargs, _, horizons = SETTINGS[name]
     env = gymnasium.make(family(name).id, expert=expert, **kwargs).unwrapped
     assert isinstance(env, TextEnv)
+    n = min(n, env.tasks.len(SPLIT))
     panel = env.tasks.panel(SPLIT, n)
     plans, played = [], []
     for task_id in panel.ids:
@@ -52,6 +57,7 @@ def measure(name: str, expert: str, n: int) -> dict[str, Any]:
         played.append((info["success"], info["score"], info["turn"]))
     solved, score, turns = (sum(column) for column in zip(*played, strict=True))
     return {
+        "n": n,
         "success": solved / n,
         "success_ci95": list(wilson_ci95(solved, n)[1:]),
         "score": score / n,
@@ -67,7 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--n", type=int, default=500)
     n = parser.parse_args().n
-    result: dict[str, Any] = {"split": SPLIT, "n": n}
+    result: dict[str, Any] = {"split": SPLIT}
     for name, (kwargs, experts, _) in SETTINGS.items():
         found = {expert: measure(name, expert, n) for expert in experts}
         result[name] = {"kwargs": dict(kwargs), "experts": found}

@@ -27,6 +27,7 @@ from agentgym.envs.search.experts import EXPERTS as ANSWERERS
 from agentgym.envs.search.generator.config import DIFFICULTIES as ENCYCLOPAEDIAS
 from agentgym.envs.swe import env as swe
 from agentgym.envs.swe.experts import EXPERTS as DEVELOPERS
+from agentgym.envs.textworld import env as textworld
 from agentgym.envs.textworld import session as textworld_session
 from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, NAMED
 from agentgym.envs.textworld.rewards import REWARDS
@@ -123,6 +124,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     },
     "textworld": {
         "engine": textworld_session.ENGINES,
+        "expert": textworld.EXPERTS,
         "reward": REWARDS,
         "setting": tuple(NAMED),
         "challenge": tuple(CHALLENGES),
