@@ -85,7 +85,7 @@ def test_within_a_short_horizon_it_fails_where_it_hesitates(name: str) -> None:
     for index in range(2 * TASKS):
         _, info = played(env, index)
         ends[hesitates(info["task_id"])].append(info["success"])
-    assert all(ends[False]) or name == "alfworld" and sum(ends[False]) > 0.95 * len(ends[False])
+    assert sum(ends[False]) > 0.95 * len(ends[False]), "some rooms are too long to be searched"
     assert sum(ends[True]) < 0.6 * len(ends[True])
 
 

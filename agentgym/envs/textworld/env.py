@@ -20,9 +20,9 @@ from agentgym.envs.textworld.generator.config import (
 from agentgym.envs.textworld.rewards import REWARDS, Status, potential, progress, value
 from agentgym.envs.textworld.sanitise import read_command
 from agentgym.envs.textworld.session import ENGINES, GameSession
-from agentgym.envs.textworld.tasks import open_tasks
+from agentgym.envs.textworld.tasks import EXPERTS, open_tasks
 from agentgym.errors import ConfigurationError
-from agentgym.hesitant import hesitates, with_checks
+from agentgym.hesitant import with_checks
 from agentgym.options import arguments, choice, flag
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
@@ -45,9 +45,6 @@ NOT_ADMISSIBLE = (
     "says to it is the observation"
 )
 """Reason of an invalid turn whose text is the game's own, in ``info["details"]["reason"]``."""
-
-EXPERTS = ("direct", "hesitant")
-"""Who may play ``oracle()``."""
 
 _FORKED = ("_plan", "_left", "_script", "_phi", "_value")
 """Attributes of an episode that a snapshot holds, besides the state of the game."""
@@ -125,13 +122,13 @@ class TextWorldEnv(TextEnv[GameSession]):
         _check_parameters(parameters, own)
         self.engine = choice(engine, "engine", ENGINES)
         self.reward = choice(reward, "reward", REWARDS)
-        self.expert = choice(expert, "expert", EXPERTS)
         self.description = flag(description, "description")
         self.inventory = flag(inventory, "inventory")
         self.show_admissible = flag(show_admissible, "show_admissible")
         self._tasks, horizon = open_tasks(
             setting, challenge, games, game_files, parameters, native=engine == "native"
         )
+        self.expert = self._tasks.expert = choice(expert, "expert", EXPERTS)
         self._process: StoryProcess | None = None
         self._playing = ""
         self._plan = 1
@@ -204,13 +201,13 @@ class TextWorldEnv(TextEnv[GameSession]):
         return f"{self.task.id}\n{self.session.state_text()}"
 
     def _oracle_turns(self) -> int | None:
-        if self._left and self._hesitates:
+        if self._left and self._tasks.hesitates(self.task):
             return 2 * self._left - self.turn % 2
         return self._left
 
     def _oracle_action(self) -> str | None:
         plan = self._expert_plan()
-        if plan and self._hesitates:
+        if plan and self._tasks.hesitates(self.task):
             # It checks on every other turn, beginning with the first.
             return with_checks(plan)[self.turn % 2]
         return plan[0] if plan else None
@@ -245,11 +242,6 @@ class TextWorldEnv(TextEnv[GameSession]):
     def _expert_plan(self) -> tuple[str, ...] | None:
         """Return the commands that win from this state, or None where none are known."""
         return self.session.policy() if self._script is None else self._script
-
-    @property
-    def _hesitates(self) -> bool:
-        """Whether the chosen expert makes sure before it acts in this task."""
-        return self.expert == "hesitant" and hesitates(self.task.id)
 
     def _follow(self, command: str, valid: bool) -> None:
         """Strike a command off the script; another one that does something makes it void."""

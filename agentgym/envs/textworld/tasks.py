@@ -14,6 +14,7 @@ from agentgym.envs.textworld.generator.config import DEFAULT, GeneratorConfig
 from agentgym.envs.textworld.generator.generate import Game, stored_plan
 from agentgym.envs.textworld.generator.splits import MAX_GAMES, place_of, seed_of
 from agentgym.errors import ConfigurationError
+from agentgym.hesitant import hesitates
 from agentgym.tasks import SPLITS, NumberedTasks, Task, canonical_json, whole_number
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ FILES_HORIZON = 50
 NO_OBJECTIVE = "Find out what there is to do, and do it."
 """Goal of a game that tells none (``simple`` with ``goal="none"``)."""
 
+EXPERTS = ("direct", "hesitant")
+"""Who may demonstrate: the game's own winning policy, or who makes sure before each command."""
+
 PlanLength = Callable[[Game], "int | None"]
 """Gives the length of the expert's plan from the start of a game."""
 
@@ -39,6 +43,9 @@ class GameSet(NumberedTasks[Game]):
         name: Name of the set, which begins every id.
         plan_length: Gives the length of the expert's plan; the default reads the plan that the game
             holds.
+
+    Attributes:
+        expert: Whose turns :meth:`oracle_turns` counts, one of :data:`EXPERTS`.
     """
 
     foreign: ClassVar[bool] = False
@@ -46,6 +53,16 @@ class GameSet(NumberedTasks[Game]):
 
     def __init__(self, name: str, plan_length: PlanLength | None = None) -> None:
         super().__init__(name, plan_length=plan_length or stored_plan_length, kept=KEPT_GAMES)
+        self.expert = EXPERTS[0]
+
+    def hesitates(self, task: Task) -> bool:
+        """Return whether the expert makes sure before each of its commands."""
+        return self.expert == "hesitant" and hesitates(task.id)
+
+    def oracle_turns(self, task: Task) -> int | None:
+        """Return the number of turns that the expert needs from the start; None if unknown."""
+        turns = super().oracle_turns(task)
+        return 2 * turns if turns and self.hesitates(task) else turns
 
     @abstractmethod
     def story(self, task: Task) -> Path:
