@@ -69,8 +69,8 @@ class SftConfig:
     """Whose episodes are imitated: the environment's expert (expert), or nobody's (random):
     admissible actions drawn at random, which teach how an action is written and nothing else."""
     demonstrations: Count | None = None
-    """Distinct training tasks whose episodes are imitated; None: the family's default, such as 512
-    for the shop."""
+    """Distinct training tasks whose episodes are imitated; None: the family's default, such as
+    16,000 for the shop."""
     only_successes: bool = False
     """Leave out demonstrations that did not solve their task, as rejection sampling does; where
     the demonstrator always succeeds nothing changes."""
@@ -83,7 +83,7 @@ class SftConfig:
     max_steps: Whole | None = None
     """Steps after which the warm start ends even if the gate was not reached; 0: no warm start.
 
-    None: for ``--model tiny`` the family's default, such as 800 for the shop, or 300 of random
+    None: for ``--model tiny`` the family's default, such as 1,600 for the shop, or 300 of random
     actions; 0 for a pretrained model or without a demonstrator."""
     observation_weight: NotNegative = 0.5
     """Weight of the language-model loss on observation tokens."""
