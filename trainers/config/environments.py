@@ -344,7 +344,7 @@ class _Decision:
                 f"expected --fit-horizon only where the expert's plan lengths are known, but "
                 f"{env.tasks.name} does not know them; pass --no-fit-horizon"
             )
-        return known if asked is None else asked
+        return known and self._defaults.fit_horizon if asked is None else asked
 
     def _check_first_stage(self, env: TextEnv, fit: bool, turns: int) -> None:
         """Notice a first stage that no task fits now, and not after the warm start."""

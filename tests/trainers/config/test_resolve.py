@@ -234,20 +234,29 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "rounds"),
+    ("name", "asked", "rounds", "expert", "fit"),
     [
-        ("alfworld", ["households_seed=1"], [10, 13, 16]),
-        ("alfworld", ["difficulty=medium"], [10, 20, 30]),
-        ("search", [], [3, 4, 6]),
-        ("search", ["difficulty=medium", "size=300"], [3, 4, 6]),
-        ("textworld", [], [8]),
-        ("textworld", ["reward=dense"], [8]),
+        ("alfworld", ["households_seed=1"], [10, 13, 16], "hesitant", False),
+        ("alfworld", ["difficulty=medium"], [10, 20, 30], "searching", True),
+        ("search", [], [3, 4, 6], None, True),
+        ("search", ["difficulty=medium", "size=300"], [3, 4, 6], None, True),
+        ("textworld", [], [6], "hesitant", False),
+        ("textworld", ["reward=dense"], [6], "hesitant", False),
+        ("textworld", ["setting=w2-o3-q4"], [8, 16, 24], None, True),
     ],
 )
-def test_other_families_have_defaults_of_their_own(name, asked, rounds):
+def test_other_families_have_defaults_of_their_own(name, asked, rounds, expert, fit):
     run = resolve(parse_config(["--env", name, *(["--env-args", *asked] if asked else [])]))
     assert run.resolved()["rounds"] == rounds and run.config.eval.horizon == rounds[-1]
-    assert run.envs[0].kwargs.get("expert") == ("searching" if name == "alfworld" else None)
+    assert run.envs[0].kwargs.get("expert") == expert
+    assert run.config.fit_horizon is fit
+
+
+@pytest.mark.parametrize("flag", ["--fit-horizon", "--no-fit-horizon"])
+def test_which_tasks_a_stage_draws_is_for_the_user_to_say(flag):
+    for name in ("alfworld", "search"):
+        config = resolve(parse_config(["--env", name, "--horizon", "16", flag])).config
+        assert config.fit_horizon is (flag == "--fit-horizon")
 
 
 def test_an_environment_that_is_not_text_is_called_so():
