@@ -68,7 +68,7 @@ TASKS: Mapping[str, Tasks] = {
         gate=0.4, turns=30_000, starts={"weak": 0.2, "strong": 0.45}, classes=(4, 8), dear=True,
     ),
     "alfworld": Tasks(
-        env="--env alfworld", stages=(6, 10, 13, 16), every=10, gate=0.3, turns=30_000,
+        env="--env alfworld --env-args expert=searching", stages=(6, 10, 13, 16), every=10, gate=0.3, turns=30_000,
         starts={"weak": 0.2, "strong": 0.45}, classes=(6, 9, 16), dear=True,
     ),
     "search": Tasks(

@@ -236,7 +236,7 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
 @pytest.mark.parametrize(
     ("name", "asked", "rounds", "expert", "fit"),
     [
-        ("alfworld", ["households_seed=1"], [10, 13, 16], "hesitant", False),
+        ("alfworld", ["households_seed=1"], [10, 13], "hesitant", False),
         ("alfworld", ["difficulty=medium"], [10, 20, 30], "searching", True),
         ("search", [], [3, 4, 6], None, True),
         ("search", ["difficulty=medium", "size=300"], [3, 4, 6], None, True),
