@@ -68,8 +68,8 @@ TASKS: Mapping[str, Tasks] = {
         gate=0.4, turns=30_000, starts={"weak": 0.2, "strong": 0.45}, classes=(4, 8), dear=True,
     ),
     "alfworld": Tasks(
-        env="--env alfworld --env-args expert=searching", stages=(6, 10, 13, 16), every=10, gate=0.3, turns=30_000,
-        starts={"weak": 0.2, "strong": 0.45}, classes=(6, 9, 16), dear=True,
+        env="--env alfworld --env-args expert=searching", stages=(6, 10, 13, 16), every=10,
+        gate=0.3, turns=30_000, starts={"weak": 0.2, "strong": 0.45}, classes=(6, 9, 16), dear=True,
     ),
     "search": Tasks(
         env="--env search", stages=(3, 4, 6), every=10, gate=0.4, turns=30_000,
