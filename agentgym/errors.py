@@ -44,6 +44,10 @@ class EnvFailure(AgentGymError, RuntimeError):
     """The infrastructure behind an environment failed, so its episode has no valid reward."""
 
 
+class PolicyFailure(AgentGymError, RuntimeError):
+    """A policy, or the endpoint of its model, gave no action, so its episode has no valid score."""
+
+
 class NotSupported(AgentGymError, RuntimeError):
     """The environment or back end cannot do what was asked of it."""
 

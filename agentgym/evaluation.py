@@ -439,4 +439,12 @@ def _episode(
 
 
 def _annotate(recorder: Recorder, output: Any) -> None:
-    recorder.annotate(output.text, output.prompt_tokens, output.completion_tokens)
+    recorder.annotate(
+        output.text,
+        output.prompt_tokens,
+        output.completion_tokens,
+        cached_tokens=output.cached_tokens,
+        reasoning_tokens=output.reasoning_tokens,
+        reasoning=output.reasoning or None,
+        finish_reason=output.finish_reason or None,
+    )

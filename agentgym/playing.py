@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
-from agentgym.errors import EnvFailure
+from agentgym.errors import EnvFailure, PolicyFailure
 from agentgym.policies.base import ModelOutput, Policy, PolicyWithOutput, begin, public_info
 
 
@@ -26,8 +26,9 @@ class Moment(NamedTuple):
     """Whether the task ended."""
     truncated: bool = False
     """Whether the horizon ended the episode."""
-    failure: EnvFailure | None = None
-    """What failed, if the environment did not answer the reset or the action."""
+    failure: EnvFailure | PolicyFailure | None = None
+    """What failed, if the environment did not answer the reset or the action, or the policy gave
+    none."""
 
     @property
     def over(self) -> bool:
@@ -58,18 +59,23 @@ def play(
             is carried out.
 
     Yields:
-        The episode after its reset and after each turn. A failure of the environment is the last
-        moment; an error of the policy is raised.
+        The episode after its reset and after each turn. A failure of the environment, or a
+        `PolicyFailure`, is the last moment; any other error of the policy is raised.
     """
     try:
         observation, info = env.reset(seed=seed, options=options)
     except EnvFailure as failure:
         yield Moment("", {}, failure=failure)
         return
-    begin(policy, observation, public_info(info))
     yield (moment := Moment(observation, info))
     while not moment.over:
-        action = policy.act(moment.observation, public_info(moment.info))
+        try:
+            if moment.action is None:
+                begin(policy, observation, public_info(info))
+            action = policy.act(moment.observation, public_info(moment.info))
+        except PolicyFailure as failure:
+            yield moment._replace(action=None, reward=0.0, failure=failure)
+            return
         if on_output and isinstance(policy, PolicyWithOutput) and policy.last_output is not None:
             on_output(policy.last_output)
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.errors import EnvFailure
+from agentgym.errors import EnvFailure, PolicyFailure
 from agentgym.playing import play
 from agentgym.policies import PUBLIC_INFO, CallablePolicy, ModelOutput, OraclePolicy
 from tests.faulty import FaultyEnv
@@ -83,3 +83,25 @@ def test_what_a_policy_may_offer_besides_actions() -> None:
     moments = list(play(model, ToyEnv(), options=GOLD_RED, on_output=outputs.append))
     assert model.begun == 1 and len(moments) == 3
     assert outputs == [ModelOutput("so gold", 3, 2)]
+
+
+def test_a_policy_that_gives_no_action_ends_its_episode() -> None:
+    class Gone:
+        def __init__(self, when: str) -> None:
+            self.when = when
+
+        def reset(self, observation: str, info: Mapping[str, Any]) -> None:
+            if self.when == "reset":
+                raise PolicyFailure("the endpoint is gone")
+
+        def act(self, observation: str, info: Mapping[str, Any]) -> str:
+            if info["turn"] == 1:
+                raise PolicyFailure("the endpoint is gone")
+            return "press gold"
+
+    *turns, last = play(Gone("turn"), ToyEnv(), options=GOLD_RED)
+    assert [turn.action for turn in turns] == [None, "press gold"]
+    assert last.over and last.action is None and isinstance(last.failure, PolicyFailure)
+    assert last.info["turn"] == 1 and last.reward == 0.0
+    first, last = play(Gone("reset"), ToyEnv(), options=GOLD_RED)
+    assert not first.over and last.over and "gone" in str(last.failure)

@@ -21,7 +21,9 @@ from tests.toy import TOY_ID, ToyEnv, ToyTasks
 
 Place = tuple[str | int, ...]
 
-UNPROVEN = ("policy", "panel_sha256", "packages", "extra", "raw_text")
+UNPROVEN = (
+    "policy", "panel_sha256", "packages", "extra", "raw_text", "reasoning", "finish_reason",
+)  # fmt: skip
 """What playing an episode again says nothing of, besides the numbers of tokens."""
 INPUTS = ("seed", "rng", "options", "env_id", "env_kwargs", "reward_hooks", "not_stored")
 """What decides an episode, as far as it does: other inputs may lead to the same episode."""
@@ -37,7 +39,13 @@ def recorded(path: Path, env: gymnasium.Env[Any, Any], seed: int | None, good: b
         slip = turn == 1 or not good
         action = "this is not an action" if slip else expert.oracle().act(observation, info)
         if turn == 0:
-            recorder.annotate("<think>hm</think>", 7, 5)
+            more: dict[str, Any] = {
+                "cached_tokens": 4,
+                "reasoning_tokens": 2,
+                "reasoning": "so",
+                "finish_reason": "stop",
+            }
+            recorder.annotate("<think>hm</think>", 7, 5, **more)
         observation, _, terminated, truncated, info = recorder.step(action)
         over, turn = terminated or truncated, turn + 1
     return list(read_episodes(path))[-1]
@@ -134,7 +142,7 @@ def test_every_edit_is_noticed(case: str, tmp_path: Path) -> None:
 def test_the_fields_that_are_not_proven_are_named() -> None:
     from agentgym.episodes.replay import NOT_PROVEN
 
-    tokens = {"prompt_tokens", "completion_tokens"}
+    tokens = {f"{kind}_tokens" for kind in ("prompt", "completion", "cached", "reasoning")}
     assert {name.split(".")[-1] for name in NOT_PROVEN} == {*UNPROVEN, *tokens}
 
 

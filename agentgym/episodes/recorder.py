@@ -59,13 +59,26 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         raw_text: str | None = None,
         prompt_tokens: int | None = None,
         completion_tokens: int | None = None,
+        *,
+        cached_tokens: int | None = None,
+        reasoning_tokens: int | None = None,
+        reasoning: str | None = None,
+        finish_reason: str | None = None,
     ) -> None:
-        """Keep the model's whole text for the next action, and the tokens it read and wrote."""
+        """Keep what a model produced for the next action; see the fields of `Turn`."""
         self._note = {
             "raw_text": None if raw_text is None else clean(raw_text),
             "prompt_tokens": prompt_tokens,
             "completion_tokens": completion_tokens,
+            "cached_tokens": cached_tokens,
+            "reasoning_tokens": reasoning_tokens,
+            "reasoning": None if reasoning is None else clean(reasoning),
+            "finish_reason": finish_reason,
         }
+
+    def fail(self, error: str) -> None:
+        """End the open episode with stop reason ``error``, because the policy gave no action."""
+        self._finish("error", failure_details(error))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -65,6 +65,14 @@ class Turn:
     """Tokens that the model read for this turn, where known."""
     completion_tokens: int | None = None
     """Tokens that the model wrote in this turn, where known."""
+    cached_tokens: int | None = None
+    """Those it read that its endpoint had in a cache, where known."""
+    reasoning_tokens: int | None = None
+    """Those it wrote that were thinking, where known."""
+    reasoning: str | None = None
+    """Thinking that the endpoint returned apart from the text."""
+    finish_reason: str | None = None
+    """Why the model stopped, as its endpoint says: ``stop``, ``length``, ``tool_calls``."""
 
 
 @dataclass(frozen=True)
@@ -165,14 +173,14 @@ class Episode:
         values = _fields(cls, record)
         values["start"] = _state(values["start"], "start")
         values["turns"] = tuple(_turn(turn, i) for i, turn in enumerate(values["turns"]))
-        for name in ("hooks", "not_stored", *_LATER):
+        for name in ("hooks", "not_stored", "reward_hooks"):
             values[name] = tuple(values.get(name, ()))
         episode = cls(**values)
         _check_sums(episode, record)
         return episode
 
 
-_LATER = ("reward_hooks",)
+_LATER = ("reward_hooks", "cached_tokens", "reasoning_tokens", "reasoning", "finish_reason")
 """Fields that the first records of the format lack."""
 _TYPES: dict[str, tuple[type, ...]] = {
     "str": (str,),

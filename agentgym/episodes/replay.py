@@ -41,6 +41,10 @@ NOT_PROVEN = (
     "turns.raw_text",
     "turns.prompt_tokens",
     "turns.completion_tokens",
+    "turns.cached_tokens",
+    "turns.reasoning_tokens",
+    "turns.reasoning",
+    "turns.finish_reason",
 )
 """Fields of a record of which playing its actions again says nothing."""
 _ENDS = {

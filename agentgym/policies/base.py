@@ -38,6 +38,14 @@ class ModelOutput:
     """Tokens of the request, as counted by the endpoint."""
     completion_tokens: int = 0
     """Tokens of the answer, as counted by the endpoint."""
+    cached_tokens: int = 0
+    """Those of the request that the endpoint had in its cache."""
+    reasoning_tokens: int = 0
+    """Those of the answer that were thinking."""
+    reasoning: str = ""
+    """Thinking that the endpoint returned apart from the answer."""
+    finish_reason: str = ""
+    """Why the model stopped, as the endpoint says: ``stop``, ``length``, ``tool_calls``."""
 
 
 @runtime_checkable
