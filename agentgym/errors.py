@@ -48,6 +48,10 @@ class PolicyFailure(AgentGymError, RuntimeError):
     """A policy, or the endpoint of its model, gave no action, so its episode has no valid score."""
 
 
+class EvaluationFailed(AgentGymError, RuntimeError):
+    """Nearly every episode of an evaluation failed, so it was stopped."""
+
+
 class NotSupported(AgentGymError, RuntimeError):
     """The environment or back end cannot do what was asked of it."""
 

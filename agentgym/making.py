@@ -17,7 +17,7 @@ from gymnasium.envs.registration import load_env_creator
 
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
-from agentgym.registration import family
+from agentgym.registration import FAMILIES, family
 
 _REPEATED = " was raised from the environment creator"
 """From here on Gymnasium repeats, behind the reason of an error, what was asked for."""
@@ -77,6 +77,40 @@ def _import(module: str) -> None:
             f"expected MODULE:ID with a module that can be imported, got {module!r}: "
             f"{type(error).__name__}: {error}"
         ) from error
+
+
+def make(name: str, **kwargs: Any) -> gymnasium.Env[str, str]:
+    """Make an environment, as ``gymnasium.make`` does.
+
+    Args:
+        name: A short name such as ``webshop``, an id, or ``MODULE:ID``.
+        kwargs: Arguments of ``gymnasium.make`` and of the environment.
+
+    Raises:
+        ConfigurationError: Nothing has this name, or an argument is wrong.
+    """
+    return gymnasium.make(resolve(name)[1], **kwargs)
+
+
+def make_vec(
+    name: str, num_envs: int = 1, **kwargs: Any
+) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+    """Make many environments, as ``gymnasium.make_vec`` does: a `agentgym.vector.TextVectorEnv`.
+
+    Args:
+        name: A short name such as ``webshop``, an id, or ``MODULE:ID``.
+        num_envs: How many.
+        kwargs: Arguments of ``gymnasium.make_vec`` and of the environments.
+
+    Raises:
+        ConfigurationError: Nothing has this name, or an argument is wrong.
+    """
+    return gymnasium.make_vec(resolve(name)[1], num_envs=num_envs, **kwargs)
+
+
+def list_envs() -> dict[str, str]:
+    """Return the short names of the supplied environments, and what each is about."""
+    return {entry.name: entry.summary for entry in FAMILIES}
 
 
 def make_env(env_id: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:

@@ -17,7 +17,7 @@ class StopReason(str, Enum):
     ANSWER = "answer"
     HORIZON = "horizon"
     LENGTH = "length"
-    """The token budget of a trainer, of which the environment knows nothing."""
+    """A limit on tokens or money, of which the environment knows nothing."""
     ERROR = "error"
 
 

@@ -139,3 +139,67 @@ def scaled(score: float, random: float, oracle: float) -> float:
             "measure both on the same panel"
         )
     return 100.0 * (score - random) / (oracle - random)
+
+
+def pass_at_k(n: int, solved: int, k: int) -> float:
+    """Estimate the chance that at least one of k samples solves a task, without bias.
+
+    1 - C(n - solved, k) / C(n, k), of Chen et al. (arXiv 2107.03374).
+
+    Args:
+        n: Samples of the task.
+        solved: Those that solved it.
+        k: Samples that are drawn, 1 to n.
+
+    Raises:
+        ConfigurationError: Not 0 <= solved <= n and 1 <= k <= n.
+    """
+    _check_draw(n, solved, k)
+    return 1.0 - math.comb(n - solved, k) / math.comb(n, k)
+
+
+def pass_hat_k(n: int, solved: int, k: int) -> float:
+    """Estimate the chance that all of k samples solve a task, without bias: pass^k.
+
+    C(solved, k) / C(n, k), of tau-bench (arXiv 2406.12045).
+
+    Args:
+        n: Samples of the task.
+        solved: Those that solved it.
+        k: Samples that are drawn, 1 to n.
+
+    Raises:
+        ConfigurationError: Not 0 <= solved <= n and 1 <= k <= n.
+    """
+    _check_draw(n, solved, k)
+    return math.comb(solved, k) / math.comb(n, k)
+
+
+def _check_draw(n: int, solved: int, k: int) -> None:
+    if not (0 <= solved <= n and 1 <= k <= n):
+        raise ConfigurationError(
+            f"expected 0 <= solved <= n and 1 <= k <= n, got {solved} of {n} solved and k={k}"
+        )
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Test whether two policies solve equally many of the same tasks: McNemar's exact test.
+
+    Args:
+        only_first: Tasks that only one policy solves.
+        only_second: Tasks that only the other solves.
+
+    Returns:
+        Two-sided p value: how likely a split at least as uneven is, if each of these tasks were as
+        likely one policy's as the other's. 1 where there are none.
+
+    Raises:
+        ConfigurationError: A number is negative.
+    """
+    if min(only_first, only_second) < 0:
+        raise ConfigurationError(f"expected numbers of tasks, got {only_first} and {only_second}")
+    if only_first + only_second == 0:
+        return 1.0
+    from scipy.stats import binomtest  # type: ignore[import-untyped]
+
+    return float(binomtest(only_first, only_first + only_second).pvalue)

@@ -16,6 +16,8 @@ from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.options import integer
 
 SPLITS = ("train", "valid", "test")
+LABELS = ("task_type", "difficulty", "category", "kind", "hops", "repo")
+"""Entries of a task's content that say of which kind it is."""
 KEPT_TASKS = 1 << 14
 """Most tasks, and plan lengths, that a set of numbered tasks remembers."""
 
@@ -108,6 +110,17 @@ class TaskSet(ABC):
     def oracle_turns(self, task: Task) -> int | None:
         """Return the length of the expert's plan from the start, or None where unknown."""
         return None
+
+    def labels(self, task: Task) -> dict[str, str]:
+        """Return the kinds that a task is of, by which results are told apart.
+
+        Returns:
+            Name -> value: what the content holds under the names of `LABELS`, and
+            ``expert_turns``, the length of the expert's plan, where it is known.
+        """
+        kinds = {name: str(task.content[name]) for name in LABELS if name in task.content}
+        turns = self.oracle_turns(task)
+        return kinds if turns is None else {**kinds, "expert_turns": str(turns)}
 
     def draw(self, rng: np.random.Generator, split: str) -> Task:
         """Draw one task of ``split`` uniformly."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shlex
 import sys
@@ -14,7 +13,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from trainers.output.summary import commit
+from agentgym.provenance import commit, machine
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
@@ -53,10 +52,7 @@ def measured(result: Mapping[str, Any] | None = None) -> dict[str, Any]:
         "uncommitted_changes": COMMIT.endswith("-dirty"),
         "python": platform.python_version(),
         "packages": _versions(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "memory_gib": _memory(),
+        **machine(),
     }
 
 
@@ -118,21 +114,3 @@ def _versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-
-def _processor() -> str:
-    """Return the name of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
-
-
-def _memory() -> float | None:
-    """Return the installed memory, where the system tells."""
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
-    except (AttributeError, OSError, ValueError):
-        return None

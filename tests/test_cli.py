@@ -55,7 +55,10 @@ def test_a_narrow_terminal_cuts_no_id(capsys, monkeypatch):
 
 def test_the_help_is_broken_by_its_width_alone(capsys):
     code, out, _ = run(capsys, "eval", "--help")
-    assert code == 0 and "in a thread (for a chat model, or environments that wait)" in out
+    assert (
+        code == 0
+        and "or each in a thread, a process (for those that are heavy or may crash)" in out
+    )
 
 
 def test_play_to_the_end_with_numbers_and_words(capsys, monkeypatch):
@@ -111,8 +114,9 @@ def test_an_environment_of_ones_own_is_named_by_its_module(capsys, monkeypatch, 
         assert code == 2 and f"that tests.toy registers with Gymnasium ({TOY_ID}" in err
         code, _, err = run(capsys, "eval", "json:ToyEnv")
         assert code == 2 and "(it registers none), got 'ToyEnv'" in err
-        record = str(tmp_path / "e.jsonl")
-        assert run(capsys, "eval", "own/Buttons-v0", "--n", "3", "--record", record)[0] == 0
+        record = str(tmp_path / "own/episodes.jsonl")
+        out = str(tmp_path / "own")
+        assert run(capsys, "eval", "own/Buttons-v0", "--n", "3", "--out", out)[0] == 0
         del gymnasium.registry["own/Buttons-v0"], sys.modules["own_buttons"]
         code, _, err = run(capsys, "replay", record)
         assert code == 2 and "(--env MODULE:ID)" in err
@@ -123,13 +127,13 @@ def test_an_environment_of_ones_own_is_named_by_its_module(capsys, monkeypatch, 
 
 
 def test_eval_writes_a_report_and_a_record(capsys, tmp_path):
-    report, record = tmp_path / "r.json", tmp_path / "e.jsonl"
-    code, out, _ = run(
-        capsys, "eval", TOY_ID, "--policy", "oracle", "--n", "5", "--output", str(report),
-        "--record", str(record),
-    )  # fmt: skip
+    record = tmp_path / "episodes.jsonl"
+    argv = ["eval", TOY_ID, "--policy", "oracle", "--n", "5", "--out", str(tmp_path)]
+    code, out, _ = run(capsys, *argv)
     assert code == 0 and "1.000  [0.566, 1.000]" in out
-    assert json.loads(report.read_text())["n"] == 5
+    assert json.loads((tmp_path / "report.json").read_text())["n"] == 5
+    assert "# oracle on" in (tmp_path / "report.md").read_text()
+    assert run(capsys, *argv)[1] == out, "a finished evaluation is not played again"
     code, out, _ = run(capsys, "replay", str(record))
     assert code == 0 and "5 episodes played again, 0 changed" in out
     played = record.read_text()
@@ -184,10 +188,13 @@ class OwnHook(TurnCost):
         (["eval", TOY_ID, "--n", "0"], "expected a panel"),
         (["eval", TOY_ID, "--policy", "chat"], "expected the name of a model"),
         (
-            ["eval", TOY_ID, "--n", "1", "--output", "/dev/null/r.json"],
-            "expected a file that can",
+            ["eval", TOY_ID, "--n", "1", "--out", "/dev/null/r"],
+            "expected a folder that can",
         ),
-        (["eval", TOY_ID, "--n", "1", "--record", "/dev/null/e.jsonl"], "/dev/null"),
+        (["eval", TOY_ID, "--task", "toy/gold-red", "--task", "toy/no"], "got 'toy/no'"),
+        (["eval", TOY_ID, "--price", "1", "-2"], "price of completion tokens"),
+        (["eval", TOY_ID, "--limit-cost", "1"], "--price"),
+        (["compare", "/nonexistent", "/nonexistent"], "expected a report"),
         (["replay", "/nonexistent.jsonl"], "expected a file of episodes"),
         (["fly"], "fly"),
         (["play"], "required"),

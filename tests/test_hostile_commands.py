@@ -86,9 +86,10 @@ HOSTILE = [
     (["eval", TOY_ID, "--n", "-5"], "got n=-5"),
     (["eval", TOY_ID, "--n", "1e3"], "--n"),
     (["eval", TOY_ID, *ONE, "--horizon", "0"], "'horizon' to be an integer"),
-    (["eval", TOY_ID, *ONE, "--output", "/"], "Is a directory"),
-    (["eval", TOY_ID, *ONE, "--output", "a" * 300], "File name too long"),
-    (["eval", TOY_ID, *ONE, "--output", "a\0b"], "null"),
+    (["eval", TOY_ID, *ONE, "--out", "/"], "holds other files"),
+    (["eval", TOY_ID, *ONE, "--out", "a" * 300], "File name too long"),
+    (["eval", TOY_ID, *ONE, "--out", "a\0b"], "null"),
+    (["eval", TOY_ID, *ONE, "--out", "/dev/full"], "expected a folder"),
     (["eval", TOY_ID, *CHAT, "--base-url", "http://[::1"], "expected base_url"),
     (["eval", TOY_ID, *CHAT, "--base-url", "http://h/v1", "--temperature", "nan"], "temperature"),
     (["eval", TOY_ID, *CHAT, "--base-url", "http://h/v1", "--window", "0"], "window"),
@@ -247,9 +248,10 @@ def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 def test_no_damage_to_a_record_ends_replay_with_an_unexpected_error(tmp_path, capsys):
     record = tmp_path / "e.jsonl"
-    for env in (TOY_ID, "webshop", "alfworld", "textworld"):
-        main(["eval", env, "--n", "1", "--policy", "oracle", "--record", str(record)])
-    lines = record.read_text().splitlines()
+    lines = []
+    for i, env in enumerate((TOY_ID, "webshop", "alfworld", "textworld")):
+        main(["eval", env, "--n", "1", "--policy", "oracle", "--out", str(tmp_path / str(i))])
+        lines += (tmp_path / str(i) / "episodes.jsonl").read_text().splitlines()
     rng = random.Random(0)
     codes = set()
     for _ in range(120):
@@ -337,8 +339,6 @@ def shell(line: str, **variables: str) -> subprocess.CompletedProcess[str]:
         "agentgym doctor >/dev/full",
         "agentgym --help >/dev/full",
         "agentgym eval webshop --n 1 >/dev/full",
-        "agentgym eval webshop --n 1 --output /dev/full",
-        "agentgym eval webshop --n 1 --record /dev/full",
     ],
 )
 def test_a_full_disk_is_one_sentence(line):

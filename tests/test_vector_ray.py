@@ -17,6 +17,7 @@ import pytest
 
 from agentgym.cli import main
 from agentgym.errors import DependencyNotInstalled, EnvFailure
+from agentgym.evaluation import read_report
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.ray_actors import connected
 from tests import test_vector as shared
@@ -150,10 +151,10 @@ def test_an_actor_that_cannot_start_is_told_of(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_evaluation_is_the_same(tmp_path: Path, capsys: Any) -> None:
-    for name, flags in (("sync", ()), ("ray", ("--workers", "2"))):
+    for name, flags in (("sync", ()), ("ray", ("--concurrency", "2"))):
         argv = ["eval", TOY_ID, "--policy", "oracle", "--n", "6", "--backend", name, *flags]
-        assert main([*argv, "--output", str(tmp_path / name)]) == 0
-    assert (tmp_path / "sync").read_text() == (tmp_path / "ray").read_text()
+        assert main([*argv, "--out", str(tmp_path / name)]) == 0
+    assert read_report(tmp_path / "sync") == read_report(tmp_path / "ray")
 
 
 def test_without_ray_the_command_that_installs_it_is_named(

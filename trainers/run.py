@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.caching import write_atomically
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
+from agentgym.provenance import commit
 from agentgym.vector.backends import backend_session
 from trainers import processes
 from trainers.config.resolve import ResolvedRun, resolve
@@ -43,7 +44,6 @@ from trainers.output.summary import (
     Results,
     Summary,
     WarmStart,
-    commit,
     health_events,
     step_seconds,
     versions,

@@ -1,4 +1,4 @@
-"""The command ``agentgym``: list, play, eval, replay, doctor, index, serve, validate, swe."""
+"""The command ``agentgym``; its subcommands are in `agentgym.cli.arguments`."""
 
 from __future__ import annotations
 

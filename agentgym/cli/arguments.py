@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Union
 
 from tyro.conf import OmitArgPrefixes, Positional, subcommand
 
-LISTS = ("--set", "--visible")
+LISTS = ("--set", "--task", "--visible")
 """Flags that take a list and may be repeated."""
 
 
@@ -73,10 +73,23 @@ class Eval:
     """Number of tasks, cut to the split's size."""
     seed: int = 0
     """Seed of the panel."""
+    task: tuple[str, ...] = ()
+    """Id of a task to play instead of a panel; may be repeated."""
+    samples: int = 1
+    """Episodes of each task: above 1 the report has pass@k and pass^k."""
     horizon: int | None = None
     """Turn budget; the environment's own if left out."""
     grammar: Literal["native", "xml", "react", "tool_call"] | None = None
     """How actions are written; the environment's own default, mostly native, if left out."""
+    out: Path | None = None
+    """Folder for report.json, report.md and episodes.jsonl. Every episode is written as it ends:
+    the same command goes on where it was cut off, and does not play again what is finished. A chat
+    model has one under runs/ if this is left out."""
+    retry_failed: bool = False
+    """Play the failed episodes of a finished evaluation again."""
+    scale: bool | None = None
+    """Also play the random policy and the expert, for the score from 0 to 100; done for a chat
+    model if left out."""
     model: str = ""
     """Chat: name of the model."""
     base_url: str | None = None
@@ -89,22 +102,36 @@ class Eval:
     """Chat: sampling temperature."""
     top_p: float | None = None
     """Chat: share of the probability that is sampled from."""
+    price: tuple[float, float] | tuple[float, float, float] | None = None
+    """Prices in US dollars per million tokens read, tokens written and, if other, tokens read from
+    a cache."""
+    limit_tokens: int | None = None
+    """Most tokens of an episode, read and written; then it ends as it stands."""
+    limit_cost: float | None = None
+    """Most US dollars of an episode; then it ends as it stands."""
+    concurrency: int | None = None
+    """Episodes played at the same time. If left out: 8 for a chat model and for threads, one per
+    CPU for processes and actors, else 1. The results are the same."""
     backend: Literal["sync", "thread", "process", "ray"] = "sync"
-    """Where environments run: one after the other here, or each in a thread (for a chat model, or
-    environments that wait), a process (for those that are heavy or may crash) or a Ray actor of
-    its own."""
-    workers: int | None = None
-    """Episodes played at the same time by threads (default 8), processes or actors (one per
-    CPU); the random policy, whose draws follow each other, plays one. The results are the same."""
+    """Where environments run: in the threads of their episodes, or each in a thread, a process (for
+    those that are heavy or may crash) or a Ray actor of its own."""
     step_timeout: float | None = None
     """Seconds that one step of an environment may take on all but sync; then its episode
     counts as failed."""
     set: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
-    output: Path | None = None
-    """Write the report with every episode to this JSON file."""
-    record: Path | None = None
-    """Append every episode to this JSONL file, for agentgym replay."""
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Compare two evaluations on the same tasks: differences with 95 % intervals."""
+
+    first: Positional[Path]
+    """Folder that agentgym eval --out made, or its report.json."""
+    second: Positional[Path]
+    """Another on the same panel; the difference is the first minus this."""
+    json: bool = False
+    """Print JSON instead of a table."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +139,7 @@ class Replay:
     """Play recorded episodes again and check that nothing has changed."""
 
     file: Positional[Path]
-    """JSONL file written by agentgym eval --record, agentgym-train or the Recorder wrapper."""
+    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
 
@@ -286,11 +313,12 @@ class Swe:
     """What to do."""
 
 
-COMMANDS = (List, Play, Eval, Replay, Doctor, Index, Serve, Validate, *SWE_COMMANDS)
+COMMANDS = (List, Play, Eval, Compare, Replay, Doctor, Index, Serve, Validate, *SWE_COMMANDS)
 Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
     Annotated[List, subcommand("list")],
     Annotated[Play, subcommand("play")],
     Annotated[Eval, subcommand("eval")],
+    Annotated[Compare, subcommand("compare")],
     Annotated[Replay, subcommand("replay")],
     Annotated[Doctor, subcommand("doctor")],
     Annotated[Index, subcommand("index")],

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import (
     Command,
+    Compare,
     Doctor,
     Eval,
     Index,
@@ -21,18 +21,14 @@ from agentgym.cli.arguments import (
     Swe,
     Validate,
 )
-from agentgym.errors import AgentGymError, ConfigurationError
-from agentgym.making import make_env, parse_pairs, resolve
+from agentgym.cli.environments import make
+from agentgym.errors import AgentGymError
+from agentgym.making import make_env, resolve
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from agentgym.cli.doctor import Check
-    from agentgym.core import TextEnv
-    from agentgym.policies.base import Policy
-
-
-_NOTHING: Mapping[str, Any] = {}
 
 
 def run(command: Command, console: Console) -> int:
@@ -43,17 +39,6 @@ def run(command: Command, console: Console) -> int:
     """
     action: Callable[[Any, Console], int] = _COMMANDS[type(command)]
     return action(command, console)
-
-
-def _make(command: Play | Eval, suited: Mapping[str, Any] = _NOTHING) -> TextEnv:
-    """Make the environment that a command names, with ``suited`` arguments where it names none."""
-    asked = parse_pairs(command.set, "--set")
-    if command.grammar and asked.setdefault("grammar", command.grammar) != command.grammar:
-        raise ConfigurationError(
-            f"expected one grammar, got --grammar {command.grammar} and --set "
-            f"grammar={asked['grammar']}; leave one out"
-        )
-    return make_env(resolve(command.env)[1], {**suited, **asked}, "--set")
 
 
 def _list(command: List, console: Console) -> int:
@@ -102,7 +87,7 @@ def _play(command: Play, console: Console) -> int:
         options["index"] = command.index
     if command.horizon is not None:
         options["horizon"] = command.horizon
-    env = _make(command, _play_defaults(command.env))
+    env = make(command, command.grammar, _play_defaults(command.env))
     try:
         play(
             env,
@@ -126,86 +111,15 @@ def _play_defaults(name: str) -> dict[str, Any]:
 
 
 def _eval(command: Eval, console: Console) -> int:
-    from rich.progress import Progress
+    from agentgym.cli.evaluate import evaluate
 
-    from agentgym.evaluation import evaluate
-
-    env = _make(command)
-    for path in filter(None, (command.output, command.record)):
-        _check_writable(path)
-    try:
-        policy: Callable[[], Policy] | str = command.policy
-        if command.policy == "chat":
-            policy = partial(_chat, command, env.action_prompt(), env.language.grammar)
-        with Progress(console=console, transient=True) as progress:
-            bar = progress.add_task("episodes", total=command.n)
-            report = evaluate(
-                policy,
-                env,
-                command.split,
-                command.n,
-                command.seed,
-                horizon=command.horizon,
-                record=command.record,
-                on_episode=lambda row: progress.advance(bar),
-                backend=command.backend,
-                workers=command.workers,
-                step_timeout=command.step_timeout,
-            )
-    finally:
-        env.close()
-    console.print(report.table())
-    if command.output:
-        text = json.dumps(report.to_dict(), indent=2, allow_nan=False)
-        _write(command.output, text + "\n")
-    return 0
+    return evaluate(command, console)
 
 
-def _chat(command: Eval, action_prompt: str, grammar: str) -> Policy:
-    from agentgym.policies.chat import ChatConfig, ChatPolicy
+def _compare(command: Compare, console: Console) -> int:
+    from agentgym.cli.evaluate import compare
 
-    config = ChatConfig(
-        command.model,
-        command.base_url,
-        window=command.window,
-        max_tokens=command.max_tokens,
-        temperature=command.temperature,
-        top_p=command.top_p,
-        tools=grammar == "tool_call",
-    )
-    return ChatPolicy(config, action_prompt)
-
-
-def _check_writable(path: Path) -> None:
-    """Find out before a long run that its result cannot be written; leaves no file behind."""
-    import tempfile
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            path.open("a").close()
-        else:
-            tempfile.TemporaryFile(dir=path.parent).close()
-    except (OSError, ValueError) as error:
-        raise _not_writable(path, error) from error
-
-
-def _not_writable(path: Path, error: Exception) -> ConfigurationError:
-    reason = getattr(error, "strerror", None) or error
-    return ConfigurationError(f"expected a file that can be written, got {path}: {reason}")
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a result whole or not at all; devices and pipes take it as it comes."""
-    from agentgym.caching import write_atomically
-
-    try:
-        if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
-        else:
-            write_atomically(path.resolve(), text.encode())  # a link stays one
-    except (OSError, ValueError) as error:
-        raise _not_writable(path, error) from error
+    return compare(command, console)
 
 
 def _doctor(command: Doctor, console: Console) -> int:
@@ -321,6 +235,7 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     List: _list,
     Play: _play,
     Eval: _eval,
+    Compare: _compare,
     Replay: _replay,
     Doctor: _doctor,
     Index: _index,

@@ -184,7 +184,7 @@ class _Panels:
         from agentgym.evaluation import evaluate
 
         jobs = self._command.jobs
-        where: dict[str, Any] = {"backend": "thread", "workers": jobs} if jobs > 1 else {}
+        where: dict[str, Any] = {"backend": "thread", "concurrency": jobs} if jobs > 1 else {}
         seed = self._command.seed
         report = evaluate(
             policy, self._env, split, n, seed, horizon=horizon, on_episode=self._advance, **where

@@ -76,9 +76,14 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             "finish_reason": finish_reason,
         }
 
-    def fail(self, error: str) -> None:
-        """End the open episode with stop reason ``error``, because the policy gave no action."""
-        self._finish("error", failure_details(error))
+    def end(self, stop_reason: str, error: str = "") -> None:
+        """End the open episode from outside, and write it.
+
+        Args:
+            stop_reason: ``error`` if the policy gave no action, ``length`` at a limit on tokens.
+            error: What failed, if anything.
+        """
+        self._finish(stop_reason, failure_details(error) if error else {})
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -52,7 +52,8 @@ class ModelOutput:
 class Policy(Protocol):
     """Anything that answers an observation with the text of an action.
 
-    A policy may also be a `PolicyWithReset` and a `PolicyWithOutput`.
+    A policy may also be a `PolicyWithReset`, `PolicyWithOutput`, `PolicyWithSeed`,
+    `PolicyWithCopies` or `PolicyWithFacts`.
     """
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
@@ -84,6 +85,33 @@ class PolicyWithOutput(Protocol):
 
     last_output: ModelOutput | None
     """What the model produced for the last action."""
+
+
+@runtime_checkable
+class PolicyWithSeed(Protocol):
+    """A policy that draws, and whose draws depend on the episode alone."""
+
+    def seed(self, seed: int) -> None:
+        """Take the seed of the next episode, before it begins: a number from 0 to 2^32 - 1."""
+        ...
+
+
+@runtime_checkable
+class PolicyWithCopies(Protocol):
+    """A policy of which several may play at the same time, each its own episode."""
+
+    def copy(self) -> Policy:
+        """Return another policy like it, which shares what is heavy and no episode."""
+        ...
+
+
+@runtime_checkable
+class PolicyWithFacts(Protocol):
+    """A policy that says what it is."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return what identifies it in a report, JSON-safe: model, endpoint, sampling; no key."""
+        ...
 
 
 def begin(policy: Policy, observation: str, info: Mapping[str, Any]) -> None:

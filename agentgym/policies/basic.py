@@ -22,8 +22,13 @@ class RandomPolicy:
     """
 
     def __init__(self, seed: int = 0, fallback: str = "") -> None:
+        self._seed = seed
         self._rng = np.random.Generator(np.random.PCG64(seed))
         self._fallback = fallback
+
+    def seed(self, seed: int) -> None:
+        """Make the draws of the next episode depend on its seed, and on the policy's, alone."""
+        self._rng = np.random.Generator(np.random.PCG64([self._seed, seed]))
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Draw one of the admissible actions."""

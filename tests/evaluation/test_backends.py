@@ -12,8 +12,8 @@ import pytest
 
 from agentgym.cli import main
 from agentgym.episodes import read_episodes, replay
-from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.evaluation import EpisodeResult, Report, Row, evaluate
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation import EpisodeResult, Report, Row, evaluate, read_report
 from agentgym.policies import CallablePolicy, ModelOutput
 from agentgym.rewards import TurnCost
 from agentgym.vector import backends
@@ -63,7 +63,7 @@ class Reader:
         return action
 
 
-POLICIES = {"oracle": "oracle", "random": "random", "class": Reader, "made": Reader()}
+POLICIES = {"oracle": "oracle", "random": "random", "class": Reader}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -73,19 +73,24 @@ def test_the_report_does_not_depend_on_the_back_end(name: str, backend: str) -> 
     kwargs: dict[str, Any] = {"env_kwargs": {"grammar": "native", "reward_hooks": [TurnCost()]}}
     expected = evaluate(POLICIES[name], TOY_ID, n=12, seed=3, **kwargs)
     report = evaluate(
-        POLICIES[name], TOY_ID, n=12, seed=3, backend=backend, workers=3,
+        POLICIES[name], TOY_ID, n=12, seed=3, backend=backend, concurrency=3,
         on_episode=order.append, **kwargs
     )  # fmt: skip
-    assert report == expected and tuple(order) == report.rows
+    assert report == expected and {*map(str, order)} == {*map(str, report.rows)}
     assert report.errors == 0
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_records_are_the_same_and_in_panel_order(tmp_path: Path, backend: str) -> None:
-    for name, options in (("sync", {}), (backend, {"workers": 3})):
-        evaluate(Reader, TOY_ID, n=9, record=tmp_path / name, backend=name, **options)
-    assert (tmp_path / backend).read_text() == (tmp_path / "sync").read_text()
-    episodes = list(read_episodes(tmp_path / backend))
+def test_records_are_the_same_and_put_into_panel_order(tmp_path: Path, backend: str) -> None:
+    for name, options in (("sync", {}), (backend, {"concurrency": 3})):
+        evaluate(Reader, TOY_ID, n=9, record=tmp_path / f"{name}.jsonl", backend=name, **options)
+        evaluate(Reader, TOY_ID, n=9, out=tmp_path / name, backend=name, **options)
+    lines = [(tmp_path / f"{name}.jsonl").read_text().splitlines() for name in ("sync", backend)]
+    assert sorted(lines[0]) == sorted(lines[1])
+    stored = [(tmp_path / name / "episodes.jsonl").read_text() for name in ("sync", backend)]
+    assert stored[0] == stored[1] == "\n".join(lines[0]) + "\n"
+    episodes = list(read_episodes(tmp_path / f"{backend}.jsonl"))
+    episodes.sort(key=lambda episode: lines[0].index(episode.to_line().strip()))
     assert episodes[4].turns[1].raw_text and episodes[4].turns[1].prompt_tokens == 2
     assert all(replay(episode).equal for episode in episodes)
 
@@ -97,7 +102,7 @@ def test_episodes_are_played_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -
         evaluate(Reader, TOY_ID, n=40, backend="thread")
     assert 1 < Reader.most <= 8
     Reader.most = 0
-    evaluate(Reader(), TOY_ID, n=5, backend="thread", workers=4)
+    evaluate(Reader(), TOY_ID, n=5, backend="thread")
     assert Reader.most == 1
 
 
@@ -118,20 +123,22 @@ def test_what_fails_costs_one_episode(backend: str, how: str) -> None:
 
 def test_a_failed_reset_costs_one_episode() -> None:
     kwargs = {"bad_reset": "raise"}
-    rows = evaluate("oracle", FAULTY_ID, n=8, env_kwargs=kwargs, backend="thread", workers=2).rows
+    rows = evaluate(
+        "oracle", FAULTY_ID, n=8, env_kwargs=kwargs, backend="thread", concurrency=2
+    ).rows
     assert {row.stop_reason for row in rows} == {"error", "success"}
     assert all(row.invalid is None for row in rows if row.stop_reason == "error")
 
 
-def test_an_error_of_the_policy_stops_all_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_in_the_set_up_stops_all_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(Reader):
         def act(self, observation: str, info: Mapping[str, Any]) -> str:
             if info["turn"] == 1:
-                raise EnvFailure("the endpoint is gone")
+                raise ConfigurationError("expected a model")
             return "wait"
 
     monkeypatch.setattr(backends, "THREAD_NAME", "slots-of-this-test")
-    with pytest.raises(EnvFailure, match="the endpoint is gone"):
+    with pytest.raises(ConfigurationError, match="expected a model"):
         evaluate(Broken, SLOW_ID, n=30, env_kwargs={"seconds": 0.01}, backend="thread")
     for thread in threading.enumerate():
         if thread.name == "slots-of-this-test":
@@ -143,14 +150,15 @@ def test_an_error_of_the_policy_stops_all_episodes(monkeypatch: pytest.MonkeyPat
     ("options", "words"),
     [
         ({"backend": "dask"}, "sync, thread, process, ray"),
-        ({"workers": 2}, "back end thread, process or ray"),
+        ({"concurrency": 2, "policy": Reader()}, "give it a method copy"),
+        ({"concurrency": 2, "env": ToyEnv()}, "gymnasium.make can make again"),
         ({"step_timeout": 1.0}, "back end thread, process or ray"),
-        ({"backend": "thread", "workers": 0}, "workers to be greater than 0"),
+        ({"backend": "thread", "concurrency": 0}, "concurrency to be greater than 0"),
         ({"backend": "process", "step_timeout": 0.0}, "step_timeout to be greater than 0"),
         ({"backend": "process", "step_timeout": float("nan")}, "step_timeout"),
         ({"env": ToyEnv(), "backend": "thread"}, "gymnasium.make can make again"),
         ({"policy": int}, "expected a policy"),
-        ({"policy": lambda observation, info: "press red"}, "wrap a function in CallablePolicy"),
+        ({"policy": lambda observation: "press red"}, "function of .observation, info"),
     ],
 )
 def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
@@ -164,12 +172,12 @@ def test_the_old_name_of_a_result() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_command_has_the_same_doors(tmp_path: Path, capsys: Any, backend: str) -> None:
-    tables = []
-    for name, flags in (("sync", ()), (backend, ("--workers", "2", "--step-timeout", "30"))):
+    tables, reports = [], []
+    for name, flags in (("sync", ()), (backend, ("--concurrency", "2", "--step-timeout", "30"))):
         argv = ["eval", TOY_ID, "--policy", "oracle", "--n", "6", "--backend", name, *flags]
-        assert main([*argv, "--output", str(tmp_path / name)]) == 0
-        tables.append(capsys.readouterr().out)
-    assert tables[0] == tables[1]
-    assert (tmp_path / "sync").read_text() == (tmp_path / backend).read_text()
-    assert main(["eval", TOY_ID, "--workers", "2"]) == 2
-    assert "--backend thread" in capsys.readouterr().err
+        assert main([*argv, "--out", str(tmp_path / name)]) == 0
+        tables.append(capsys.readouterr().out.replace(str(tmp_path / name), "OUT"))
+        reports.append(read_report(tmp_path / name))
+    assert tables[0] == tables[1] and reports[0] == reports[1]
+    assert main(["eval", TOY_ID, "--concurrency", "0"]) == 2
+    assert "concurrency to be greater than 0" in capsys.readouterr().err

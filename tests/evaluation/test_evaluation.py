@@ -11,16 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
+from agentgym.errors import ConfigurationError, EnvFailure, EvaluationFailed, TaskNotFound
 from agentgym.evaluation import (
     evaluate,
     mean_ci95,
     paired_difference,
+    pass_at_k,
+    pass_hat_k,
     scaled,
     wilson_ci95,
 )
 from agentgym.outcome import Outcome
 from agentgym.policies import PUBLIC_INFO, CallablePolicy
+from agentgym.statistics import mcnemar
 from tests.toy import TOY_ID, ToyEnv
 
 
@@ -72,7 +75,13 @@ def test_scaled():
         lambda: paired_difference([1.0], [1.0, 2.0]),
         lambda: scaled(0.5, 0.9, 0.9),
         lambda: evaluate("genius", TOY_ID),
-        lambda: evaluate(lambda o, i: "", TOY_ID),  # type: ignore[arg-type]
+        lambda: evaluate(lambda observation: "", TOY_ID),
+        lambda: evaluate("random", TOY_ID, samples=0),
+        lambda: evaluate("random", TOY_ID, tasks=[]),
+        lambda: evaluate("random", TOY_ID, tasks=["toy/gold-red"] * 2),
+        lambda: pass_at_k(3, 4, 1),
+        lambda: pass_hat_k(3, 1, 4),
+        lambda: mcnemar(-1, 2),
         lambda: evaluate("random", TOY_ID, n=0),
         lambda: evaluate("random", TOY_ID, n=1, seed=-1),
     ],
@@ -124,7 +133,7 @@ def test_failed_episodes_are_listed_but_not_averaged():
     assert 0 < report.errors < 40 and report.n + report.errors == 40
     assert report.score_mean == 1.0
     assert {row.error for row in report.rows} == {"", "the machine is down"}
-    with pytest.raises(EnvFailure, match="all 5 failed"):
+    with pytest.raises(EvaluationFailed, match="all 5 failed: the machine is down"):
         evaluate("oracle", FragileEnv(), "valid", 5)
 
 
@@ -150,7 +159,7 @@ def test_policies_see_the_public_part_of_info_only():
     _, full = env.reset(seed=0)
     hidden = {"score", "success", "state_key", "oracle_turns", "oracle_action", "reward_terms"}
     assert hidden <= set(full) - set(PUBLIC_INFO)
-    with pytest.raises(KeyError):
+    with pytest.raises(EvaluationFailed, match="raised KeyError: 'state_key'"):
         evaluate(CallablePolicy(lambda observation, info: info["state_key"]), env, n=1)
 
 

@@ -104,7 +104,7 @@ def test_eval_offers_every_blind_policy() -> None:
 def test_each_plays_the_same_on_every_back_end(name: str) -> None:
     report = evaluate(name, TOY_ID, "test", 12)
     assert report.policy == name and report.n == 12
-    assert evaluate(name, TOY_ID, "test", 12, backend="thread", workers=3) == report
+    assert evaluate(name, TOY_ID, "test", 12, backend="thread", concurrency=3) == report
 
 
 def test_demonstrations_are_what_the_expert_types() -> None:

@@ -173,7 +173,9 @@ def test_the_command_line_evaluates_a_model(serve, capsys):
     assert endpoint.requests
 
 
-def test_the_command_line_plays_several_episodes_of_a_model_at_the_same_time(serve, capsys):
+def test_the_command_line_plays_several_episodes_of_a_model_at_the_same_time(
+    serve, capsys, tmp_path
+):
     together = threading.Barrier(3, timeout=20)
 
     def patient(body: dict[str, Any], count: int) -> tuple[int, dict[str, Any]]:
@@ -183,7 +185,7 @@ def test_the_command_line_plays_several_episodes_of_a_model_at_the_same_time(ser
 
     endpoint = serve(patient)
     argv = ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--base-url", endpoint.url]
-    code = main([*argv, "--n", "6", "--backend", "thread", "--workers", "3", "--top-p", "0.9"])
+    code = main([*argv, "--n", "6", "--out", str(tmp_path), "--concurrency", "3", "--top-p", "0.9"])
     assert code == 0 and "1.000  [0.610, 1.000]" in capsys.readouterr().out
     assert {request["top_p"] for request in endpoint.requests} == {0.9}
 

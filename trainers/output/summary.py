@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from agentgym.episodes.recorder import package_versions
@@ -325,23 +323,3 @@ def health_events(records: Iterable[Mapping[str, Any]]) -> tuple[HealthEvent, ..
 def versions() -> dict[str, str]:
     """Return the versions of the packages that decide what a run computes."""
     return package_versions(*LIBRARIES)
-
-
-def commit() -> str:
-    """Return the commit of the suite's source, ending in ``-dirty`` if files were changed since.
-
-    Empty outside of a checkout, and where the suite was installed into somebody else's.
-    """
-    source = Path(__file__)
-    try:
-        if not _git(source, "ls-files", source.name):
-            return ""
-        return _git(source, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
-    except (OSError, subprocess.SubprocessError):
-        return ""
-
-
-def _git(source: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(source.parent), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
-    return done.stdout.strip()

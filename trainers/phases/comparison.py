@@ -12,6 +12,7 @@ from typing import Any
 
 from agentgym.errors import EnvFailure
 from agentgym.evaluation import Report, Row, evaluate, paired_difference, scaled
+from agentgym.evaluation.report import SOLVES
 from agentgym.outcome import StopReason
 from trainers import processes
 from trainers.config.environments import TEST, ResolvedEnv
@@ -42,8 +43,6 @@ ENDS = ("random", "oracle")
 """Those that are 0 and 100 on the scale."""
 EXPERT = "expert"
 """Argument of an environment that chooses another expert than its own."""
-SOLVES = 0.9
-"""Success from which an expert is one: below it, its score is no 100 on any scale."""
 
 
 def evaluation_row(trajectory: Trajectory) -> Row:
@@ -214,7 +213,7 @@ class EnvComparison:
             where = {
                 "env_kwargs": resolved.kwargs,
                 "backend": settings.backend,
-                "workers": settings.workers,
+                "concurrency": settings.workers,
                 "step_timeout": settings.step_timeout,
             }
         record = self._folder.eval_episodes(arm, self._where)

@@ -1,0 +1,43 @@
+"""The environment that a subcommand names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agentgym.errors import ConfigurationError
+from agentgym.making import make_env, parse_pairs, resolve
+
+if TYPE_CHECKING:
+    from agentgym.core import TextEnv
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+class NamesEnv(Protocol):
+    """A subcommand that names an environment and its arguments."""
+
+    @property
+    def env(self) -> str:
+        """Short name, id, or MODULE:ID."""
+        ...
+
+    @property
+    def set(self) -> tuple[str, ...]:
+        """Arguments, each as name=value."""
+        ...
+
+
+def make(command: NamesEnv, grammar: str | None, suited: Mapping[str, Any] = _NOTHING) -> TextEnv:
+    """Make the environment that a command names, with ``suited`` arguments where it names none.
+
+    Raises:
+        ConfigurationError: Two grammars are named, or an argument is wrong.
+    """
+    asked = parse_pairs(command.set, "--set")
+    if grammar and asked.setdefault("grammar", grammar) != grammar:
+        raise ConfigurationError(
+            f"expected one grammar, got --grammar {grammar} and --set "
+            f"grammar={asked['grammar']}; leave one out"
+        )
+    return make_env(resolve(command.env)[1], {**suited, **asked}, "--set")

@@ -1,0 +1,49 @@
+"""Evaluation on fixed panels: scores with confidence intervals, n and the panel's hash."""
+
+from __future__ import annotations
+
+from agentgym.errors import EvaluationFailed
+from agentgym.evaluation.comparison import Comparison, compare
+from agentgym.evaluation.demonstrations import demonstrate
+from agentgym.evaluation.prices import Limits, Prices
+from agentgym.evaluation.report import Report, Scale
+from agentgym.evaluation.results import EpisodeResult
+from agentgym.evaluation.running import evaluate
+from agentgym.evaluation.stored import read_report, report_from_dict
+from agentgym.statistics import (
+    Estimate,
+    mean_ci95,
+    paired_difference,
+    pass_at_k,
+    pass_hat_k,
+    scaled,
+    wilson_ci95,
+)
+from agentgym.vector.backends import BACKENDS
+
+Row = EpisodeResult
+"""The name of `EpisodeResult` in earlier versions."""
+
+__all__ = [
+    "BACKENDS",
+    "Comparison",
+    "EpisodeResult",
+    "Estimate",
+    "EvaluationFailed",
+    "Limits",
+    "Prices",
+    "Report",
+    "Row",
+    "Scale",
+    "compare",
+    "demonstrate",
+    "evaluate",
+    "mean_ci95",
+    "paired_difference",
+    "pass_at_k",
+    "pass_hat_k",
+    "read_report",
+    "report_from_dict",
+    "scaled",
+    "wilson_ci95",
+]

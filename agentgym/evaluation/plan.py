@@ -1,0 +1,91 @@
+"""Which episodes an evaluation plays: tasks of a panel, each with some samples."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from agentgym.errors import ConfigurationError
+from agentgym.options import integer
+from agentgym.tasks import TaskSet
+from agentgym.vector.episode import derive_seed
+
+
+class Job(NamedTuple):
+    """One episode to play."""
+
+    task_id: str
+    """The task."""
+    sample: int
+    """Which of the episodes of the task, from 0."""
+    seed: int
+    """Seed of the episode."""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Task and sample, which name the episode."""
+        return self.task_id, self.sample
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The episodes of an evaluation, in panel order, the samples of a task after each other."""
+
+    split: str
+    """Split of the tasks."""
+    panel_sha256: str
+    """Hash over the content of the tasks."""
+    n: int
+    """Number of tasks."""
+    jobs: tuple[Job, ...]
+    """The episodes."""
+
+
+def plan(
+    tasks: TaskSet, split: str, n: int | None, seed: int, chosen: Sequence[str] | None, samples: int
+) -> Plan:
+    """Choose the tasks and the seeds of their episodes.
+
+    The seed of an episode depends on the seed, the place of its task and its sample alone, so a
+    longer evaluation begins with the episodes of a shorter one.
+
+    Args:
+        tasks: The task set.
+        split: Split of the panel.
+        n: Tasks of the panel, cut to the size of the split; None is all of it.
+        seed: Seed of the panel and of the episodes.
+        chosen: Ids of tasks to play instead of a panel, in this order.
+        samples: Episodes of each task.
+
+    Raises:
+        ConfigurationError: An argument is out of its domain.
+        TaskNotFound: There is no such split or task.
+    """
+    if integer(samples, "the number of samples") < 1:
+        raise ConfigurationError(f"expected at least 1 sample of each task, got {samples}")
+    if chosen is not None:
+        split, ids, digest = _listed(tasks, chosen)
+    else:
+        size = tasks.len(split)
+        panel = tasks.panel(split, size if n is None else min(n, size), seed)
+        split, ids, digest = panel.split, panel.ids, panel.sha256
+    jobs = []
+    for index, task_id in enumerate(ids):
+        for sample in range(samples):
+            parts = (seed, index) if sample == 0 else (seed, index, sample)
+            jobs.append(Job(task_id, sample, derive_seed(*parts)))
+    return Plan(split, digest, len(ids), tuple(jobs))
+
+
+def _listed(tasks: TaskSet, chosen: Sequence[str]) -> tuple[str, tuple[str, ...], str]:
+    """Return the split, the ids and the hash of tasks that were named."""
+    if isinstance(chosen, str) or not chosen or len({*chosen}) < len(chosen):
+        raise ConfigurationError(
+            f"expected a list of different ids of tasks, at least one, got {chosen!r:.200}"
+        )
+    found = [tasks.find(task_id) for task_id in chosen]
+    splits = sorted({task.split for task in found})
+    digest = hashlib.sha256("".join(task.digest() for task in found).encode()).hexdigest()
+    return ",".join(splits), tuple(task.id for task in found), digest

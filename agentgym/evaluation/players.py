@@ -1,0 +1,156 @@
+"""Playing the episodes of an evaluation, several at the same time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+import gymnasium
+
+from agentgym.episodes import Episode, Recorder
+from agentgym.errors import PolicyFailure
+from agentgym.evaluation.plan import Job
+from agentgym.evaluation.prices import Limits, Prices
+from agentgym.evaluation.results import EpisodeResult, Tally
+from agentgym.evaluation.sources import GuardedPolicy
+from agentgym.outcome import StopReason
+from agentgym.playing import Moment, play
+from agentgym.policies.base import ModelOutput
+
+
+class Played(NamedTuple):
+    """An episode that has ended."""
+
+    job: Job
+    """What was to be played."""
+    result: EpisodeResult
+    """How it went."""
+    episode: Episode | None
+    """Its record, if one was asked for."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What holds for every episode."""
+
+    horizon: int | None = None
+    """Turn budget; None is the environment's own."""
+    limits: Limits = field(default_factory=Limits)
+    """What an episode may take at most."""
+    prices: Prices | None = None
+    """What its tokens cost."""
+    labels: Callable[[str], Mapping[str, str]] = lambda task_id: {}
+    """Returns the kinds that a task is of."""
+
+
+class Player:
+    """A policy at an environment; it plays one episode at a time.
+
+    Args:
+        policy: The policy.
+        env: The environment, in a `Recorder` if records are wanted.
+        rules: What holds for every episode.
+    """
+
+    def __init__(
+        self, policy: GuardedPolicy, env: gymnasium.Env[str, str] | Recorder, rules: Rules
+    ) -> None:
+        self._policy, self._env, self._rules = policy, env, rules
+        self._recorder = env if isinstance(env, Recorder) else None
+
+    def play(self, job: Job, stop: threading.Event) -> Played | None:
+        """Play an episode; None if it was stopped."""
+        rules = self._rules
+        options: dict[str, Any] = {"task_id": job.task_id}
+        if rules.horizon is not None:
+            options["horizon"] = rules.horizon
+        labels = dict(rules.labels(job.task_id))
+        tally = Tally(job.task_id, job.sample, labels)
+
+        def listen(output: ModelOutput) -> None:
+            tally.ask(output)
+            self._annotate(output)
+
+        self._policy.seed(job.seed)
+        for moment in play(
+            self._policy, self._env, seed=job.seed, options=options, on_output=listen
+        ):
+            tally.add(moment)
+            if stop.is_set():
+                return None
+            if not moment.over and rules.limits.reached(tally.tokens, rules.prices):
+                break
+        result = tally.result(moment, self._end(moment))
+        if self._recorder is None or self._recorder.last is None:
+            return Played(job, result, None)
+        extra = {"sample": job.sample, "labels": labels}
+        return Played(job, result, replace(self._recorder.last, extra=extra))
+
+    def _end(self, last: Moment) -> str:
+        """Return why an episode ended; close its record if the environment did not end it."""
+        reason, error = "", ""
+        if isinstance(last.failure, PolicyFailure):
+            reason, error = StopReason.ERROR.value, str(last.failure)
+        elif not last.over:
+            reason = StopReason.LENGTH.value
+        if reason and self._recorder is not None:
+            self._recorder.end(reason, error)
+        return reason or str(last.info.get("stop_reason", ""))
+
+    def _annotate(self, output: ModelOutput) -> None:
+        if self._recorder is not None:
+            self._recorder.annotate(
+                output.text,
+                output.prompt_tokens,
+                output.completion_tokens,
+                cached_tokens=output.cached_tokens,
+                reasoning_tokens=output.reasoning_tokens,
+                reasoning=output.reasoning or None,
+                finish_reason=output.finish_reason or None,
+            )
+
+
+def play_all(players: Sequence[Player], jobs: Sequence[Job]) -> Generator[Played, None, None]:
+    """Let players play jobs, and yield what was played as it ends.
+
+    Whoever closes the generator stops the episodes at their next turn.
+
+    Args:
+        players: They play at the same time.
+        jobs: Episodes to play; begun in this order.
+
+    Yields:
+        The episodes; with one player in the order of the jobs.
+    """
+    stop = threading.Event()
+    if len(players) == 1:
+        for job in jobs:
+            played = players[0].play(job, stop)
+            assert played is not None  # nobody else could have stopped it
+            yield played
+        return
+    free: SimpleQueue[Player] = SimpleQueue()
+    for player in players:
+        free.put(player)
+
+    def episode(job: Job) -> Played | None:
+        player = free.get()
+        try:
+            return player.play(job, stop)
+        finally:
+            free.put(player)
+
+    pool = ThreadPoolExecutor(len(players), thread_name_prefix="agentgym-episode")
+    try:
+        futures: list[Future[Played | None]] = [pool.submit(episode, job) for job in jobs]
+        for future in as_completed(futures):
+            played = future.result()
+            if played is not None:
+                yield played
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)

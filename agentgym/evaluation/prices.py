@@ -1,0 +1,73 @@
+"""What tokens cost, and how many an episode may take."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation.results import EpisodeResult
+from agentgym.policies.base import ModelOutput
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices of a model's tokens, in US dollars per million."""
+
+    prompt: float
+    """Tokens that it reads."""
+    completion: float
+    """Tokens that it writes, thinking included."""
+    cached: float | None = None
+    """Tokens that it reads out of a cache; None: like any other."""
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ConfigurationError: A price is negative or not finite.
+        """
+        for name, value in asdict(self).items():
+            if value is not None and not 0.0 <= value < math.inf:
+                raise ConfigurationError(
+                    f"expected the price of {name} tokens to be at least 0 US dollars per million, "
+                    f"got {value}"
+                )
+
+    def cost(self, used: ModelOutput | EpisodeResult) -> float:
+        """Return what the tokens of an episode or an answer cost, in US dollars."""
+        cached = self.prompt if self.cached is None else self.cached
+        fresh = max(0, used.prompt_tokens - used.cached_tokens)
+        read = fresh * self.prompt + used.cached_tokens * cached
+        return (read + used.completion_tokens * self.completion) / MILLION
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one episode may take at most; it ends, with what it has reached, when it has it."""
+
+    tokens: int | None = None
+    """Tokens that the model reads and writes in all turns."""
+    cost: float | None = None
+    """US dollars; needs `Prices`."""
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ConfigurationError: A limit is not above 0.
+        """
+        for name, value in asdict(self).items():
+            if value is not None and not value > 0:
+                raise ConfigurationError(
+                    f"expected the limit on an episode's {name} to be greater than 0, got {value}"
+                )
+
+    def reached(self, used: ModelOutput, prices: Prices | None) -> bool:
+        """Return whether an episode that used these tokens has to end."""
+        read_and_written = used.prompt_tokens + used.completion_tokens
+        if self.tokens is not None and read_and_written >= self.tokens:
+            return True
+        return self.cost is not None and prices is not None and prices.cost(used) >= self.cost

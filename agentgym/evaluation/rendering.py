@@ -1,0 +1,149 @@
+"""Reports for people: on the terminal, as Markdown, and in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from agentgym.evaluation.report import Report, mean_score, success_rate
+from agentgym.statistics import Estimate
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+EXCERPT = 300
+"""Most characters of a failure that are shown."""
+
+
+def report_table(report: Report) -> Table:
+    """Return the summary as a rich table of two columns."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(_title(report)), show_header=False)
+    for name, cell in _cells(report):
+        table.add_row(name, Text(cell))
+    for name, rows in _groups(report):
+        table.add_section()
+        for label, cell in rows:
+            table.add_row(Text(f"{name} {label}"), Text(cell))
+    return table
+
+
+def report_markdown(report: Report) -> str:
+    """Return the summary, and the results by kind of task, as Markdown."""
+    lines = [f"# {_inline(_title(report))}", "", "| | |", "|---|---|"]
+    lines += [f"| {name} | {_inline(cell)} |" for name, cell in _cells(report)]
+    for name, rows in _groups(report):
+        lines += ["", f"| {name} | score, success |", "|---|---|"]
+        lines += [f"| {_inline(label)} | {cell} |" for label, cell in rows]
+    return "\n".join(lines) + "\n"
+
+
+def report_html(report: Report) -> str:
+    """Return the summary as a table for a notebook."""
+    rows = [*_cells(report)]
+    for name, group in _groups(report):
+        rows += [(f"{name} {label}", cell) for label, cell in group]
+    body = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
+    return f"<table><caption>{escape(_title(report))}</caption>{body}</table>"
+
+
+def _title(report: Report) -> str:
+    return f"{report.policy} on {report.env_id}"
+
+
+def _cells(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the rows of a summary: what is measured first, then what was played."""
+    if report.n:
+        yield from _figures(report)
+    yield from _model(report)
+    yield "episodes", _episodes(report)
+    failed = next((row.error for row in report.rows if not row.valid), "")
+    if failed:
+        yield "first failure", failed if len(failed) <= EXCERPT else f"{failed[:EXCERPT]} ..."
+    panel = report.panel_sha256[:16]
+    yield "panel", f"{report.split}, seed {report.seed}, sha256 {panel}"
+    settings = {**report.env_kwargs, **({"horizon": report.horizon} if report.horizon else {})}
+    if settings:
+        yield "environment", ", ".join(f"{name}={value!r:.60}" for name, value in settings.items())
+
+
+def _figures(report: Report) -> Iterator[tuple[str, str]]:
+    yield "score", interval(report.score)
+    yield "success", interval(report.success_estimate)
+    if report.samples > 1:
+        k = min(len(rows) for rows in report.by_task.values())
+        yield f"pass@{k}", interval(report.pass_at(k))
+        yield f"pass^{k}", interval(report.pass_hat(k))
+    if report.scale:
+        place = report.scaled
+        ends = "0 = random, 100 = expert"
+        yield "scale", report.scale.problem if place is None else f"{place:.1f}  ({ends})"
+    share = report.invalid_share
+    note = f", {share:.1%} of them with an invalid action" if share else ""
+    yield "turns", f"{report.turns_mean:.1f}{note}"
+    yield "ended by", _counts(report.stop_reasons)
+
+
+def _model(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield what is known of the model behind the policy."""
+    if report.finish_reasons:
+        yield "answers ended by", _counts(report.finish_reasons)
+    tokens = report.tokens
+    if any(tokens.values()):
+        told = ", ".join(f"{number:,} {kind}" for kind, number in tokens.items() if number)
+        cost = f"; {report.cost:,.2f} US dollars" if report.cost is not None else ""
+        yield "tokens", told + cost
+    facts = {name: value for name, value in report.policy_facts.items() if value not in ("", None)}
+    if facts:
+        yield "policy", ", ".join(f"{name}={value!r:.80}" for name, value in facts.items())
+
+
+def _episodes(report: Report) -> str:
+    told = f"{report.n:,}"
+    if report.samples > 1:
+        told += f", {report.samples} of each task"
+    if report.errors:
+        told += f" ({report.errors:,} failed)"
+    if not report.finished:
+        told += f"; {len(report.rows):,} of {report.planned:,} played so far"
+    return told
+
+
+def _groups(report: Report) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield the kinds of task, with the results of each."""
+    for name, values in report.by_label().items():
+        yield (
+            name,
+            [
+                (
+                    value,
+                    f"{interval(mean_score(rows))}, {interval(success_rate(rows))}, n={len(rows)}",
+                )
+                for value, rows in values.items()
+            ],
+        )
+
+
+def interval(estimate: Estimate) -> str:
+    """Write an estimate with its 95 % interval."""
+    return f"{estimate.value:.3f}  [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name or 'unknown'} {number:,}" for name, number in counts.items())
+
+
+def _inline(text: str) -> str:
+    """Write text so that Markdown and HTML in it do nothing."""
+    flat = " ".join(escape(text).split())
+    return "".join(f"\\{c}" if c in "\\|*_`[]#~" else c for c in flat)
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table; cells are taken as text."""
+    lines = [header, ["---"] * len(header), *rows]
+    cells = [[_inline(cell) for cell in line] for line in lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)

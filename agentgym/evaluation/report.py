@@ -1,0 +1,311 @@
+"""What an evaluation found: who played what, and how well, with 95 % intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation.prices import Prices
+from agentgym.evaluation.results import EpisodeResult
+from agentgym.statistics import (
+    Estimate,
+    mean_ci95,
+    pass_at_k,
+    pass_hat_k,
+    scaled,
+    wilson_ci95,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SOLVES = 0.9
+"""Success from which an expert is one: below it, its score is no 100 on any scale."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Scores of the random policy and of the expert on the panel of a report: its 0 and its 100."""
+
+    random: float
+    """Mean score of the random policy."""
+    expert: float | None
+    """Mean score of the expert; None if the environment has none."""
+    expert_success: float | None = None
+    """Share of the tasks that the expert solves."""
+
+    @property
+    def problem(self) -> str:
+        """Why there is no scale from 0 to 100; empty if there is one."""
+        if self.expert is None or self.expert_success is None:
+            return "the environment has no expert that would be 100"
+        if self.expert_success < SOLVES:
+            return (
+                f"the expert solves only {self.expert_success:.3f} of these tasks, so it is not "
+                "100; a longer horizon may let it finish"
+            )
+        if self.expert <= self.random:
+            return (
+                f"random actions score {self.random:.3f}, and the expert {self.expert:.3f}: these "
+                "tasks need no skill"
+            )
+        return ""
+
+    def place(self, score: float) -> float | None:
+        """Put a score on the scale; None if there is no scale."""
+        if self.problem or self.expert is None:
+            return None
+        return scaled(score, self.random, self.expert)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Result of `agentgym.evaluation.evaluate`.
+
+    Episodes in which the environment or the policy failed are listed but not averaged. With several
+    samples a task, a task's mean is one observation: intervals are over tasks.
+    """
+
+    env_id: str
+    """The environment."""
+    policy: str
+    """Name of the policy."""
+    split: str
+    """Split of the panel."""
+    seed: int
+    """Seed of the panel and of the episodes."""
+    panel_sha256: str
+    """Hash over the content of the panel's tasks."""
+    rows: tuple[EpisodeResult, ...]
+    """The episodes, in panel order."""
+    samples: int = 1
+    """Episodes of each task."""
+    planned: int | None = None
+    """Episodes that were to be played; None: those that are here."""
+    horizon: int | None = None
+    """Turn budget that was asked for; None is the environment's own."""
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the environment that JSON can hold."""
+    policy_facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the policy says of itself: model, endpoint, sampling."""
+    prices: Prices | None = None
+    """What its tokens cost."""
+    scale: Scale | None = None
+    """The two ends of the scale from 0 to 100, where they were measured."""
+    versions: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Versions of the packages."""
+    commit: str = field(default="", compare=False)
+    """Commit of the suite's source."""
+    machine: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """System, processor, cores and memory."""
+    started: str = field(default="", compare=False)
+    """When the evaluation began, in UTC."""
+    seconds: float | None = field(default=None, compare=False)
+    """How long it was played, interruptions left out."""
+
+    @cached_property
+    def valid(self) -> list[EpisodeResult]:
+        """Episodes that count: those in which nothing failed."""
+        return [row for row in self.rows if row.valid]
+
+    @property
+    def n(self) -> int:
+        """Number of episodes that count."""
+        return len(self.valid)
+
+    @property
+    def errors(self) -> int:
+        """Number of episodes in which something failed."""
+        return len(self.rows) - self.n
+
+    @property
+    def finished(self) -> bool:
+        """Whether all episodes were played."""
+        return self.planned is None or len(self.rows) == self.planned
+
+    @property
+    def by_task(self) -> dict[str, list[EpisodeResult]]:
+        """The episodes that count of each task, in panel order."""
+        found: dict[str, list[EpisodeResult]] = {}
+        for row in self.valid:
+            found.setdefault(row.task_id, []).append(row)
+        return found
+
+    @cached_property
+    def score(self) -> Estimate:
+        """Mean final score with its interval."""
+        return mean_score(self.valid)
+
+    @property
+    def score_mean(self) -> float:
+        """Mean final score; over tasks, if a task has several samples: avg@k."""
+        return self.score.value
+
+    @property
+    def score_ci95(self) -> tuple[float, float]:
+        """95 % interval of the mean score."""
+        return self.score.low, self.score.high
+
+    @property
+    def success(self) -> float:
+        """Share of solved tasks."""
+        return self.success_estimate.value
+
+    @property
+    def success_ci95(self) -> tuple[float, float]:
+        """95 % interval of the share of solved tasks."""
+        return self.success_estimate.low, self.success_estimate.high
+
+    @cached_property
+    def success_estimate(self) -> Estimate:
+        """Share of solved tasks with its interval."""
+        return success_rate(self.valid)
+
+    @property
+    def turns_mean(self) -> float:
+        """Mean number of turns."""
+        return sum(row.turns for row in self.valid) / self.n
+
+    @property
+    def invalid_share(self) -> float | None:
+        """Share of turns whose action was invalid; None where that was not counted."""
+        counted = [row for row in self.valid if row.invalid is not None]
+        turns = sum(row.turns for row in counted)
+        return sum(row.invalid or 0 for row in counted) / turns if turns else None
+
+    @property
+    def scaled(self) -> float | None:
+        """The score where random is 0 and the expert 100; None where there is no such scale."""
+        return self.scale.place(self.score_mean) if self.scale else None
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """Tokens of all episodes: ``prompt``, ``completion``, ``cached``, ``reasoning``."""
+        kinds = ("prompt", "completion", "cached", "reasoning")
+        return {kind: sum(getattr(row, f"{kind}_tokens") for row in self.rows) for kind in kinds}
+
+    @property
+    def cost(self) -> float | None:
+        """Cost of all episodes in US dollars; None without prices."""
+        return sum(map(self.prices.cost, self.rows)) if self.prices else None
+
+    @property
+    def stop_reasons(self) -> dict[str, int]:
+        """How many episodes ended for which reason, the most frequent first."""
+        return dict(Counter(row.stop_reason for row in self.rows).most_common())
+
+    @property
+    def finish_reasons(self) -> dict[str, int]:
+        """How many answers of the model ended for which reason, the most frequent first."""
+        found = Counter[str]()
+        for row in self.rows:
+            found.update(row.finish_reasons)
+        return dict(found.most_common())
+
+    def pass_at(self, k: int) -> Estimate:
+        """Estimate pass@k: the chance that at least one of k samples solves a task.
+
+        The unbiased estimator of Chen et al. (arXiv 2107.03374) for each task with at least k
+        samples that count, averaged over these tasks.
+
+        Raises:
+            ConfigurationError: No task has k samples.
+        """
+        return self._over_tasks(pass_at_k, k)
+
+    def pass_hat(self, k: int) -> Estimate:
+        """Estimate pass^k: the chance that all of k samples solve a task.
+
+        The unbiased estimator of tau-bench (arXiv 2406.12045), averaged over the tasks that have at
+        least k samples that count.
+
+        Raises:
+            ConfigurationError: No task has k samples.
+        """
+        return self._over_tasks(pass_hat_k, k)
+
+    def _over_tasks(self, estimator: Callable[[int, int, int], float], k: int) -> Estimate:
+        counts = [
+            (len(rows), sum(row.success for row in rows))
+            for rows in self.by_task.values()
+            if len(rows) >= k
+        ]
+        if k < 1 or not counts:
+            raise ConfigurationError(
+                f"expected k from 1 to the number of samples of a task, {self.samples}, got {k}: "
+                "evaluate with more samples"
+            )
+        return mean_ci95([estimator(n, solved, k) for n, solved in counts], (0.0, 1.0))
+
+    def by_label(self) -> dict[str, dict[str, list[EpisodeResult]]]:
+        """Return the episodes that count by kind of task.
+
+        Returns:
+            Name of a label, such as ``task_type`` -> its values in order -> their episodes. Labels
+            of which all tasks have the same value, or each its own, are left out.
+        """
+        groups: dict[str, dict[str, list[EpisodeResult]]] = {}
+        for row in self.valid:
+            for name, value in row.labels.items():
+                groups.setdefault(name, {}).setdefault(value, []).append(row)
+        tasks = len(self.by_task)
+        return {
+            name: dict(sorted(values.items(), key=lambda item: _natural(item[0])))
+            for name, values in groups.items()
+            if 1 < len(values) < max(3, tasks // 2)
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON-safe data; see `agentgym.evaluation.stored`."""
+        from agentgym.evaluation.stored import report_to_dict
+
+        return report_to_dict(self)
+
+    def table(self) -> Table:
+        """Return the summary as a rich table of two columns."""
+        from agentgym.evaluation.rendering import report_table
+
+        return report_table(self)
+
+    def markdown(self) -> str:
+        """Return the summary, and the results by kind of task, as Markdown."""
+        from agentgym.evaluation.rendering import report_markdown
+
+        return report_markdown(self)
+
+    def _repr_html_(self) -> str:
+        from agentgym.evaluation.rendering import report_html
+
+        return report_html(self)
+
+
+def mean_score(rows: Sequence[EpisodeResult]) -> Estimate:
+    """Estimate the mean score of episodes; those of one task make one observation."""
+    return mean_ci95(_task_means(rows, lambda row: row.score), (0.0, 1.0))
+
+
+def success_rate(rows: Sequence[EpisodeResult]) -> Estimate:
+    """Estimate the share of solved tasks: Wilson's interval, or over the rates of tasks."""
+    means = _task_means(rows, lambda row: float(row.success))
+    if len(means) < len(rows):
+        return mean_ci95(means, (0.0, 1.0))
+    return wilson_ci95(sum(row.success for row in rows), len(rows))
+
+
+def _task_means(
+    rows: Sequence[EpisodeResult], value: Callable[[EpisodeResult], float]
+) -> list[float]:
+    """Return the mean of each task, in the order of the first episodes."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        found.setdefault(row.task_id, []).append(value(row))
+    return [sum(values) / len(values) for values in found.values()]
+
+
+def _natural(text: str) -> tuple[int, str]:
+    """Sort numbers by size, and before words."""
+    return (int(text), "") if text.isdecimal() else (1 << 62, text)

@@ -1,0 +1,149 @@
+"""What is kept of one episode of an evaluation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agentgym.episodes import Episode
+from agentgym.outcome import total
+from agentgym.playing import Moment
+from agentgym.policies.base import ModelOutput
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """One episode of an evaluation."""
+
+    task_id: str
+    """The task."""
+    score: float
+    """Final score in [0, 1]."""
+    success: bool
+    """Whether the task was solved."""
+    turns: int
+    """Turns taken."""
+    reward: float
+    """Sum of rewards."""
+    stop_reason: str
+    """Why the episode ended; ``error`` if the environment or the policy failed, ``length`` if a
+    limit on tokens or money ended it."""
+    error: str = ""
+    """What failed, if anything."""
+    invalid: int | None = None
+    """Turns whose action was invalid; None where that was not counted."""
+    sample: int = 0
+    """Which of the episodes of its task, from 0."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Kinds that the task is of, from `agentgym.tasks.TaskSet.labels`."""
+    prompt_tokens: int = 0
+    """Tokens that the model read."""
+    completion_tokens: int = 0
+    """Tokens that it wrote."""
+    cached_tokens: int = 0
+    """Those it read that its endpoint had in a cache."""
+    reasoning_tokens: int = 0
+    """Those it wrote that were thinking."""
+    finish_reasons: Mapping[str, int] = field(default_factory=dict)
+    """How often the model stopped for which reason, as its endpoint says."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether the episode counts: nothing failed in it."""
+        return self.stop_reason != "error"
+
+    @classmethod
+    def of(cls, episode: Episode) -> EpisodeResult:
+        """Read the result off the record of an episode.
+
+        Args:
+            episode: A record that an evaluation wrote: its ``extra`` holds ``sample`` and
+                ``labels``.
+        """
+        turns = episode.turns
+        finished = Counter(turn.finish_reason for turn in turns if turn.finish_reason)
+        return cls(
+            episode.task_id,
+            episode.score,
+            episode.success and episode.stop_reason != "error",
+            len(turns),
+            episode.reward,
+            episode.stop_reason,
+            str(episode.details.get("error", "")) if episode.stop_reason == "error" else "",
+            sum(not turn.action_valid for turn in turns) if episode.start.state_key else None,
+            int(episode.extra.get("sample", 0)),
+            dict(episode.extra.get("labels", {})),
+            prompt_tokens=sum(turn.prompt_tokens or 0 for turn in turns),
+            completion_tokens=sum(turn.completion_tokens or 0 for turn in turns),
+            cached_tokens=sum(turn.cached_tokens or 0 for turn in turns),
+            reasoning_tokens=sum(turn.reasoning_tokens or 0 for turn in turns),
+            finish_reasons=dict(sorted(finished.items())),
+        )
+
+
+class Tally:
+    """Adds up an episode while it is played.
+
+    Args:
+        task_id: The task.
+        sample: Which of the episodes of its task.
+        labels: Kinds that the task is of.
+    """
+
+    def __init__(self, task_id: str, sample: int, labels: Mapping[str, str]) -> None:
+        self._task_id, self._sample, self._labels = task_id, sample, labels
+        self._rewards: list[float] = []
+        self._invalid = 0
+        self._asked: list[ModelOutput] = []
+        self._answered = 0
+
+    def ask(self, output: ModelOutput) -> None:
+        """Take what a model produced, before its action is carried out."""
+        self._asked.append(output)
+
+    def add(self, moment: Moment) -> None:
+        """Take the reset or a turn."""
+        if moment.action is not None and moment.failure is None:
+            self._rewards.append(moment.reward)
+            self._invalid += not moment.info["action_valid"]
+            self._answered = len(self._asked)
+
+    @property
+    def tokens(self) -> ModelOutput:
+        """Tokens of all that the model produced in the episode; the texts are left out."""
+        return _summed(self._asked)
+
+    def result(self, last: Moment, stop_reason: str) -> EpisodeResult:
+        """Return the result; what was produced for an unanswered action is not counted."""
+        info, failure = last.info, last.failure
+        answered = self._asked[: self._answered]
+        used = _summed(answered)
+        finished = Counter(each.finish_reason for each in answered if each.finish_reason)
+        return EpisodeResult(
+            self._task_id,
+            float(info.get("score", 0.0)),
+            failure is None and bool(info["success"]),
+            int(info.get("turn", 0)),
+            total(self._rewards),
+            stop_reason if failure is None else "error",
+            "" if failure is None else str(failure),
+            self._invalid if info else None,  # nothing is counted of an episode that did not begin
+            self._sample,
+            dict(self._labels),
+            prompt_tokens=used.prompt_tokens,
+            completion_tokens=used.completion_tokens,
+            cached_tokens=used.cached_tokens,
+            reasoning_tokens=used.reasoning_tokens,
+            finish_reasons=dict(sorted(finished.items())),
+        )
+
+
+def _summed(outputs: Sequence[ModelOutput]) -> ModelOutput:
+    return ModelOutput(
+        "",
+        sum(each.prompt_tokens for each in outputs),
+        sum(each.completion_tokens for each in outputs),
+        sum(each.cached_tokens for each in outputs),
+        sum(each.reasoning_tokens for each in outputs),
+    )

@@ -1,0 +1,124 @@
+"""Playing what is left of an evaluation, so that nothing of it is lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import datetime, timezone
+from pathlib import Path
+
+from agentgym.episodes import append_episode
+from agentgym.errors import EvaluationFailed
+from agentgym.evaluation.plan import Job, Plan
+from agentgym.evaluation.players import Played, Player, play_all
+from agentgym.evaluation.report import Report
+from agentgym.evaluation.results import EpisodeResult
+from agentgym.evaluation.stored import EvaluationFolder, Key
+
+PATIENCE = 20
+"""Failed episodes one after the other with which an evaluation stops; or twice as many as are
+played at the same time, if that is more."""
+
+
+class Session:
+    """The playing of what is left of an evaluation.
+
+    Args:
+        planned: All episodes.
+        folder: Where they are kept; None: nowhere.
+        record: File to which they are appended; None: none.
+        on_episode: Called with each as it ends.
+    """
+
+    def __init__(
+        self,
+        planned: Plan,
+        folder: EvaluationFolder | None,
+        record: str | Path | None,
+        on_episode: Callable[[EpisodeResult], None] | None,
+    ) -> None:
+        self._planned, self._folder, self._record = planned, folder, record
+        self._on_episode = on_episode
+        self._began = time.monotonic()
+        self.started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.results: dict[Key, EpisodeResult] = {}
+        if folder is not None:
+            folder.begin(self.started)
+            self.started = folder.started
+            before = {key: EpisodeResult.of(each) for key, each in folder.episodes().items()}
+            wanted = {job.key for job in planned.jobs}
+            self.results = {k: each for k, each in before.items() if each.valid and k in wanted}
+
+    @property
+    def records(self) -> bool:
+        """Whether episodes are written down."""
+        return self._folder is not None or self._record is not None
+
+    @property
+    def todo(self) -> list[Job]:
+        """What has not been played, or has failed."""
+        return [job for job in self._planned.jobs if job.key not in self.results]
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since this session began."""
+        return time.monotonic() - self._began
+
+    @property
+    def seconds_in_all(self) -> float:
+        """Seconds of this session and of those before it that were not killed."""
+        return self.seconds + (self._folder.before if self._folder else 0.0)
+
+    def finish(self, report: Report) -> None:
+        """Write the report, if there is a folder for it."""
+        if self._folder is not None:
+            self._folder.finish(report, [job.key for job in self._planned.jobs], self.seconds)
+
+    @property
+    def rows(self) -> tuple[EpisodeResult, ...]:
+        """The results in panel order."""
+        jobs = self._planned.jobs
+        return tuple(self.results[job.key] for job in jobs if job.key in self.results)
+
+    def play(self, players: Sequence[Player], todo: Sequence[Job]) -> None:
+        """Play, and stop when nearly everything fails.
+
+        Raises:
+            EvaluationFailed: It does.
+        """
+        patience, failed = max(PATIENCE, 2 * len(players)), 0
+        if self._on_episode:
+            for result in self.rows:
+                self._on_episode(result)
+        try:
+            with closing(play_all(players, todo)) as played:
+                for each in played:
+                    self._keep(each)
+                    failed = 0 if each.result.valid else failed + 1
+                    if failed >= patience:
+                        raise self._failure(f"the last {failed} episodes all failed", each.result)
+        except BaseException:
+            if self._folder is not None:
+                self._folder.pause(self.seconds)
+            raise
+        if not any(result.valid for result in self.results.values()):
+            raise self._failure(f"all {len(self.results)} failed", self.rows[0])
+
+    def _keep(self, played: Played) -> None:
+        self.results[played.job.key] = played.result
+        if played.episode is not None and self._folder is not None:
+            self._folder.append(played.episode)
+        if played.episode is not None and self._record is not None:
+            append_episode(self._record, played.episode)
+        if self._on_episode:
+            self._on_episode(played.result)
+
+    def _failure(self, what: str, example: EpisodeResult) -> EvaluationFailed:
+        kept = ""
+        if self._folder is not None:
+            kept = (
+                f"; {len(self.results)} of {len(self._planned.jobs)} episodes are kept in "
+                f"{self._folder.path}, and the same call goes on there"
+            )
+        return EvaluationFailed(f"expected episodes, but {what}: {example.error}{kept}")

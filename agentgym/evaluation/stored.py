@@ -1,0 +1,292 @@
+"""An evaluation on disk: a folder that grows while it is played, and the format of its report.
+
+A folder holds
+
+- ``evaluation.json``: what is evaluated, so that only the same evaluation goes on in it;
+- ``episodes.jsonl``: a record of every episode, written when it ends (see `agentgym.episodes`), and
+  put into the order of the panel when all have been played;
+- ``report.json``: the report, once it is finished; ``report.md``: the same for people.
+
+A report in JSON has the format ``agentgym.report/1``: the fields of `Report`, with its episodes
+under ``rows``, and the figures that follow from them: ``n``, ``errors``, ``score_mean``,
+``score_ci95``, ``success``, ``success_ci95``, ``turns_mean``, ``invalid_share``, ``pass_at``,
+``pass_hat``, ``tokens``, ``cost``, ``scaled``, ``stop_reasons``, ``finish_reasons``, ``by_label``.
+Figures are null where there is nothing to average. Readers ignore fields that they do not know.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+from agentgym.caching import write_atomically
+from agentgym.episodes import Episode, append_episode, read_episodes
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.evaluation.prices import Prices
+from agentgym.evaluation.report import Report, Scale, mean_score, success_rate
+from agentgym.evaluation.results import EpisodeResult
+from agentgym.tasks import canonical_json
+
+FORMAT = "agentgym.report/1"
+"""Name and version of a report's format; the version changes when a reader must."""
+EVALUATION = "agentgym.evaluation/1"
+"""Name and version of the format of ``evaluation.json``."""
+MAY_GROW = ("n", "samples", "panel_sha256")
+"""Settings with which an evaluation goes on though they differ, if it only became longer."""
+_log = logging.getLogger(__name__)
+
+Key = tuple[str, int]
+"""Task id and sample of an episode."""
+
+
+class EvaluationFolder:
+    """The folder of one evaluation.
+
+    Args:
+        path: The folder; it is made if it is missing.
+        settings: JSON-safe description of what is evaluated.
+
+    Raises:
+        ConfigurationError: The folder holds another evaluation, or other files.
+        DataError: It cannot be written, or was changed.
+    """
+
+    def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
+        self.path = Path(path)
+        self.settings = json.loads(canonical_json(dict(settings)))
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise _unwritable(self.path, error) from error
+        head = self._head()
+        if head is None and any(self.path.iterdir()):
+            raise ConfigurationError(
+                f"expected a new folder, or one of an evaluation, got {self.path}, which holds "
+                "other files; choose another --out (out=)"
+            )
+        if head is not None:
+            self._check(head["settings"])
+        self.previous: Mapping[str, Any] = head["settings"] if head else {}
+        """What the evaluation that was begun here plays; empty if it has not begun."""
+        self.before = float(head["seconds"]) if head else 0.0
+        """Seconds that were played here before; of sessions that were killed nothing is known."""
+        self.started = str(head["started"]) if head else ""
+        """When the evaluation began; empty if it has not."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether these settings were played to the end."""
+        head = self._head()
+        return self._file("report.json").exists() and bool(
+            head and head["settings"] == self.settings
+        )
+
+    def report(self) -> Report:
+        """Read the report, or what has been played so far."""
+        return read_report(self.path)
+
+    def begin(self, started: str) -> None:
+        """Write down what is evaluated, before the first episode."""
+        self.started = self.started or started
+        self._file("report.json").unlink(missing_ok=True)
+        self._write_head(self.before)
+
+    def episodes(self) -> dict[Key, Episode]:
+        """Read the episodes that were played; of several of one key the last counts."""
+        file = self._file("episodes.jsonl")
+        if not file.exists():
+            return {}
+        found = read_episodes(file, strict=False)  # a killed process leaves a torn line
+        return {(each.task_id, int(each.extra.get("sample", 0))): each for each in found}
+
+    def append(self, episode: Episode) -> None:
+        """Write an episode that has ended."""
+        append_episode(self._file("episodes.jsonl"), episode)
+
+    def pause(self, seconds: float) -> None:
+        """Keep for how long this session played."""
+        self._write_head(self.before + seconds)
+
+    def finish(self, report: Report, order: Iterable[Key], seconds: float) -> None:
+        """Put the records in order, and write the report."""
+        played = self.episodes()
+        lines = "".join(played[key].to_line() for key in order if key in played)
+        self._write("episodes.jsonl", lines)
+        self._write_head(self.before + seconds)
+        self._write("report.md", report.markdown())
+        self._write("report.json", json.dumps(report_to_dict(report), indent=2) + "\n")
+
+    def _file(self, name: str) -> Path:
+        return self.path / name
+
+    def _write(self, name: str, text: str) -> None:
+        try:
+            write_atomically(self._file(name), text.encode())
+        except OSError as error:
+            raise _unwritable(self._file(name), error) from error
+
+    def _write_head(self, seconds: float) -> None:
+        head = {
+            "format": EVALUATION,
+            "settings": self.settings,
+            "started": self.started,
+            "seconds": seconds,
+        }
+        self._write("evaluation.json", json.dumps(head, indent=2) + "\n")
+
+    def _head(self) -> dict[str, Any] | None:
+        """Return what was written down, or None in a new folder."""
+        file = self._file("evaluation.json")
+        if not file.exists():
+            return None
+        head = _json(file)
+        if head.get("format") != EVALUATION or not isinstance(head.get("settings"), dict):
+            raise DataError(f'expected {file} to have "format": "{EVALUATION}" and settings')
+        return head
+
+    def _check(self, before: Mapping[str, Any]) -> None:
+        """Check that what was begun here is what is played now, or its beginning."""
+        now = self.settings
+        names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+        shorter = [name for name in ("n", "samples") if _more(before.get(name), now.get(name))]
+        differing = [name for name in names if name not in MAY_GROW] + shorter
+        if differing:
+            told = "; ".join(
+                f"{name} was {before.get(name)!r:.200} and is {now.get(name)!r:.200}"
+                for name in differing
+            )
+            raise ConfigurationError(
+                f"expected the evaluation that was begun in {self.path}, but {told}; choose "
+                "another --out (out=), or give the same settings to go on"
+            )
+
+
+def report_to_dict(report: Report) -> dict[str, Any]:
+    """Return a report as JSON-safe data."""
+    own = {
+        entry.name: getattr(report, entry.name)
+        for entry in fields(report)
+        if entry.name not in ("rows", "prices", "scale")
+    }
+    figures = _figures(report.valid)
+    some = bool(report.valid)
+    return {
+        "format": FORMAT,
+        **own,
+        "prices": asdict(report.prices) if report.prices else None,
+        "scale": asdict(report.scale) if report.scale else None,
+        "finished": report.finished,
+        "n": report.n,
+        "errors": report.errors,
+        **figures,
+        "turns_mean": report.turns_mean if some else None,
+        "invalid_share": report.invalid_share,
+        "pass_at": _draws(report, report.pass_at),
+        "pass_hat": _draws(report, report.pass_hat),
+        "scaled": report.scaled if some else None,
+        "tokens": report.tokens,
+        "cost": report.cost,
+        "stop_reasons": report.stop_reasons,
+        "finish_reasons": report.finish_reasons,
+        "by_label": {
+            name: {value: {"n": len(rows), **_figures(rows)} for value, rows in values.items()}
+            for name, values in report.by_label().items()
+        },
+        "rows": [asdict(row) for row in report.rows],
+    }
+
+
+def report_from_dict(data: Any) -> Report:
+    """Read a report that `report_to_dict` wrote; figures are computed anew from its episodes.
+
+    Raises:
+        DataError: It is no report of this format.
+    """
+    found = data.get("format") if isinstance(data, dict) else type(data).__name__
+    if found != FORMAT:
+        raise DataError(f'expected a report with "format": "{FORMAT}", got {found!r}')
+    try:
+        values = {entry.name: data[entry.name] for entry in fields(Report)}
+        names = {entry.name for entry in fields(EpisodeResult)}
+        values["rows"] = tuple(
+            EpisodeResult(**{name: value for name, value in row.items() if name in names})
+            for row in data["rows"]
+        )
+        values["prices"] = Prices(**data["prices"]) if data["prices"] else None
+        values["scale"] = Scale(**data["scale"]) if data["scale"] else None
+        return Report(**values)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"expected a whole report, but {error!r:.200}") from error
+
+
+def read_report(path: str | Path) -> Report:
+    """Read a report from its file, or from the folder of an evaluation, finished or not.
+
+    Raises:
+        DataError: There is none, or it is damaged.
+    """
+    path = Path(path)
+    file = path / "report.json" if path.is_dir() else path
+    if file.exists():
+        return report_from_dict(_json(file))
+    head = path / "evaluation.json"
+    if not head.exists():
+        raise DataError(
+            f"expected a report, or the folder of an evaluation, at {path}; agentgym eval --out "
+            "makes one"
+        )
+    return _unfinished(EvaluationFolder(path, _json(head).get("settings", {})))
+
+
+def _unfinished(folder: EvaluationFolder) -> Report:
+    """Return what has been played so far."""
+    settings = folder.settings
+    episodes = folder.episodes().values()
+    rows = tuple(EpisodeResult.of(each) for each in episodes)
+    taken = {entry.name for entry in fields(Report)} & set(settings)
+    return replace(
+        Report(settings["env_id"], settings["policy"], settings["split"], settings["seed"], "", ()),
+        **{name: settings[name] for name in taken},
+        rows=rows,
+        planned=settings["n"] * settings["samples"],
+        started=folder.started,
+        seconds=folder.before,
+    )
+
+
+def _figures(rows: list[EpisodeResult]) -> dict[str, Any]:
+    if not rows:
+        return dict.fromkeys(("score_mean", "score_ci95", "success", "success_ci95"))
+    score, success = mean_score(rows), success_rate(rows)
+    return {
+        "score_mean": score.value,
+        "score_ci95": [score.low, score.high],
+        "success": success.value,
+        "success_ci95": [success.low, success.high],
+    }
+
+
+def _draws(report: Report, estimate: Any) -> dict[str, Any]:
+    """Return an estimate for every number of samples that all tasks have."""
+    most = min((len(rows) for rows in report.by_task.values()), default=0)
+    return {str(k): list(estimate(k)) for k in range(1, most + 1)} if report.samples > 1 else {}
+
+
+def _more(before: Any, now: Any) -> bool:
+    return isinstance(before, int) and isinstance(now, int) and before > now
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"expected JSON in {file}, but: {error}") from error
+
+
+def _unwritable(path: Path, error: Exception) -> ConfigurationError:
+    reason = getattr(error, "strerror", None) or error
+    return ConfigurationError(f"expected a folder that can be written, got {path}: {reason}")

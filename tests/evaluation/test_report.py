@@ -1,0 +1,236 @@
+"""What a report says: samples, kinds of task, tokens, the scale, and what identifies it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import itertools
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from agentgym.errors import ConfigurationError, DataError, PolicyFailure
+from agentgym.evaluation import (
+    EpisodeResult,
+    Limits,
+    Prices,
+    Report,
+    Scale,
+    compare,
+    evaluate,
+    pass_at_k,
+    pass_hat_k,
+    report_from_dict,
+)
+from agentgym.policies import ModelOutput
+from agentgym.statistics import mcnemar
+from tests.toy import TOY_ID, ToyEnv
+
+
+class Model:
+    """A solver with tokens, which gives up in every third episode of a seed."""
+
+    def __init__(self, name: str = "tiny-1", fails: int = 3) -> None:
+        self.name, self.fails, self.seeded = name, fails, 0
+        self.last_output: ModelOutput | None = None
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"kind": "test", "model": self.name, "temperature": 0.5}
+
+    def copy(self) -> Model:
+        return Model(self.name, self.fails)
+
+    def seed(self, seed: int) -> None:
+        self.seeded = seed
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        lost = self.seeded % self.fails == 0
+        action = "press pink" if lost else f"press {observation.split()[-1]}"
+        self.last_output = ModelOutput(action, 100, 10, 40, 4, "hm", "length" if lost else "stop")
+        return action
+
+
+def row(task: str, success: bool, sample: int = 0, **more: Any) -> EpisodeResult:
+    return EpisodeResult(task, float(success), success, 1, 0.0, "", sample=sample, **more)
+
+
+def test_a_report_identifies_itself() -> None:
+    env_kwargs = {"grammar": "xml"}
+    report = evaluate(
+        Model(), TOY_ID, n=6, env_kwargs=env_kwargs, horizon=7, prices=Prices(2.0, 10.0, 1.0)
+    )
+    data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert data["policy"] == "tiny-1" and data["policy_facts"]["temperature"] == 0.5
+    assert data["env_kwargs"] == env_kwargs and data["horizon"] == 7
+    assert {"python", "gymnasium"} <= set(data["versions"]) and data["machine"]["cores"]
+    assert data["started"].endswith("+00:00") and data["seconds"] > 0
+    turns = sum(each.turns for each in report.rows)
+    assert data["tokens"] == {
+        "prompt": 100 * turns,
+        "completion": 10 * turns,
+        "cached": 40 * turns,
+        "reasoning": 4 * turns,
+    }
+    assert data["cost"] == pytest.approx(turns * (60 * 2.0 + 40 * 1.0 + 10 * 10.0) / 1e6)
+    assert set(data["finish_reasons"]) <= {"stop", "length"}
+    assert report_from_dict(data) == report
+    with pytest.raises(DataError, match=r"agentgym\.report/1"):
+        report_from_dict({**data, "format": "agentgym.report/9"})
+    with pytest.raises(DataError, match="whole report"):
+        report_from_dict({"format": data["format"]})
+
+
+@given(n=st.integers(1, 8), data=st.data())
+def test_draws_without_bias(n: int, data: st.DataObject) -> None:
+    solved, k = data.draw(st.integers(0, n)), data.draw(st.integers(1, n))
+    draws = [*itertools.combinations([True] * solved + [False] * (n - solved), k)]
+    assert pass_at_k(n, solved, k) == pytest.approx(sum(map(any, draws)) / len(draws))
+    assert pass_hat_k(n, solved, k) == pytest.approx(sum(map(all, draws)) / len(draws))
+
+
+def test_samples_of_a_task_are_one_observation() -> None:
+    report = evaluate(Model(), TOY_ID, n=20, samples=4)
+    assert [each.sample for each in report.rows[:5]] == [0, 1, 2, 3, 0]
+    assert len({each.task_id for each in report.rows}) == 20
+    rates = [sum(each.success for each in rows) / 4 for rows in report.by_task.values()]
+    assert len({*rates}) > 1 and report.success == pytest.approx(sum(rates) / 20)
+    assert report.pass_at(1).value == pytest.approx(report.success)
+    assert report.pass_hat(4).value < report.success < report.pass_at(4).value
+    single = Report("", "", "", 0, "", tuple(row(str(i), i % 2 == 0) for i in range(80)))
+    repeated = Report(
+        "", "", "", 0, "", tuple(row(str(i % 20), i % 2 == 0, i // 20) for i in range(80))
+    )
+    widths = [high - low for low, high in (single.success_ci95, repeated.success_ci95)]
+    assert widths[1] > 1.5 * widths[0]
+    with pytest.raises(ConfigurationError, match="more samples"):
+        report.pass_at(5)
+
+
+def test_results_by_kind_of_task() -> None:
+    rows = tuple(
+        row(str(i), i % 4 == 0, labels={"kind": "ab"[i % 2], "id": str(i), "same": "x"})
+        for i in range(40)
+    )
+    report = Report("e", "p", "test", 0, "", rows)
+    found = report.by_label()
+    assert list(found) == ["kind"] and [len(each) for each in found["kind"].values()] == [20, 20]
+    assert report.to_dict()["by_label"]["kind"]["a"]["success"] == 0.5
+    assert "kind a" in _printed(report) and "| a |" in report.markdown()
+    assert "<script>" not in Report("<script>", "p", "test", 0, "", rows)._repr_html_()
+
+
+def test_the_scale_and_its_two_ends() -> None:
+    report = evaluate(Model(fails=2), TOY_ID, n=20, scale=True)
+    assert report.scale is not None and report.scale.expert == 1.0
+    floor = report.scale.random
+    assert report.scaled == pytest.approx(100 * (report.score_mean - floor) / (1 - floor))
+    short = evaluate(Model(), TOY_ID, n=20, scale=True, horizon=1)
+    assert short.scaled is None and short.scale is not None
+    assert "longer horizon" in short.scale.problem and "longer horizon" in _printed(short)
+    assert "no expert" in Scale(0.5, None).problem and "no skill" in Scale(1.0, 1.0, 1.0).problem
+
+
+def test_limits_end_an_episode_as_it_stands() -> None:
+    report = evaluate(Model(), TOY_ID, n=8, limits=Limits(tokens=220))
+    assert {each.turns for each in report.rows} == {2}
+    ended = {each.stop_reason for each in report.rows}
+    assert "length" in ended and report.errors == 0
+    cheap = evaluate(Model(), TOY_ID, n=8, limits=Limits(cost=1e-9), prices=Prices(1.0, 1.0))
+    assert {each.turns for each in cheap.rows} == {1}
+    for wrong in (
+        lambda: evaluate(Model(), TOY_ID, limits=Limits(cost=1.0)),
+        lambda: Limits(tokens=0),
+        lambda: Prices(-1.0, 1.0),
+    ):
+        with pytest.raises(ConfigurationError):
+            wrong()
+
+
+def test_functions_and_coroutines_are_policies() -> None:
+    together, most, lock = 0, 0, threading.Lock()
+
+    async def wait(observation: str, info: Mapping[str, Any]) -> str:
+        nonlocal together, most
+        together += 1
+        most = max(most, together)
+        await asyncio.sleep(0.01)
+        together -= 1
+        return f"press {observation.split()[-1]}"
+
+    report = evaluate(wait, TOY_ID, n=12)
+    assert report.success == 1.0 and report.policy == "wait" and 1 < most <= 8
+    threads = set[int]()
+
+    def think(observation: str, info: Mapping[str, Any]) -> str:
+        with lock:
+            threads.add(threading.get_ident())
+        return f"press {observation.split()[-1]}"
+
+    assert evaluate(think, TOY_ID, n=12).rows == report.rows and len(threads) == 1
+
+    class Asks:
+        async def act(self, observation: str, info: Mapping[str, Any]) -> Any:
+            if info["turn"] == 1 and info["task_id"] == "toy/gold-red":
+                raise TimeoutError("no answer")
+            return 5 if observation.split()[-1] == "red" else f"press {observation.split()[-1]}"
+
+    rows = evaluate(Asks, TOY_ID, tasks=["toy/gold-red", "toy/red-gold", "toy/gold-gold"]).rows
+    errors = [each.error for each in rows]
+    assert "raised TimeoutError: no answer" in errors[0] and "got int" in errors[1]
+    assert rows[2].success
+
+
+def test_the_same_report_at_any_concurrency() -> None:
+    alone = evaluate(Model(), TOY_ID, n=10, samples=2, concurrency=1)
+    assert evaluate(Model(), TOY_ID, n=10, samples=2, concurrency=7) == alone
+    env = gymnasium.make(TOY_ID)
+    assert evaluate(Model, env, n=10, samples=2, concurrency=3) == alone
+    assert evaluate("random", env, n=10, concurrency=3) == evaluate("random", env, n=10)
+
+
+def test_tasks_that_were_named() -> None:
+    report = evaluate("oracle", TOY_ID, tasks=["toy/gold-red", "toy/red-red"])
+    assert [each.task_id for each in report.rows] == ["toy/gold-red", "toy/red-red"]
+    assert report.panel_sha256 != evaluate("oracle", TOY_ID, tasks=["toy/red-red"]).panel_sha256
+
+
+def test_two_reports_are_compared_task_by_task() -> None:
+    good, bad = evaluate("oracle", TOY_ID, n=40), evaluate(Model(fails=2), TOY_ID, n=40)
+    found = compare(good, bad)
+    lost = sum(not each.success for each in bad.rows)
+    assert (found.only_first, found.only_second) == (lost, 0) and found.n == 40
+    assert found.success.value == pytest.approx(lost / 40) and found.success.low > 0
+    assert found.p_value == pytest.approx(mcnemar(lost, 0)) == pytest.approx(2 * 0.5**lost)
+    assert found.differing["policy.model"] == (None, "tiny-1")
+    assert json.loads(json.dumps(found.to_dict()))["format"] == "agentgym.comparison/1"
+    assert "oracle minus tiny-1" in _printed(found) and "| score |" in found.markdown()
+    with pytest.raises(ConfigurationError, match="on one panel"):
+        compare(good, evaluate("oracle", TOY_ID, n=39))
+
+    def down(observation: str, info: Mapping[str, Any]) -> str:
+        if info["task_id"] == good.rows[0].task_id:
+            raise PolicyFailure("down")
+        return "press pink"
+
+    assert (compare(good, evaluate(down, TOY_ID, n=40)).n) == 39
+    assert compare(good, evaluate(Model(), TOY_ID, n=40, samples=2)).p_value is None
+    assert mcnemar(0, 0) == 1.0 and mcnemar(5, 5) == 1.0
+
+
+def _printed(thing: Any) -> str:
+    text = io.StringIO()
+    Console(file=text, width=160).print(thing.table())
+    return text.getvalue()
+
+
+def test_an_env_that_is_given_is_left_open() -> None:
+    env = ToyEnv()
+    evaluate("oracle", env, n=2)
+    env.reset(seed=0)

@@ -1,0 +1,166 @@
+"""An evaluation cannot be lost: what was played is kept, and the same call goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.episodes import read_episodes, replay
+from agentgym.errors import ConfigurationError, DataError, EvaluationFailed, PolicyFailure
+from agentgym.evaluation import EpisodeResult, evaluate, read_report
+from agentgym.registration import FAMILIES
+from tests.toy import TOY_ID
+
+
+class Reader:
+    """Solves tasks, and counts its episodes; fails in those that it is told to."""
+
+    begun = 0
+
+    def __init__(self, *failing: int, last: int = 10**9, slow: float = 0.0) -> None:
+        self.failing, self.last, self.slow = failing, last, slow
+
+    def reset(self, observation: str, info: Mapping[str, Any]) -> None:
+        self.begun += 1
+        if self.begun > self.last:
+            raise KeyboardInterrupt
+        if self.begun in self.failing:
+            raise PolicyFailure("the endpoint answered 500")
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        time.sleep(self.slow)
+        return f"press {observation.split()[-1]}"
+
+
+def test_ctrl_c_keeps_what_is_done_and_the_same_call_goes_on(tmp_path: Path) -> None:
+    whole = evaluate(Reader(), TOY_ID, n=9, out=tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Reader(last=4), TOY_ID, n=9, out=tmp_path / "cut")
+    part = read_report(tmp_path / "cut")
+    assert part.rows == whole.rows[:4] and not part.finished and part.planned == 9
+    assert not (tmp_path / "cut/report.json").exists()
+    again, seen = Reader(), list[EpisodeResult]()
+    report = evaluate(again, TOY_ID, n=9, out=tmp_path / "cut", on_episode=seen.append)
+    assert again.begun == 5 and len(seen) == 9 and report == whole and report.finished
+    files = [(tmp_path / name / "episodes.jsonl").read_bytes() for name in ("whole", "cut")]
+    assert files[0] == files[1]
+    third = Reader()
+    assert evaluate(third, TOY_ID, n=9, out=tmp_path / "cut") == whole and third.begun == 0
+    assert read_report(tmp_path / "cut/report.json") == whole
+
+
+def test_a_longer_evaluation_begins_with_the_shorter_one(tmp_path: Path) -> None:
+    evaluate(Reader(), TOY_ID, n=5, out=tmp_path)
+    more = Reader()
+    report = evaluate(more, TOY_ID, n=8, samples=2, out=tmp_path)
+    assert more.begun == 11 and len(report.rows) == 16
+    assert report == evaluate(Reader(), TOY_ID, n=8, samples=2)
+    with pytest.raises(ConfigurationError, match="n was 8 and is 5; samples was 2 and is 1"):
+        evaluate(Reader(), TOY_ID, n=5, out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"seed": 1}, "seed was 0 and is 1"),
+        ({"policy": "oracle"}, "policy was 'Reader' and is 'oracle'"),
+        ({"horizon": 3}, "horizon was None and is 3"),
+        ({"split": "valid"}, "split was 'test'"),
+        ({"env_kwargs": {"grammar": "xml"}}, "env_kwargs was {} and is {'grammar': 'xml'}"),
+        ({"tasks": ["toy/gold-red"]}, "tasks was None"),
+    ],
+)
+def test_another_evaluation_does_not_go_on(
+    tmp_path: Path, change: dict[str, Any], words: str
+) -> None:
+    same: dict[str, Any] = {"policy": Reader(), "env": TOY_ID, "n": 3, "out": tmp_path}
+    evaluate(**same)
+    with pytest.raises(ConfigurationError, match=words):
+        evaluate(**{**same, **change})
+    (tmp_path / "evaluation.json").unlink()
+    with pytest.raises(ConfigurationError, match="holds other files"):
+        evaluate(**same)
+
+
+def test_a_failing_endpoint_costs_its_episodes(tmp_path: Path) -> None:
+    report = evaluate(Reader(2, 5), TOY_ID, n=8, out=tmp_path)
+    assert [row.valid for row in report.rows] == [True, False, True, True, False, True, True, True]
+    assert report.rows[1].error == "the endpoint answered 500" and report.success == 1.0
+    records = list(read_episodes(tmp_path / "episodes.jsonl"))
+    assert records[1].stop_reason == "error" and "500" in records[1].details["error"]
+    assert all(replay(record).equal for record in records if record.stop_reason != "error")
+    again = Reader()
+    assert evaluate(again, TOY_ID, n=8, out=tmp_path) == report and again.begun == 0
+    mended = evaluate(again, TOY_ID, n=8, out=tmp_path, retry_failed=True)
+    assert again.begun == 2 and mended == evaluate(Reader(), TOY_ID, n=8)
+    assert len(list(read_episodes(tmp_path / "episodes.jsonl"))) == 8
+
+
+def test_it_stops_when_nearly_everything_fails(tmp_path: Path) -> None:
+    down = Reader(*range(3, 100))
+    with pytest.raises(EvaluationFailed, match=r"last 20 episodes all failed.*500.*22 of 60.*kept"):
+        evaluate(down, TOY_ID, n=60, out=tmp_path)
+    assert down.begun == 22
+    up = Reader()
+    assert evaluate(up, TOY_ID, n=60, out=tmp_path).n == 60 and up.begun == 58
+    flaky = Reader(*range(2, 100, 2))
+    assert evaluate(flaky, TOY_ID, n=60).errors == 30
+
+
+def test_kill_9_loses_no_episode_that_has_ended(tmp_path: Path) -> None:
+    code = (
+        "from agentgym.evaluation import evaluate\n"
+        "from tests.evaluation.test_resume import Reader\n"
+        "from tests.toy import TOY_ID\n"
+        f"evaluate(Reader(slow=0.02), TOY_ID, n=200, out={str(tmp_path)!r})\n"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
+    process = subprocess.Popen([sys.executable, "-c", code], env=env)
+    records = tmp_path / "episodes.jsonl"
+    while not (records.exists() and records.read_bytes().count(b"\n") >= 3):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = records.read_bytes()
+    played = kept.count(b"\n")
+    assert 3 <= played < 200
+    records.write_bytes(kept + b'{"format": "agentgym.epis')  # a line that was being written
+    again = Reader()
+    report = evaluate(again, TOY_ID, n=200, out=tmp_path)
+    assert again.begun == 200 - played and report == evaluate(Reader(), TOY_ID, n=200)
+    assert len(list(read_episodes(records))) == 200
+
+
+def test_changed_tasks_are_noticed(tmp_path: Path) -> None:
+    evaluate(Reader(), TOY_ID, n=3, out=tmp_path)
+    head = json.loads((tmp_path / "evaluation.json").read_text())
+    head["settings"]["panel_sha256"] = "0" * 64
+    (tmp_path / "evaluation.json").write_text(json.dumps(head))
+    with pytest.raises(ConfigurationError, match="they have changed"):
+        evaluate(Reader(), TOY_ID, n=4, out=tmp_path)
+    (tmp_path / "evaluation.json").write_text("{")
+    with pytest.raises(DataError, match="expected JSON"):
+        evaluate(Reader(), TOY_ID, n=4, out=tmp_path)
+    with pytest.raises(DataError, match="expected a report"):
+        read_report(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("family", [each for each in FAMILIES if each.name != "swe"])
+def test_a_result_can_be_read_off_its_record(family: Any, tmp_path: Path) -> None:
+    if family.packages:
+        pytest.importorskip(family.packages[0])
+    for policy in ("oracle", "random"):
+        report = evaluate(policy, family.id, n=2, horizon=6, out=tmp_path / policy)
+        records = read_episodes(tmp_path / policy / "episodes.jsonl")
+        assert tuple(EpisodeResult.of(record) for record in records) == report.rows
+        assert all(row.labels for row in report.rows)
