@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,8 @@ def check(messages: list[Mapping[str, Any]]) -> None:
         calls = message.get("tool_calls", [])
         assert message["role"] == "assistant" or not calls
         open_calls = [one["id"] for one in calls]
+        for one in calls:
+            assert re.fullmatch("[a-zA-Z0-9_-]{1,64}", one["function"]["name"])
         assert all(isinstance(json.loads(one["function"]["arguments"]), dict) for one in calls)
         assert message["content"] is not None or calls
     assert not open_calls
@@ -171,7 +174,8 @@ def test_calls_that_are_no_json_do_not_end_the_episode(serve, arguments):
         "press red",
         [None, 3, "press"],
         [{"function": None}],
-        [{"function": {"name": ["press"], "arguments": {"colour": "red"}}}],
+        [call("{}", "a", "press the red one!")],
+        [{"function": {"name": ["press"] * 9, "arguments": {"colour": "red"}}}],
         [call('{"colour": "red"}', "x" * 100_000)],
         [call("{}")] * 10_000,
     ],

@@ -78,6 +78,7 @@ FAULTS: dict[str, tuple[Any, str, int]] = {
                 type="exceed_context_size_error"),
         "lower window", 1,
     ),
+    "context, by size": (Canned("too large", 413, "text/plain"), "too large; .*lower window", 1),
     "filter": (completion("press", "content_filter"), "content_filter.*content filter", 1),
     "filtered prompt": (refusal("no", code="content_filter"), "content filter", 1),
     "temperature": (

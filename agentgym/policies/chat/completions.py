@@ -54,10 +54,12 @@ def streamed(chunks: Iterable[Any]) -> Completion | Fault:
     """Put the pieces of a streamed answer together.
 
     Args:
-        chunks: The pieces as parsed JSON.
+        chunks: The pieces as parsed JSON; a `Fault` where no more came.
     """
     gathered = _Gathered()
     for chunk in chunks:
+        if isinstance(chunk, Fault):
+            return chunk
         gathered.add(as_mapping(chunk))
         if gathered.size > LARGEST:
             said = f"more than {LARGEST:,} characters of one streamed answer: {gathered.beginning}"
@@ -94,17 +96,16 @@ class _Gathered:
                 self._texts.setdefault(field, []).append(text)
                 self.size += len(text)
         calls = delta.get("tool_calls")
-        for piece in calls if isinstance(calls, list) else []:
-            self._add_call(as_mapping(piece))
+        for piece in as_mappings(calls):
+            self._add_call(piece)
 
     def _add_call(self, piece: Mapping[str, Any]) -> None:
         function = as_mapping(piece.get("function"))
         call = self._call(piece)
         arguments = arguments_text(function.get("arguments"))
-        call["function"]["name"] += (
-            "" if call["function"]["name"] else as_text(function.get("name"))
-        )
-        call["function"]["arguments"].append(arguments)
+        # Some endpoints repeat the name in each piece.
+        call["name"] = call["name"] or as_text(function.get("name"))
+        call["arguments"].append(arguments)
         self.size += 1 + len(arguments)
 
     def _call(self, piece: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,8 +143,8 @@ def _unfiltered(completion: Completion) -> Completion | Fault:
 def content_text(content: Any) -> str:
     """Return the text of a message's content, which may come in parts."""
     if isinstance(content, list):
-        parts = map(as_mapping, content)
-        return "".join(as_text(part.get("text")) for part in parts if part.get("type") == "text")
+        parts = [part for part in as_mappings(content) if part.get("type") == "text"]
+        return "".join(as_text(part.get("text")) for part in parts)
     return as_text(content)
 
 
@@ -157,6 +158,13 @@ def arguments_text(arguments: Any) -> str:
 def as_mapping(value: Any) -> Mapping[str, Any]:
     """Return a mapping, empty if it is none."""
     return value if isinstance(value, Mapping) else {}
+
+
+def as_mappings(value: Any) -> list[Mapping[str, Any]]:
+    """Return the mappings of a list, none if it is no list."""
+    return (
+        [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+    )
 
 
 def as_text(value: Any) -> str:

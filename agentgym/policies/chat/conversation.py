@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from agentgym.policies.chat.completions import (
     Completion,
     arguments_text,
     as_mapping,
+    as_mappings,
     as_text,
     content_text,
 )
@@ -22,8 +24,12 @@ MOST_CALLS = 32
 """Most tool calls of one answer that are shown to the model again."""
 LONGEST_ID = 128
 """Most characters of a call's id that is sent back."""
+LONGEST_NAME = 64
+"""Most characters of a function's name."""
 NOT_CARRIED_OUT = "Not carried out: only the first call of an answer is."
 """What the model is told about further calls."""
+
+_ODD = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class ToolCall(NamedTuple):
@@ -43,7 +49,9 @@ class ToolCall(NamedTuple):
 
     def message(self) -> dict[str, Any]:
         """Return the call as endpoints read it."""
-        function = {"name": self.name, "arguments": _sound_arguments(self.arguments)}
+        # Names are held against a pattern, also those that a model made up.
+        name = _ODD.sub("_", self.name)[:LONGEST_NAME] or "_"
+        function = {"name": name, "arguments": _sound_arguments(self.arguments)}
         return {"id": self.id, "type": "function", "function": function}
 
 
@@ -75,10 +83,9 @@ def read_answer(completion: Completion, turn: int) -> Answer:
     """
     message = completion.message
     field = next((name for name in REASONING_FIELDS if as_text(message.get(name))), "")
-    given = message.get("tool_calls")
     calls: list[ToolCall] = []
-    for number, call in enumerate(given[:MOST_CALLS] if isinstance(given, list) else []):
-        function, id_ = as_mapping(as_mapping(call).get("function")), as_mapping(call).get("id")
+    for number, call in enumerate(as_mappings(message.get("tool_calls"))[:MOST_CALLS]):
+        function, id_ = as_mapping(call.get("function")), call.get("id")
         known = isinstance(id_, str) and 0 < len(id_) <= LONGEST_ID
         if not known or any(id_ == other.id for other in calls):
             id_ = f"call{turn:03d}{number:02d}"  # nine letters and digits, which all accept

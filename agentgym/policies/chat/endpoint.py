@@ -115,12 +115,25 @@ class Endpoint:
         try:
             raw = self._client.chat.completions.with_raw_response.create(**sent)
             kind = raw.http_response.headers.get("content-type", "")
-            if not sent.get("stream") or "json" in kind or "html" in kind:
-                return whole(raw.http_response.read())
-            with raw.parse() as events:
-                return streamed(_chunks(events))
+            if sent.get("stream") and "json" not in kind and "html" not in kind:
+                events = raw.parse()
+            else:
+                events, body = None, raw.http_response.read()
         except Exception as error:  # also of httpx and json, which the client lets through
             return self._fault(error)
+        if events is None:
+            return whole(body)
+        with events:
+            return streamed(self._pieces(events))
+
+    def _pieces(self, events: Any) -> Iterator[Any]:
+        """Yield the client's pieces as parsed JSON, and at last what broke the stream, if any."""
+        try:
+            for event in events:
+                convert = getattr(event, "to_dict", None)
+                yield convert(warnings=False) if convert else event
+        except Exception as error:  # as above
+            yield self._fault(error)
 
     def _fault(self, error: Exception) -> Fault:
         """Read an error of the client."""
@@ -159,13 +172,6 @@ def _key(config: ChatConfig) -> str:
             "printable ASCII, got other characters; export it again"
         )
     return key
-
-
-def _chunks(events: Any) -> Iterator[Any]:
-    """Turn the client's pieces into parsed JSON; what it could not read stays what it is."""
-    for event in events:
-        convert = getattr(event, "to_dict", None)
-        yield convert(warnings=False) if convert else event
 
 
 def _back_off(fault: Fault, retries: int, jitter: Stream) -> float:

@@ -75,7 +75,7 @@ class Fault:
     def overflow(self) -> bool:
         """Whether the conversation is longer than the model's context."""
         return self.cause is Cause.STATUS and (
-            "context" in self.code or bool(_OVERFLOW.search(self.text))
+            self.status == 413 or "context" in self.code or bool(_OVERFLOW.search(self.text))
         )
 
     @property
@@ -101,7 +101,7 @@ class Fault:
         """Return whether the endpoint refuses the request for a field of it."""
         if self.status not in REFUSING or self.overflow or self.filtered:
             return False
-        about = _ABOUT.get(field, re.compile(rf"(?<![\w.]){re.escape(field)}(?!\w)"))
+        about = _ABOUT.get(field, re.compile(rf"(?<!\w){re.escape(field)}(?!\w)"))
         return self.param == field or bool(about.search(self.text))
 
     def disowns(self, field: str) -> bool:
