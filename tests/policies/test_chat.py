@@ -2,175 +2,130 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import gymnasium
 import pytest
 
+import agentgym  # noqa: F401  (registers the ids)
 from agentgym.cli import main
-from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.episodes import read_episodes
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation import evaluate
+from agentgym.playing import play
 from agentgym.policies import ChatConfig, ChatPolicy, begin
+from tests.policies.endpoint import KEY, call, completion, press_next
 from tests.toy import TOY_ID
 
 pytest.importorskip("openai")
 
-Answer = Callable[[dict[str, Any], int], tuple[int, dict[str, Any]]]
+
+def last(policy: ChatPolicy, env: gymnasium.Env, task_id: str = "toy/gold-red") -> dict[str, Any]:
+    return dict([*play(policy, env, seed=4, options={"task_id": task_id})][-1].info)
 
 
-class Endpoint:
-    """A real HTTP server that speaks the chat-completions protocol on the loopback interface."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self.keys: list[str] = []
-        endpoint = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                endpoint.requests.append(body)
-                endpoint.keys.append(self.headers["Authorization"])
-                status, payload = answer(body, len(endpoint.requests))
-                data = json.dumps(payload).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.send_header("retry-after-ms", "5")
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *args: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/v1"
-        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
-
-
-def completion(text: str | None, **message: Any) -> dict[str, Any]:
-    choice = {
-        "index": 0,
-        "finish_reason": "stop",
-        "message": {"role": "assistant", "content": text, **message},
-    }
-    usage = {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14}
-    return {
-        "id": "1", "object": "chat.completion", "created": 0, "model": "m",
-        "choices": [choice], "usage": usage,
-    }  # fmt: skip
-
-
-def press_next(body: dict[str, Any], count: int) -> tuple[int, dict[str, Any]]:
-    colour = body["messages"][-1]["content"].split()[-1]
-    return 200, completion(f"<think>press pink?</think>\npress {colour}")
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[[Answer], Endpoint]]:
-    opened: list[Endpoint] = []
-
-    def start(answer: Answer) -> Endpoint:
-        opened.append(Endpoint(answer))
-        return opened[-1]
-
-    yield start
-    for endpoint in opened:
-        endpoint.server.shutdown()
-        endpoint.server.server_close()
-
-
-def play(env: gymnasium.Env, policy: ChatPolicy) -> dict[str, Any]:
-    observation, info = env.reset(seed=4)
-    begin(policy, observation, info)
-    over = False
-    while not over:
-        action = policy.act(observation, info)
-        observation, _, terminated, truncated, info = env.step(action)
-        over = terminated or truncated
-    return info
-
-
-def test_a_model_plays_an_episode(serve, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
-    endpoint = serve(press_next)
+def test_a_model_plays_an_episode(serve):
+    server = serve(press_next)
     env = gymnasium.make(TOY_ID)
-    config = ChatConfig("m", endpoint.url, instructions="Play.", temperature=0.5, seed=1)
+    config = ChatConfig("m", server.url, instructions="Play.", temperature=0.5, seed=1)
     policy = ChatPolicy(config, env.unwrapped.action_prompt())
-    info = play(env, policy)
-    assert info["success"] and info["turn"] == len(endpoint.requests)
-    first, last = endpoint.requests[0], endpoint.requests[-1]
+    info = last(policy, env)
+    assert info["success"] and info["turn"] == len(server.requests)
+    first, final = server.requests[0], server.requests[-1]
     assert first["messages"][0]["content"] == f"Play.\n\n{env.unwrapped.action_prompt()}"
     assert (first["model"], first["temperature"], first["seed"]) == ("m", 0.5, 1)
-    assert [m["role"] for m in last["messages"][1:4]] == ["user", "assistant", "user"]
-    assert set(endpoint.keys) == {"Bearer from-the-environment"}
-    assert policy.prompt_tokens == 11 * info["turn"] and policy.last_output.completion_tokens == 3
+    assert (first["max_tokens"], "top_p" in first, "stream" in first) == (512, False, False)
+    assert [m["role"] for m in final["messages"][1:4]] == ["user", "assistant", "user"]
+    assert set(server.keys) == {f"Bearer {KEY}"}
+    assert policy.prompt_tokens == 11 * info["turn"]
+    assert policy.last_output is not None and policy.last_output.completion_tokens == 3
     assert policy.last_output.text.startswith("<think>")
 
 
-def test_the_window_keeps_the_task(serve):
-    endpoint = serve(press_next)
-    env = gymnasium.make(TOY_ID)
-    policy = ChatPolicy(ChatConfig("m", endpoint.url, window=1), "")
-    observation, info = env.reset(options={"task_id": "toy/red-blue-green-gold"})
-    begin(policy, observation, info)
-    for turn in range(4):
-        observation, *_, info = env.step(policy.act(observation, info))
-        sent = endpoint.requests[-1]["messages"][1:]
-        assert len(sent) == (1 if turn == 0 else 3)
-        assert "press red then blue" in sent[0]["content"]
-    assert "[... 2 earlier turns ...]" in sent[0]["content"]
+def test_a_model_shops(serve):
+    words = ["search[red shoes]", "click[back to search]", "search[blue shirt]"]
+    server = serve(lambda body, number: completion(words[(number - 1) % 3]))
+    env = gymnasium.make("agentgym/WebShop-v0")
+    policy = ChatPolicy(ChatConfig("m", server.url, window=2), env.unwrapped.action_prompt())
+    report = evaluate(policy, env, "test", 2, horizon=4)
+    assert report.errors == 0 and [row.turns for row in report.rows] == [4, 4]
+    assert [len(request["messages"]) for request in server.requests] == [2, 4, 6, 6] * 2
 
 
-def test_tool_calls_become_text(serve):
-    function = {"name": "press", "arguments": '{"colour": "gold"}'}
-    calls = [{"id": "a", "type": "function", "function": function}]
-    endpoint = serve(lambda body, count: (200, completion(None, tool_calls=calls)))
+def test_what_the_model_produced_is_recorded(serve, tmp_path):
+    def answer(body: dict[str, Any], number: int) -> dict[str, Any]:
+        whole = completion(press_next(body, number)["choices"][0]["message"]["content"], "length")
+        whole["choices"][0]["message"]["reasoning_content"] = "Which one?"
+        whole["usage"]["prompt_tokens_details"] = {"cached_tokens": 7}
+        whole["usage"]["completion_tokens_details"] = {"reasoning_tokens": 2}
+        return whole
+
+    server = serve(answer)
+    policy = ChatPolicy(ChatConfig("m", server.url), "")
+    evaluate(policy, TOY_ID, "test", 1, record=tmp_path / "episodes.jsonl")
+    (episode,) = read_episodes(tmp_path / "episodes.jsonl")
+    for turn in episode.turns:
+        assert turn.raw_text == turn.action and turn.action.startswith("<think>press pink?")
+        assert (turn.prompt_tokens, turn.completion_tokens) == (11, 3)
+        assert (turn.cached_tokens, turn.reasoning_tokens) == (7, 2)
+        assert (turn.reasoning, turn.finish_reason) == ("Which one?", "length")
+    assert KEY not in (tmp_path / "episodes.jsonl").read_text()
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
+@pytest.mark.parametrize("send", [False, True])
+def test_thinking_apart_from_the_answer_goes_back_only_on_request(serve, field, send):
+    server = serve(lambda body, number: completion("press red", **{field: "Red, then."}))
+    policy = ChatPolicy(ChatConfig("m", server.url, send_reasoning=send), "")
+    policy.act("next is red", {})
+    assert policy.last_output is not None
+    assert (policy.last_output.text, policy.last_output.reasoning) == ("press red", "Red, then.")
+    policy.act("next is red", {})
+    said = server.requests[1]["messages"][2]
+    expected = {"role": "assistant", "content": "press red"}
+    assert said == ({**expected, field: "Red, then."} if send else expected)
+
+
+def test_tool_calls_become_text_that_the_environment_reads(serve):
+    server = serve(
+        lambda body, number: completion(None, tool_calls=[call('{"colour": "gold"}', "a")])
+    )
     env = gymnasium.make(TOY_ID, grammar="tool_call")
-    policy = ChatPolicy(ChatConfig("m", endpoint.url, tools=True), "")
+    policy = ChatPolicy(ChatConfig("m", server.url, tools=True), "")
     observation, info = env.reset(options={"task_id": "toy/gold-gold"})
     begin(policy, observation, info)
-    *_, info = env.step(policy.act(observation, info))
+    action = policy.act(observation, info)
+    payload = {"name": "press", "arguments": '{"colour": "gold"}'}
+    assert action == f"<tool_call>{json.dumps(payload)}</tool_call>"
+    *_, info = env.step(action)
     assert info["action_valid"] and info["score"] == 0.5
-    assert endpoint.requests[0]["tools"][0]["function"]["name"] == "press"
-
-
-def test_failures_are_retried(serve):
-    def flaky(body: dict[str, Any], count: int) -> tuple[int, dict[str, Any]]:
-        return press_next(body, count) if count > 2 else (503, {"error": {"message": "busy"}})
-
-    endpoint = serve(flaky)
-    policy = ChatPolicy(ChatConfig("m", endpoint.url, retries=2), "")
-    assert policy.act("next is red", {}).endswith("press red")
-    assert len(endpoint.requests) == 3
-
-
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (lambda body, count: (401, {"error": {"message": "no such key"}}), "no such key"),
-        (lambda body, count: (500, {"error": {"message": "down"}}), "down"),
-        (lambda body, count: (200, {"hello": "world"}), "with choices"),
-    ],
-)
-def test_a_broken_endpoint_is_a_failure_and_not_an_action(serve, answer, reason):
-    policy = ChatPolicy(ChatConfig("m", serve(answer).url, retries=1), "")
-    with pytest.raises(EnvFailure, match=reason):
-        policy.act("look", {})
+    assert server.requests[0]["tools"][0]["function"]["name"] == "press"
 
 
 def test_lone_surrogates_are_sent(serve):
-    policy = ChatPolicy(ChatConfig("m", serve(press_next).url), "")
-    assert policy.act("a \ud800 red", {})
+    policy = ChatPolicy(ChatConfig("m", serve(press_next).url), "do \udfff")
+    assert policy.act("a \ud800 red", {}).endswith("press red")
 
 
-def test_the_command_line_evaluates_a_model(serve, capsys):
-    endpoint = serve(press_next)
-    code = main(["eval", TOY_ID, "--policy", "chat", "--model", "m", "--base-url", endpoint.url,
+def test_lone_surrogates_of_calls_are_sent_back(serve):
+    # \ud800 in JSON is one that the model may write anywhere.
+    calls = [call('{"colour": "\ud800"}', "a\ud800", "press\ud800")]
+    server = serve(lambda body, number: completion("\ud800", tool_calls=calls))
+    policy = ChatPolicy(ChatConfig("m", server.url, tools=True), "")
+    policy.reset("", {"tools": [{"type": "function", "function": {"name": "press"}}]})
+    policy.act("look \ud800", {})
+    policy.act("look", {})
+    said, heard = server.requests[1]["messages"][2:]
+    assert said["tool_calls"][0]["id"] == heard["tool_call_id"] == "a?"
+
+
+def test_the_command_line_evaluates_a_model(serve, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # where its folder goes
+    server = serve(press_next)
+    code = main(["eval", TOY_ID, "--policy", "chat", "--model", "m", "--base-url", server.url,
                  "--n", "2"])  # fmt: skip
     assert code == 0 and "1.000  [0.342, 1.000]" in capsys.readouterr().out
-    assert endpoint.requests
+    assert server.requests
 
 
 def test_the_command_line_plays_several_episodes_of_a_model_at_the_same_time(
@@ -178,23 +133,49 @@ def test_the_command_line_plays_several_episodes_of_a_model_at_the_same_time(
 ):
     together = threading.Barrier(3, timeout=20)
 
-    def patient(body: dict[str, Any], count: int) -> tuple[int, dict[str, Any]]:
-        if count <= 3:
+    def patient(body: dict[str, Any], number: int) -> dict[str, Any]:
+        if number <= 3:
             together.wait()  # answers none of the first three before all of them have asked
-        return press_next(body, count)
+        return press_next(body, number)
 
-    endpoint = serve(patient)
-    argv = ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--base-url", endpoint.url]
+    server = serve(patient)
+    argv = ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--base-url", server.url]
     code = main([*argv, "--n", "6", "--out", str(tmp_path), "--concurrency", "3", "--top-p", "0.9"])
     assert code == 0 and "1.000  [0.610, 1.000]" in capsys.readouterr().out
-    assert {request["top_p"] for request in endpoint.requests} == {0.9}
+    assert {request["top_p"] for request in server.requests} == {0.9}
 
 
-def test_settings_are_checked(monkeypatch):
+def test_a_key_is_asked_for_only_where_one_is_needed(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(ConfigurationError, match="OPENAI_API_KEY"):
         ChatPolicy(ChatConfig("m"), "")
-    for bad in ({"model": ""}, {"model": "m", "window": 0}, {"model": "m", "retries": -1},
-                {"model": "m", "top_p": 0.0}, {"model": "m", "top_p": 1.5}):  # fmt: skip
-        with pytest.raises(ConfigurationError):
-            ChatConfig(**bad)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:9/v1")
+    assert ChatPolicy(ChatConfig("m"), "").facts()["endpoint"] == "http://localhost:9/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:port/v1")
+    with pytest.raises(ConfigurationError, match="OPENAI_BASE_URL"):
+        ChatPolicy(ChatConfig("m"), "")
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ({"model": ""}, "model"),
+        ({"window": 0}, "window"),
+        ({"retries": -1}, "retries"),
+        ({"timeout": 0}, "timeout"),
+        ({"top_p": 0.0}, "top_p"),
+        ({"top_p": 1.5}, "top_p"),
+        ({"temperature": float("nan")}, "temperature"),
+        ({"requests_per_minute": 0.0}, "requests_per_minute"),
+        ({"max_tokens_parameter": "max_new_tokens"}, "max_completion_tokens"),
+        ({"extra": {"max_completion_tokens": 9}}, "max_tokens_parameter"),
+        ({"extra": {"bias": float("inf")}}, "JSON"),
+        ({"extra": {"bias": object()}}, "JSON"),
+        ({"base_url": "localhost:8000/v1"}, "http://localhost:8000/v1"),
+        ({"base_url": "http://localhost:port/v1"}, "base_url"),
+    ],
+)
+def test_settings_are_checked(setting, expected):
+    with pytest.raises(ConfigurationError, match=expected):
+        ChatConfig(**{"model": "m", **setting})

@@ -1,0 +1,172 @@
+"""Reading what an endpoint answers, whole or piece by piece, whatever it may be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentgym.policies.chat.faults import Cause, Fault, status_fault
+
+REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
+"""Fields in which endpoints return thinking apart from the answer."""
+LARGEST = 1 << 22
+"""Most characters of a streamed answer, each piece counted as one more: none is endless."""
+
+
+@dataclass(frozen=True)
+class Completion:
+    """An answer of an endpoint, of which nothing but these types is certain."""
+
+    message: Mapping[str, Any]
+    """The assistant's message: its ``content``, ``tool_calls`` and thinking."""
+    finish_reason: str
+    """Why the model stopped."""
+    usage: Mapping[str, Any]
+    """Token counts."""
+
+
+def whole(body: bytes) -> Completion | Fault:
+    """Read an answer that came in one body."""
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        text = body.decode("utf-8", "replace").strip()
+        if text.startswith(("data:", "event:", ":")):
+            return Fault(Cause.STREAMED, f"a stream of events: {text}")
+        kind = "an HTML page" if text.startswith("<") else "a body that is no whole JSON"
+        return Fault(Cause.BROKEN, f"{kind}: {text}" if text else "an empty body")
+    answer = as_mapping(parsed)
+    error = answer.get("error")
+    choices = answer.get("choices")
+    if error and not choices:
+        return status_fault(None, error, {}, str(error))
+    choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    if not isinstance(choice.get("message"), Mapping):
+        said = f"no chat completion with choices: {body.decode('utf-8', 'replace')}"
+        return Fault(Cause.BROKEN, said, status=200)
+    usage = as_mapping(answer.get("usage"))
+    return _unfiltered(Completion(choice["message"], as_text(choice.get("finish_reason")), usage))
+
+
+def streamed(chunks: Iterable[Any]) -> Completion | Fault:
+    """Put the pieces of a streamed answer together.
+
+    Args:
+        chunks: The pieces as parsed JSON; a `Fault` where no more came.
+    """
+    gathered = _Gathered()
+    for chunk in chunks:
+        if isinstance(chunk, Fault):
+            return chunk
+        gathered.add(as_mapping(chunk))
+        if gathered.size > LARGEST:
+            said = f"more than {LARGEST:,} characters of one streamed answer: {gathered.beginning}"
+            return Fault(Cause.BROKEN, said, status=200)
+    if not gathered.finish_reason:
+        said = f"a stream that broke off after {gathered.size} characters: {gathered.beginning}"
+        return Fault(Cause.CONNECTION, said)
+    return _unfiltered(gathered.completion())
+
+
+class _Gathered:
+    """The pieces so far."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.finish_reason = ""
+        self._usage: Mapping[str, Any] = {}
+        self._texts: dict[str, list[str]] = {}
+        self._calls: list[dict[str, Any]] = []
+
+    @property
+    def beginning(self) -> str:
+        return "".join(self._texts.get("content", []))[:1000]
+
+    def add(self, chunk: Mapping[str, Any]) -> None:
+        self.size += 1
+        self._usage = as_mapping(chunk.get("usage")) or self._usage
+        choices = chunk.get("choices")
+        choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
+        self.finish_reason = as_text(choice.get("finish_reason")) or self.finish_reason
+        delta = as_mapping(choice.get("delta"))
+        for field in ("content", "refusal", *REASONING_FIELDS):
+            if text := content_text(delta.get(field)):
+                self._texts.setdefault(field, []).append(text)
+                self.size += len(text)
+        calls = delta.get("tool_calls")
+        for piece in as_mappings(calls):
+            self._add_call(piece)
+
+    def _add_call(self, piece: Mapping[str, Any]) -> None:
+        function = as_mapping(piece.get("function"))
+        call = self._call(piece)
+        arguments = arguments_text(function.get("arguments"))
+        # Some endpoints repeat the name in each piece.
+        call["name"] = call["name"] or as_text(function.get("name"))
+        call["arguments"].append(arguments)
+        self.size += 1 + len(arguments)
+
+    def _call(self, piece: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the call that a piece belongs to.
+
+        Some endpoints give no index, or the same one to every call; then a new id begins a new one.
+        """
+        index, id_ = piece.get("index"), as_text(piece.get("id"))
+        same = [call for call in self._calls if index is None or call["index"] == index]
+        if same and (not id_ or same[-1]["id"] in ("", id_)):
+            same[-1]["id"] = same[-1]["id"] or id_
+            return same[-1]
+        self._calls.append({"index": index, "id": id_, "name": "", "arguments": []})
+        return self._calls[-1]
+
+    def completion(self) -> Completion:
+        message: dict[str, Any] = {field: "".join(texts) for field, texts in self._texts.items()}
+        message["tool_calls"] = [
+            {
+                "id": call["id"],
+                "function": {"name": call["name"], "arguments": "".join(call["arguments"])},
+            }
+            for call in self._calls
+        ]
+        return Completion(message, self.finish_reason, self._usage)
+
+
+def _unfiltered(completion: Completion) -> Completion | Fault:
+    if completion.finish_reason != "content_filter":
+        return completion
+    said = content_text(completion.message.get("content"))
+    return Fault(Cause.FILTERED, f"finish_reason content_filter after {said!r}", status=200)
+
+
+def content_text(content: Any) -> str:
+    """Return the text of a message's content, which may come in parts."""
+    if isinstance(content, list):
+        parts = [part for part in as_mappings(content) if part.get("type") == "text"]
+        return "".join(as_text(part.get("text")) for part in parts)
+    return as_text(content)
+
+
+def arguments_text(arguments: Any) -> str:
+    """Return the arguments of a call as JSON text; some endpoints return them parsed."""
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, default=str)
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """Return a mapping, empty if it is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_mappings(value: Any) -> list[Mapping[str, Any]]:
+    """Return the mappings of a list, none if it is no list."""
+    return (
+        [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+    )
+
+
+def as_text(value: Any) -> str:
+    """Return a text, empty if it is none."""
+    return value if isinstance(value, str) else ""

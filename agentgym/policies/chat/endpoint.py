@@ -1,0 +1,181 @@
+"""One endpoint: its client, what it refuses, and what is done when a request fails."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agentgym.errors import ConfigurationError, PolicyFailure, require
+from agentgym.policies.chat.completions import Completion, streamed, whole
+from agentgym.policies.chat.config import ChatConfig
+from agentgym.policies.chat.faults import Cause, Fault, remedy, status_fault
+from agentgym.policies.chat.limiter import RateLimiter
+from agentgym.policies.chat.redaction import Redactor, public_url, url_secrets
+from agentgym.stream import Stream
+
+FIRST_WAIT = 0.5
+"""Seconds before the first retry; each further one waits twice as long."""
+LONGEST_BACK_OFF = 8.0
+"""Most seconds before a retry, unless the endpoint asks for more."""
+
+
+class Endpoint:
+    """Sends requests to a model, from any number of threads.
+
+    The retries are counted here and not in the client, which knows neither the rate limit, nor
+    broken bodies and streams, nor a jitter that is the same in every run.
+
+    Args:
+        config: Model, endpoint and limits.
+
+    Raises:
+        DependencyNotInstalled: The package ``openai`` is missing.
+        ConfigurationError: The key is needed and not in the environment, or cannot be sent.
+    """
+
+    def __init__(self, config: ChatConfig) -> None:
+        self._openai = require("openai", "chat")
+        key = _key(config)
+        url = config.base_url or os.environ.get("OPENAI_BASE_URL", "")
+        self.redactor = Redactor(key, *url_secrets(url))
+        """Hides the key."""
+        problem = ""
+        try:
+            self._client = self._openai.OpenAI(
+                api_key=key or "none",
+                base_url=config.base_url,
+                timeout=config.timeout,
+                max_retries=0,
+            )
+        except Exception as error:  # of httpx, which no line here should have to know
+            problem = self.redactor.excerpt(f"{type(error).__name__}: {error}")
+        if problem:
+            raise ConfigurationError(
+                "expected base_url (or OPENAI_BASE_URL) to be the URL of an endpoint up to /v1, "
+                f"got {public_url(url)!r:.200}: {problem}"
+            )
+        self.url = self.redactor.hide(public_url(str(self._client.base_url)).rstrip("/"))
+        """Its address, without anything that may be a secret."""
+        self._config = config
+        self._limiter = RateLimiter(config.requests_per_minute)
+        self._refuses_max_tokens = config.max_tokens_parameter == "max_completion_tokens"
+        self._refuses_stream_options = False
+
+    def complete(self, request: Mapping[str, Any], jitter: Stream) -> Completion:
+        """Send a request until it is answered.
+
+        Args:
+            request: Arguments of the client's ``chat.completions.create``; further fields of the
+                body under ``extra_body``.
+            jitter: Draws the shares of waits that are left out.
+
+        Raises:
+            PolicyFailure: The endpoint refuses, or still fails after the retries.
+        """
+        retries = 0
+        while True:
+            sent = self._adapted(request)
+            self._limiter.wait()
+            answer = self._ask(sent)
+            if isinstance(answer, Completion):
+                return answer
+            if self._learn(sent, answer):
+                continue
+            if not answer.passing or retries == self._config.retries:
+                raise self._failure(sent, answer, retries)
+            time.sleep(_back_off(answer, retries, jitter))
+            retries += 1
+
+    def _adapted(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the request without what the endpoint is known to refuse."""
+        sent = {**request, "extra_body": dict(request.get("extra_body") or {})}
+        if self._refuses_max_tokens:
+            # In the body, because old clients have no argument of the name.
+            sent["extra_body"]["max_completion_tokens"] = sent.pop("max_tokens")
+        if self._refuses_stream_options:
+            sent.pop("stream_options", None)
+        return sent
+
+    def _learn(self, sent: Mapping[str, Any], fault: Fault) -> bool:
+        """Return whether the request can be sent in another way, and remember it."""
+        # The longer name first: the message on max_tokens names what to send in its place.
+        if "stream_options" in sent and fault.names("stream_options"):
+            self._refuses_stream_options = True
+            return True
+        automatic = self._config.max_tokens_parameter == "auto"
+        if automatic and "max_tokens" in sent and fault.disowns("max_tokens"):
+            self._refuses_max_tokens = True
+            return True
+        return False
+
+    def _ask(self, sent: Mapping[str, Any]) -> Completion | Fault:
+        """Send one request and read its answer."""
+        try:
+            raw = self._client.chat.completions.with_raw_response.create(**sent)
+            kind = raw.http_response.headers.get("content-type", "")
+            if sent.get("stream") and "json" not in kind and "html" not in kind:
+                events = raw.parse()
+            else:
+                events, body = None, raw.http_response.read()
+        except Exception as error:  # also of httpx and json, which the client lets through
+            return self._fault(error)
+        if events is None:
+            return whole(body)
+        with events:
+            return streamed(self._pieces(events))
+
+    def _pieces(self, events: Any) -> Iterator[Any]:
+        """Yield the client's pieces as parsed JSON, and at last what broke the stream, if any."""
+        try:
+            for event in events:
+                convert = getattr(event, "to_dict", None)
+                yield convert(warnings=False) if convert else event
+        except Exception as error:  # as above
+            yield self._fault(error)
+
+    def _fault(self, error: Exception) -> Fault:
+        """Read an error of the client."""
+        if isinstance(error, self._openai.APITimeoutError):
+            return Fault(Cause.TIMEOUT, f"no answer within {self._config.timeout:g} seconds")
+        said = f"{type(error).__name__}: {error}"
+        if isinstance(error, self._openai.APIConnectionError):
+            reason = f" ({error.__cause__})" if error.__cause__ else ""
+            return Fault(Cause.CONNECTION, said + reason)
+        if isinstance(error, self._openai.APIError):
+            headers = error.response.headers if hasattr(error, "response") else {}
+            return status_fault(getattr(error, "status_code", None), error.body, headers, said)
+        return Fault(Cause.BROKEN, said)
+
+    def _failure(self, sent: Mapping[str, Any], fault: Fault, retries: int) -> PolicyFailure:
+        status = f"HTTP {fault.status}: " if fault.cause is Cause.STATUS and fault.status else ""
+        model = self.redactor.excerpt(self._config.model)
+        tried = f" after {retries} {'retry' if retries == 1 else 'retries'}" if retries else ""
+        return PolicyFailure(
+            f"expected an answer of the model {model!r} at {self.url}, got{tried} "
+            f"{status}{self.redactor.excerpt(fault.text)}; {remedy(fault, sent, self._config)}"
+        )
+
+
+def _key(config: ChatConfig) -> str:
+    """Read the key from the environment; the messages never hold it."""
+    key = os.environ.get(config.api_key_env, "").strip()
+    if not key and config.base_url is None and not os.environ.get("OPENAI_BASE_URL"):
+        raise ConfigurationError(
+            f"expected an API key in the environment variable {config.api_key_env}, got none: "
+            f"export {config.api_key_env}=..., or set base_url for an endpoint without keys"
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigurationError(
+            f"expected the key in the environment variable {config.api_key_env} to be one line of "
+            "printable ASCII, got other characters; export it again"
+        )
+    return key
+
+
+def _back_off(fault: Fault, retries: int, jitter: Stream) -> float:
+    """Return the seconds to wait before a retry."""
+    seconds = min(FIRST_WAIT * 2.0 ** min(retries, 16), LONGEST_BACK_OFF)
+    seconds *= 1.0 - 0.25 * jitter.below(1024) / 1024
+    return seconds if fault.retry_after is None else max(fault.retry_after, 0.0)

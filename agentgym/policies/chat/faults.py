@@ -1,0 +1,221 @@
+"""What can be wrong with one request to an endpoint, and what to do about it."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import math
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from agentgym.policies.chat.config import LIMIT_NAMES, ChatConfig
+
+LONGEST_WAIT = 120.0
+"""Most seconds that are waited because an endpoint asks for it."""
+PASSING = (408, 409, 429)
+"""Statuses below 500 after which a request may succeed when it is sent again."""
+REFUSING = (400, 404, 405, 415, 422, 501)
+"""Statuses that may be about a field of the request."""
+LASTING = ("insufficient_quota", "content_filter", "context_length_exceeded")
+"""Codes of errors that do not pass."""
+
+_OVERFLOW = re.compile(
+    r"context[_ ](length|window|size)|maximum context|prompt is too long|too many (input )?tokens"
+    r"|max_tokens must be at least 1, got -",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile(r"content[_ ](filter|management)|responsibleaipolicy", re.IGNORECASE)
+_UNKNOWN = re.compile(
+    r"unsupported|not supported|unknown|unrecognized|unexpected|extra_forbidden|extra inputs"
+    r"|not permitted|not allowed|deprecated|instead",
+    re.IGNORECASE,
+)
+_ABOUT = {
+    "stream": re.compile(r"\bstream(ing|ed)?\b", re.IGNORECASE),
+    "tools": re.compile(r"\btools?\b|\btool[_ ](choice|calls?|use)\b", re.IGNORECASE),
+}
+"""Words for a field other than its name."""
+_NEEDED = {"model", "messages", "extra_body"}
+"""What no request can leave out."""
+
+
+class Cause(Enum):
+    """Where a request failed, if that is known before its error is read."""
+
+    STATUS = "the endpoint answered with an error"
+    CONNECTION = "it was not reached, or broke off"
+    TIMEOUT = "it took too long"
+    BROKEN = "its answer cannot be read"
+    STREAMED = "it streams what was not asked to be streamed"
+    FILTERED = "its content filter stopped the answer"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What was wrong with one request."""
+
+    cause: Cause
+    """Where it failed."""
+    text: str
+    """What came instead of an answer, as the endpoint wrote it: not yet fit to be shown."""
+    status: int | None = None
+    """Status of HTTP, or the one that the body names."""
+    code: str = ""
+    """The endpoint's code of the error."""
+    param: str = ""
+    """The field of the request that the endpoint names."""
+    retry_after: float | None = None
+    """Seconds that the endpoint asks to wait."""
+
+    @property
+    def overflow(self) -> bool:
+        """Whether the conversation is longer than the model's context."""
+        return self.cause is Cause.STATUS and (
+            self.status == 413 or "context" in self.code or bool(_OVERFLOW.search(self.text))
+        )
+
+    @property
+    def filtered(self) -> bool:
+        """Whether a content filter refused the conversation or its answer."""
+        said = f"{self.code} {self.text}"
+        return self.cause is Cause.FILTERED or (
+            self.cause is Cause.STATUS and bool(_FILTERED.search(said))
+        )
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same request may succeed later."""
+        if self.cause in (Cause.FILTERED, Cause.STREAMED) or self.code in LASTING:
+            return False
+        if self.retry_after is not None and self.retry_after > LONGEST_WAIT:
+            return False
+        if self.status is None:
+            return not (self.overflow or self.filtered)
+        return self.status in PASSING or self.status >= 500
+
+    def names(self, field: str) -> bool:
+        """Return whether the endpoint refuses the request for a field of it."""
+        if self.status not in REFUSING or self.overflow or self.filtered:
+            return False
+        about = _ABOUT.get(field, re.compile(rf"(?<!\w){re.escape(field)}(?!\w)"))
+        return self.param == field or bool(about.search(self.text))
+
+    def disowns(self, field: str) -> bool:
+        """Return whether the endpoint does not know a field, whatever its value."""
+        said = f"{self.code} {self.text}"
+        return self.names(field) and bool(_UNKNOWN.search(said))
+
+
+def status_fault(status: int | None, body: Any, headers: Mapping[str, str], said: str) -> Fault:
+    """Read the body of an error.
+
+    Args:
+        status: Status of HTTP; None if the error came in the body of an answer.
+        body: The error as parsed JSON, or as text.
+        headers: Headers of the answer.
+        said: What to show if the body says nothing.
+    """
+    error = body if isinstance(body, Mapping) else {}
+    message = error.get("message")
+    if isinstance(message, str) and message:
+        said = message
+    elif error:
+        said = json.dumps(error, default=str)
+    elif isinstance(body, str) and body:
+        said = body
+    code = error.get("code")
+    named = int(str(code)) if re.fullmatch(r"[45]\d\d", str(code)) else None
+    return Fault(
+        Cause.STATUS,
+        said,
+        status or named,
+        "" if code is None else str(code),
+        str(error.get("param") or ""),
+        seconds_to_wait(headers),
+    )
+
+
+def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
+    """Read how long an endpoint asks to wait, from ``retry-after-ms`` or ``Retry-After``."""
+    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / scale
+        except ValueError:
+            continue
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    try:
+        moment = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
+        return max(0.0, moment.timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def remedy(fault: Fault, sent: Mapping[str, Any], config: ChatConfig) -> str:
+    """Say what to do about a fault.
+
+    Args:
+        fault: The fault.
+        sent: The request.
+        config: The settings that it was made from.
+    """
+    if fault.overflow:
+        return (
+            "the conversation is longer than the model's context: lower window or max_tokens, "
+            "shorten the episode (horizon), or serve the model with a longer context"
+        )
+    if fault.filtered:
+        return (
+            "the content filter of the endpoint stopped it: leave this task out, or ask an "
+            "endpoint without the filter"
+        )
+    if fault.cause is Cause.STREAMED or (not config.stream and fault.names("stream")):
+        return "the endpoint only streams: set stream=True"
+    # Streaming last: the word stands in messages about other fields, too.
+    names = {*sent, *sent["extra_body"]} - _NEEDED
+    fields = sorted(names, key=lambda name: ("stream" in name, name))
+    refused = next((name for name in fields if fault.names(name)), None)
+    return _by_status(fault, config) if refused is None else _without(refused, config)
+
+
+def _without(name: str, config: ChatConfig) -> str:
+    """Say how to leave a field out that an endpoint refuses."""
+    if name in LIMIT_NAMES:
+        return (
+            f"the endpoint refuses {name}={config.max_tokens}: change max_tokens, or the name "
+            f"under which it is sent, max_tokens_parameter ({' or '.join(LIMIT_NAMES)})"
+        )
+    if name in ("stream", "stream_options"):
+        return "the endpoint does not stream: leave stream out (stream=False)"
+    if name == "tools":
+        return (
+            "the endpoint takes no tools: leave tools out (tools=False, with another grammar than "
+            "tool_call), or switch tool calls on there (vLLM: --enable-auto-tool-choice)"
+        )
+    if name in config.extra:
+        return f"the endpoint refuses this {name}: leave {name} out of extra"
+    return f"the endpoint refuses this {name}: leave {name} out ({name}=None)"
+
+
+def _by_status(fault: Fault, config: ChatConfig) -> str:
+    if fault.cause is Cause.TIMEOUT:
+        return f"raise timeout, now {config.timeout:g} seconds, or lower max_tokens"
+    if fault.cause is Cause.CONNECTION:
+        return "check that the endpoint runs at this address"
+    if fault.cause is Cause.BROKEN:
+        return "check that base_url ends in /v1, and the proxies in between"
+    if fault.status in (401, 403):
+        return f"check the key in the environment variable {config.api_key_env}"
+    if fault.status == 404:
+        return "check that the endpoint serves this model, and that base_url ends in /v1"
+    if fault.retry_after is not None and fault.retry_after > LONGEST_WAIT:
+        return f"it asks to wait {fault.retry_after:.0f} seconds: go on later, or check the quota"
+    if fault.status == 429:
+        return (
+            "play fewer episodes at the same time, lower requests_per_minute, raise retries, or "
+            "check the quota"
+        )
+    return "check that the endpoint runs, that it serves this model, and its log"

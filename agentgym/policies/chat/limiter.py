@@ -1,0 +1,40 @@
+"""A rate limit that policies of several threads share."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+
+class RateLimiter:
+    """Let requests begin at even distances of ``60 / per_minute`` seconds.
+
+    Args:
+        per_minute: Most requests a minute; None lets all pass.
+        clock: Returns the seconds since some moment.
+        sleep: Waits for some seconds.
+    """
+
+    def __init__(
+        self,
+        per_minute: float | None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._distance = 60.0 / per_minute if per_minute else 0.0
+        self._clock = clock
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._next = clock()
+
+    def wait(self) -> None:
+        """Wait until a request may begin; threads are let through one by one."""
+        if not self._distance:
+            return
+        with self._lock:
+            now = self._clock()
+            begin = max(now, self._next)
+            self._next = begin + self._distance
+        if begin > now:
+            self._sleep(begin - now)

@@ -1,0 +1,139 @@
+"""The policy that asks a chat model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from agentgym.policies.base import ModelOutput
+from agentgym.policies.chat.config import ChatConfig
+from agentgym.policies.chat.conversation import (
+    Conversation,
+    model_output,
+    read_answer,
+    sendable,
+)
+from agentgym.policies.chat.endpoint import Endpoint
+from agentgym.stream import Stream
+
+SEEDS = 1 << 31
+"""Seeds sent to endpoints are below it: some keep them as signed integers of 32 bits."""
+SAMPLING = ("temperature", "top_p", "seed")
+
+
+class ChatPolicy:
+    """Play with a chat model: observations are user messages, actions are its answers.
+
+    With `ChatConfig.tools`, actions are its tool calls and observations their results; of several
+    calls in one answer the first counts. The environment gets text in both cases.
+
+    Args:
+        config: Model, endpoint and limits.
+        action_prompt: How to write actions, from ``env.unwrapped.action_prompt()``.
+
+    Raises:
+        DependencyNotInstalled: The package ``openai`` is missing.
+        ConfigurationError: The key is needed and not in the environment, or the URL is none.
+    """
+
+    def __init__(self, config: ChatConfig, action_prompt: str) -> None:
+        self.config = config
+        self._system = "\n\n".join(filter(None, [config.instructions, action_prompt]))
+        self._endpoint = Endpoint(config)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Be as if nothing had been played."""
+        self.last_output: ModelOutput | None = None
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+        self._conversation = Conversation(self.config, self._system)
+        self._tools: list[dict[str, Any]] = []
+        self._episode_seed: int | None = None
+
+    def copy(self) -> ChatPolicy:
+        """Return another policy for episodes at the same time.
+
+        It has a history and counts of its own, and shares the connection, the rate limit and what
+        was learnt of the endpoint.
+        """
+        other = copy.copy(self)
+        other._begin()
+        return other
+
+    def seed(self, seed: int) -> None:
+        """Set the seed of the next episode, from which the seeds of its requests are derived.
+
+        Without `ChatConfig.seed` none is sent.
+        """
+        self._episode_seed = seed
+
+    def reset(self, observation: str, info: Mapping[str, Any]) -> None:
+        """Forget the previous episode, and take the tools of the new one."""
+        self.last_output = None
+        self._conversation = Conversation(self.config, self._system)
+        self._tools = list(info.get("tools", []))
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Ask the model for its whole text; the environment strips thinking and parses.
+
+        Raises:
+            PolicyFailure: The endpoint refuses, or still fails after the retries.
+        """
+        self.last_output = None
+        turn = len(self._conversation)
+        jitter = Stream("chat-retries", self.config.seed or 0, self._episode_seed or 0, turn)
+        completion = self._endpoint.complete(self._request(observation), jitter)
+        answer = read_answer(completion, turn)
+        self._conversation.add(observation, answer)
+        self.last_output = output = model_output(completion, answer)
+        self.prompt_tokens += output.prompt_tokens
+        self.completion_tokens += output.completion_tokens
+        return output.text
+
+    def messages(self, observation: str) -> list[dict[str, Any]]:
+        """Return system prompt, first observation, the window of recent turns, and this one."""
+        native = self.config.tools and bool(self._tools)
+        found: list[dict[str, Any]] = sendable(self._conversation.messages(observation, native))
+        return found
+
+    def facts(self) -> dict[str, Any]:
+        """Return what identifies the policy in a report, as JSON-safe data without secrets."""
+        config, redactor = self.config, self._endpoint.redactor
+        return {
+            "kind": "chat",
+            "model": config.model,
+            "endpoint": self._endpoint.url,
+            "sampling": {name: getattr(config, name) for name in SAMPLING},
+            "window": config.window,
+            "tools": config.tools,
+            "stream": config.stream,
+            "max_tokens": config.max_tokens,
+            "instructions": sendable(redactor.hide(config.instructions)),
+            "send_reasoning": config.send_reasoning,
+            "extra": sendable(redactor.clean(dict(config.extra))),
+        }
+
+    def _request(self, observation: str) -> dict[str, Any]:
+        config = self.config
+        request: dict[str, Any] = {
+            "model": config.model,
+            "messages": self.messages(observation),
+            "max_tokens": config.max_tokens,
+            "extra_body": sendable(dict(config.extra)),
+        }
+        sampling = {**{name: getattr(config, name) for name in SAMPLING}, "seed": self._seed()}
+        request.update({name: value for name, value in sampling.items() if value is not None})
+        if config.tools and self._tools:
+            request["tools"] = sendable(self._tools)
+        if config.stream:
+            request.update(stream=True, stream_options={"include_usage": True})
+        return request
+
+    def _seed(self) -> int | None:
+        """Return the seed of this request: another in each turn, so that no turn repeats one."""
+        seed, episode = self.config.seed, self._episode_seed
+        if seed is None or episode is None:
+            return seed
+        return Stream("chat", seed, episode, len(self._conversation)).below(SEEDS)

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.episodes import read_episodes, replay
+from agentgym.evaluation import evaluate
+from agentgym.policies import ChatConfig, ChatPolicy, begin
+from tests.policies.endpoint import call, completion, press_next, texts
+from tests.toy import TOY_ID
+
+pytest.importorskip("openai")
+
+TOOLS = [{"type": "function", "function": {"name": "press", "parameters": {"type": "object"}}}]
+
+
+def check(messages: list[Mapping[str, Any]]) -> None:
+    """Hold a history against the rules of endpoints: results follow their calls, all of them."""
+    open_calls: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            assert message["tool_call_id"] == open_calls.pop(0)
+            continue
+        assert not open_calls, f"{message} comes before the results of {open_calls}"
+        calls = message.get("tool_calls", [])
+        assert message["role"] == "assistant" or not calls
+        open_calls = [one["id"] for one in calls]
+        for one in calls:
+            assert re.fullmatch("[a-zA-Z0-9_-]{1,64}", one["function"]["name"])
+        assert all(isinstance(json.loads(one["function"]["arguments"]), dict) for one in calls)
+        assert message["content"] is not None or calls
+    assert not open_calls
+
+
+def strict(answer: Any) -> Any:
+    """Answer only to histories that keep the rules."""
+
+    def checked(body: dict[str, Any], number: int) -> Any:
+        check(body["messages"])
+        return answer(body, number)
+
+    return checked
+
+
+def press_by_call(body: dict[str, Any], number: int) -> dict[str, Any]:
+    colour = body["messages"][-1]["content"].split()[-1]
+    return completion(None, tool_calls=[call(json.dumps({"colour": colour}), f"id{number}")])
+
+
+def test_the_window_keeps_the_task(serve):
+    server = serve(press_next)
+    env = gymnasium.make(TOY_ID)
+    policy = ChatPolicy(ChatConfig("m", server.url, window=1), "")
+    observation, info = env.reset(options={"task_id": "toy/red-blue-green-gold"})
+    begin(policy, observation, info)
+    for turn in range(4):
+        observation, *_, info = env.step(policy.act(observation, info))
+        sent = server.requests[-1]["messages"][1:]
+        assert len(sent) == (1 if turn == 0 else 3)
+        assert "press red then blue" in sent[0]["content"]
+    assert "[... 2 earlier turns ...]" in sent[0]["content"]
+
+
+def test_calls_go_back_as_calls_and_observations_as_their_results(serve, tmp_path):
+    server = serve(strict(press_by_call))
+    env = gymnasium.make(TOY_ID, grammar="tool_call")
+    policy = ChatPolicy(ChatConfig("m", server.url, tools=True), "sys")
+    report = evaluate(policy, env, "test", 3, record=tmp_path / "episodes.jsonl")
+    assert report.success == 1.0
+    turns = report.rows[0].turns
+    messages = server.requests[turns - 1]["messages"]
+    assert [m["role"] for m in messages] == ["system", "user", *["assistant", "tool"] * (turns - 1)]
+    said, heard = messages[2:4]
+    first = json.loads(said["tool_calls"][0]["function"]["arguments"])
+    assert said["tool_calls"] == [call(json.dumps(first), "id1")] and said["content"] is None
+    assert heard["tool_call_id"] == "id1" and heard["content"].startswith("click")
+    # The environment was given text, from which the episodes replay.
+    for episode in read_episodes(tmp_path / "episodes.jsonl"):
+        assert episode.turns[0].action.startswith("<tool_call>")
+        assert replay(episode, env).equal
+
+
+@pytest.mark.parametrize("window", [1, 2, 3])
+def test_a_window_never_parts_a_call_from_its_result(serve, window):
+    # With and without calls, and with several.
+    def answer(body: dict[str, Any], number: int) -> dict[str, Any]:
+        calls = [call('{"colour": "red"}') for _ in range(number % 3)]
+        return completion(f"turn {number}", tool_calls=calls)
+
+    server = serve(strict(answer))
+    policy = ChatPolicy(ChatConfig("m", server.url, tools=True, window=window), "")
+    policy.reset("the task", {"tools": TOOLS})
+    for turn in range(8):
+        policy.act("the task" if turn == 0 else f"seen {turn}", {})
+    for turn, request in enumerate(server.requests):
+        messages = request["messages"]
+        kept = min(turn, window)
+        assert sum(m["role"] == "assistant" for m in messages) == kept
+        assert messages[1]["role"] == "user" and messages[1]["content"].startswith("the task")
+        if turn > window:
+            cut = turn - window
+            assert messages[1]["content"] == f"the task\n[... {cut} earlier turns ...]\nseen {cut}"
+
+
+def test_only_the_first_call_counts_and_the_others_are_told_so(serve):
+    calls = [call('{"colour": "red"}', "a"), call('{"colour": "blue"}', "b")]
+    server = serve(strict(lambda body, number: completion("Both!", tool_calls=calls)))
+    policy = ChatPolicy(ChatConfig("m", server.url, tools=True), "")
+    policy.reset("", {"tools": TOOLS})
+    action = policy.act("next is red", {})
+    assert action.startswith("Both!<tool_call>") and "red" in action and "blue" not in action
+    policy.act("click", {})
+    said, first, second = server.requests[1]["messages"][2:]
+    assert said["content"] == "Both!" and [one["id"] for one in said["tool_calls"]] == ["a", "b"]
+    assert first == {"role": "tool", "tool_call_id": "a", "content": "click"}
+    assert second["tool_call_id"] == "b" and "ot carried out" in second["content"]
+
+
+def test_an_answer_without_a_call_is_followed_by_a_user_message(serve):
+    server = serve(lambda body, number: completion("Hm."))
+    policy = ChatPolicy(ChatConfig("m", server.url, tools=True), "sys")
+    policy.reset("", {"tools": TOOLS})
+    policy.act("next is red", {})
+    policy.act("no action found", {})
+    assert texts(server.requests[1]["messages"]) == [
+        ("system", "sys"),
+        ("user", "next is red"),
+        ("assistant", "Hm."),
+        ("user", "no action found"),
+    ]
+
+
+def test_ids_that_are_missing_or_doubled_are_made_alike_in_every_run(serve):
+    calls = [call("{}"), call("{}", "twice"), call("{}", "twice"), call("{}", "")]
+    calls.append({**call("{}"), "id": 7})
+
+    def ids() -> list[str]:
+        server = serve(strict(lambda body, number: completion("", tool_calls=calls)))
+        policy = ChatPolicy(ChatConfig("m", server.url, tools=True), "")
+        policy.reset("", {"tools": TOOLS})
+        for _ in range(3):
+            policy.act("look", {})
+        found = [m["tool_calls"] for m in server.requests[-1]["messages"] if "tool_calls" in m]
+        return [one["id"] for turn in found for one in turn]
+
+    found = ids()
+    assert found == ids() and len(found) == 10 and found[1] == "twice"
+    made = [id_ for id_ in found if id_ != "twice"]
+    assert len(set(made)) == 8
+    assert all(len(id_) == 9 and id_.isalnum() for id_ in made)  # what Mistral accepts
+
+
+@pytest.mark.parametrize("arguments", ["{not json", "[1]", "", '"text"', "{}\nand more"])
+def test_calls_that_are_no_json_do_not_end_the_episode(serve, arguments):
+    # Endpoints parse the arguments of earlier turns, and refuse what is no object.
+    calls = [call(arguments, "a")]
+    server = serve(strict(lambda body, number: completion(None, tool_calls=calls)))
+    env = gymnasium.make(TOY_ID, grammar="tool_call")
+    policy = ChatPolicy(ChatConfig("m", server.url, tools=True), "")
+    report = evaluate(policy, env, "test", 1, horizon=3)
+    assert report.errors == 0 and report.rows[0].invalid == 3
+    heard = server.requests[-1]["messages"][3]["content"]
+    assert heard.startswith("invalid") or "JSON" in heard
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "press red",
+        [None, 3, "press"],
+        [{"function": None}],
+        [call("{}", "a", "press the red one!")],
+        [{"function": {"name": ["press"] * 9, "arguments": {"colour": "red"}}}],
+        [call('{"colour": "red"}', "x" * 100_000)],
+        [call("{}")] * 10_000,
+    ],
+)
+def test_odd_calls_are_endured(serve, calls):
+    server = serve(strict(lambda body, number: completion("hm", tool_calls=calls)))
+    policy = ChatPolicy(ChatConfig("m", server.url, tools=True), "")
+    policy.reset("", {"tools": TOOLS})
+    policy.act("look", {})
+    policy.act("look", {})
+    assert len(json.dumps(server.requests[1])) < 20_000
+
+
+def test_calls_that_nobody_offered_go_back_as_text(serve):
+    server = serve(lambda body, number: completion("So: ", tool_calls=[call("{}", "a")]))
+    policy = ChatPolicy(ChatConfig("m", server.url), "")
+    policy.reset("", {"tools": TOOLS})
+    action = policy.act("look", {})
+    policy.act("look", {})
+    assert "tools" not in server.requests[0]
+    assert server.requests[1]["messages"][2] == {"role": "assistant", "content": action}
+
+
+def test_an_episode_begins_without_the_one_before(serve):
+    server = serve(press_next)
+    policy = ChatPolicy(ChatConfig("m", server.url), "")
+    policy.act("next is red", {})
+    policy.reset("next is blue", {})
+    assert policy.last_output is None
+    policy.act("next is blue", {})
+    assert texts(server.requests[1]["messages"])[1:] == [("user", "next is blue")]
+
+
+def test_content_in_parts_and_refusals_are_text(serve):
+    parts = [{"type": "text", "text": "press "}, {"type": "image"}, {"type": "text", "text": "red"}]
+    assert ChatPolicy(
+        ChatConfig("m", serve(lambda body, number: completion(parts)).url), ""
+    ).act("", {}) == "press red"  # fmt: skip
+    refused = serve(lambda body, number: completion(None, refusal="I will not."))
+    assert ChatPolicy(ChatConfig("m", refused.url), "").act("", {}) == "I will not."
