@@ -102,6 +102,18 @@ class Eval:
     """Chat: sampling temperature."""
     top_p: float | None = None
     """Chat: share of the probability that is sampled from."""
+    sampling_seed: int | None = None
+    """Chat: seed of the sampling, for endpoints that have one."""
+    stream: bool = False
+    """Chat: receive answers piece by piece, which some endpoints demand."""
+    instructions: str = ""
+    """Chat: text put before the action prompt in the system message."""
+    timeout: float = 120.0
+    """Chat: seconds to wait for an answer."""
+    retries: int = 4
+    """Chat: retries of failed requests, with growing waits."""
+    requests_per_minute: float | None = None
+    """Chat: most requests a minute, of all episodes together."""
     price: tuple[float, float] | tuple[float, float, float] | None = None
     """Prices in US dollars per million tokens read, tokens written and, if other, tokens read from
     a cache."""

@@ -26,7 +26,7 @@ RUNS = Path("runs")
 """Where evaluations are kept that were given no folder."""
 CHANGEABLE = (
     "out", "retry_failed", "scale", "n", "samples", "price", "concurrency", "backend",
-    "step_timeout",
+    "step_timeout", "timeout", "retries", "requests_per_minute",
 )  # fmt: skip
 """Arguments of which an evaluation's folder is independent."""
 
@@ -171,6 +171,12 @@ def _chat(command: Eval, action_prompt: str, grammar: str) -> Policy:
         max_tokens=command.max_tokens,
         temperature=command.temperature,
         top_p=command.top_p,
+        seed=command.sampling_seed,
+        stream=command.stream,
+        instructions=command.instructions,
+        timeout=command.timeout,
+        retries=command.retries,
+        requests_per_minute=command.requests_per_minute,
         tools=grammar == "tool_call",
     )
     return ChatPolicy(config, action_prompt)

@@ -94,10 +94,14 @@ def _built_in(name: str, env: Env, seed: int) -> PolicySource:
 
 
 def _made(policy: Policy) -> PolicySource:
+    """Return the source of a policy: itself for the first environment, then its copies."""
     copies = isinstance(policy, PolicyWithCopies)
+    waiting = [policy]
 
     def make(env: Env) -> Policy:
-        return policy.copy() if isinstance(policy, PolicyWithCopies) else policy
+        if waiting or not isinstance(policy, PolicyWithCopies):
+            return waiting.pop() if waiting else policy
+        return policy.copy()
 
     return PolicySource(make, _name(policy), copies, copies, _facts(policy))
 

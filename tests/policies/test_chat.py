@@ -47,7 +47,7 @@ def test_a_model_shops(serve):
     server = serve(lambda body, number: completion(words[(number - 1) % 3]))
     env = gymnasium.make("agentgym/WebShop-v0")
     policy = ChatPolicy(ChatConfig("m", server.url, window=2), env.unwrapped.action_prompt())
-    report = evaluate(policy, env, "test", 2, horizon=4)
+    report = evaluate(policy, env, "test", 2, horizon=4, concurrency=1)
     assert report.errors == 0 and [row.turns for row in report.rows] == [4, 4]
     assert [len(request["messages"]) for request in server.requests] == [2, 4, 6, 6] * 2
 

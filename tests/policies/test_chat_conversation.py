@@ -70,7 +70,7 @@ def test_calls_go_back_as_calls_and_observations_as_their_results(serve, tmp_pat
     server = serve(strict(press_by_call))
     env = gymnasium.make(TOY_ID, grammar="tool_call")
     policy = ChatPolicy(ChatConfig("m", server.url, tools=True), "sys")
-    report = evaluate(policy, env, "test", 3, record=tmp_path / "episodes.jsonl")
+    report = evaluate(policy, env, "test", 3, concurrency=1, record=tmp_path / "episodes.jsonl")
     assert report.success == 1.0
     turns = report.rows[0].turns
     messages = server.requests[turns - 1]["messages"]

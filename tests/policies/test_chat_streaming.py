@@ -50,7 +50,7 @@ def test_a_model_plays_with_streamed_answers(serve):
         return events({"role": "assistant"}, *letters, {"finish_reason": "stop"}, USAGE)
 
     policy = ChatPolicy(ChatConfig("m", serve(answer).url, stream=True), "")
-    report = evaluate(policy, TOY_ID, "test", 3)
+    report = evaluate(policy, TOY_ID, "test", 3, concurrency=1)
     assert report.success == 1.0
     assert policy.prompt_tokens == 20 * sum(row.turns for row in report.rows)
 
