@@ -121,7 +121,7 @@ def test_an_environment_of_ones_own_is_named_by_its_module(capsys, monkeypatch, 
         code, _, err = run(capsys, "replay", record)
         assert code == 2 and "(--env MODULE:ID)" in err
         code, out, _ = run(capsys, "replay", record, "--env", "own_buttons:own/Buttons-v0")
-        assert code == 0 and "3 episodes played again, 0 changed" in out
+        assert code == 0 and "3 equal, 0 changed." in out
     finally:
         gymnasium.registry.pop("own/Buttons-v0", None)
 
@@ -135,7 +135,7 @@ def test_eval_writes_a_report_and_a_record(capsys, tmp_path):
     assert "# oracle on" in (tmp_path / "report.md").read_text()
     assert run(capsys, *argv)[1] == out, "a finished evaluation is not played again"
     code, out, _ = run(capsys, "replay", str(record))
-    assert code == 0 and "5 episodes played again, 0 changed" in out
+    assert code == 0 and "5 equal, 0 changed." in out
     played = record.read_text()
     # The reward of the last turn, and with it the sum that the line states.
     record.write_text(played.replace('"reward": 1.0', '"reward": 2.0', 2))
@@ -163,7 +163,7 @@ def test_replay_makes_the_reward_hooks_of_a_record(capsys, tmp_path):
             action = env.unwrapped.oracle_action() if seed else "press red"
             over = any(env.step(action)[2:4])
     code, out, _ = run(capsys, "replay", str(tmp_path / "e.jsonl"))
-    assert code == 0 and "3 episodes played again, 0 changed" in out
+    assert code == 0 and "3 equal, 0 changed." in out
     env = Recorder(gymnasium.make(TOY_ID, reward_hooks=[OwnHook()]), tmp_path / "own.jsonl")
     env.reset(seed=0, options={"horizon": 1})
     env.step("jump")

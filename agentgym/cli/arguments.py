@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Union
 
 from tyro.conf import OmitArgPrefixes, Positional, subcommand
 
-LISTS = ("--set", "--task", "--visible")
+LISTS = ("--set", "--task", "--visible", "--hooks")
 """Flags that take a list and may be repeated."""
 
 
@@ -148,12 +148,60 @@ class Compare:
 
 @dataclass(frozen=True)
 class Replay:
-    """Play recorded episodes again and check that nothing has changed."""
+    """Play recorded episodes again and check that nothing has changed, or rescore them.
+
+    Exit code 1 if an episode has changed, 2 if none can be played again.
+    """
 
     file: Positional[Path]
     """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
+    limit: int | None = None
+    """Only the first episodes of the file; all of them if left out."""
+    json: bool = False
+    """Print JSON instead of sentences."""
+    rescore: bool = False
+    """Compute rewards anew, without a model, under --hooks and --set, and show their means before
+    and after. The environment is played again only where the new reward needs it."""
+    hooks: tuple[str, ...] = ()
+    """Rescore: all reward hooks of the new reward, as in agentgym-train --rl.hooks: potential
+    turn_cost=0.01 potential:gamma=0.95,weight=0.5; what the family itself pays if left out."""
+    set: tuple[str, ...] = ()
+    """Rescore: arguments of the environment in the place of recorded ones, each as name=value, such
+    as reward=sparse. They may change what turns pay, never what happens in them."""
+    output: Path | None = None
+    """Rescore: write the new records to this JSONL file, which must not exist yet."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write recorded episodes as a table, a data set of the hub, or conversations to learn from."""
+
+    file: Positional[Path]
+    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper."""
+    output: Positional[Path]
+    """File, or for datasets folder, to write; it must not exist yet."""
+    to: Literal["parquet", "jsonl", "datasets", "sft"]
+    """parquet, jsonl: one row an episode, with the same columns for every family. datasets: a
+    folder for datasets.load_dataset, with such a file for each split. sft: conversations."""
+    only_success: bool = False
+    """Leave out episodes that were not solved."""
+    min_score: float | None = None
+    """Leave out episodes with a lower final score, from 0 to 1."""
+    text: Literal["raw", "action"] = "raw"
+    """Sft: what the assistant says: the model's whole text with its thinking, or the action that
+    was understood, in the environment's grammar."""
+    rows: Literal["episode", "turn"] = "episode"
+    """Sft: messages of a whole episode, for SFTConfig(assistant_only_loss=True); or prompt and
+    completion of each turn, for chat templates that mark no assistant messages."""
+    valid_actions_only: bool = False
+    """Sft: do not learn turns whose action was invalid. Rows of episodes drop them with their
+    answers; rows of turns have none for them, and show them in later prompts."""
+    env: str | None = None
+    """MODULE:ID of the environment that was recorded, if it is one of your own."""
+    json: bool = False
+    """Print JSON instead of sentences."""
 
 
 @dataclass(frozen=True)
@@ -325,13 +373,16 @@ class Swe:
     """What to do."""
 
 
-COMMANDS = (List, Play, Eval, Compare, Replay, Doctor, Index, Serve, Validate, *SWE_COMMANDS)
+COMMANDS = (
+    List, Play, Eval, Compare, Replay, Export, Doctor, Index, Serve, Validate, *SWE_COMMANDS,
+)  # fmt: skip
 Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
     Annotated[List, subcommand("list")],
     Annotated[Play, subcommand("play")],
     Annotated[Eval, subcommand("eval")],
     Annotated[Compare, subcommand("compare")],
     Annotated[Replay, subcommand("replay")],
+    Annotated[Export, subcommand("export")],
     Annotated[Doctor, subcommand("doctor")],
     Annotated[Index, subcommand("index")],
     Annotated[Serve, subcommand("serve")],

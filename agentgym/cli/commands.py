@@ -13,6 +13,7 @@ from agentgym.cli.arguments import (
     Compare,
     Doctor,
     Eval,
+    Export,
     Index,
     List,
     Play,
@@ -186,21 +187,15 @@ def _fixes(checks: Sequence[Check]) -> dict[str, list[str]]:
 
 
 def _replay(command: Replay, console: Console) -> int:
-    from agentgym.episodes import read_episodes, replay
+    from agentgym.cli.replay import replay
 
-    if command.env is not None:
-        resolve(command.env)  # its module registers the id that the records name
-    played = changed = 0
-    for number, episode in enumerate(read_episodes(command.file), 1):
-        report = replay(episode)
-        played += 1
-        if not report.equal:
-            changed += 1
-            console.print(
-                f"episode {number} ({episode.task_id}): {report.difference}", markup=False
-            )
-    console.print(f"{played} episodes played again, {changed} changed.")
-    return int(changed > 0)
+    return replay(command, console)
+
+
+def _export(command: Export, console: Console) -> int:
+    from agentgym.cli.export import export
+
+    return export(command, console)
 
 
 def _index(command: Index, console: Console) -> int:
@@ -237,6 +232,7 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     Eval: _eval,
     Compare: _compare,
     Replay: _replay,
+    Export: _export,
     Doctor: _doctor,
     Index: _index,
     Serve: _serve,

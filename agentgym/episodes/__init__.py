@@ -1,4 +1,4 @@
-"""Episode records: write them while playing, read, replay and rescore them.
+"""Episode records: write them while playing, read, replay, rescore and export them.
 
 A record is one JSON line (format ``agentgym.episode/1``) that holds everything needed to play the
 episode again exactly, and to score it anew without a model.
@@ -6,6 +6,9 @@ episode again exactly, and to score it anew without a model.
 
 from __future__ import annotations
 
+from agentgym.episodes.chats import ChatOptions, ChatWriter
+from agentgym.episodes.environments import EnvCache
+from agentgym.episodes.exporting import ExportReport, export
 from agentgym.episodes.recorder import Recorder, RecordFacts
 from agentgym.episodes.records import (
     FORMAT,
@@ -16,18 +19,29 @@ from agentgym.episodes.records import (
     read_episodes,
 )
 from agentgym.episodes.replay import ReplayReport, make_env, replay, rescore
+from agentgym.episodes.rescoring import Rescorer, RewardMeans, rescore_episode
+from agentgym.episodes.rows import to_row
 
 __all__ = [
     "FORMAT",
+    "ChatOptions",
+    "ChatWriter",
+    "EnvCache",
     "Episode",
+    "ExportReport",
     "RecordFacts",
     "Recorder",
     "ReplayReport",
+    "Rescorer",
+    "RewardMeans",
     "State",
     "Turn",
     "append_episode",
+    "export",
     "make_env",
     "read_episodes",
     "replay",
     "rescore",
+    "rescore_episode",
+    "to_row",
 ]

@@ -250,21 +250,26 @@ def origin(
     described = None if "reward_hooks" in stored else hooks_to_json(kwargs.get("reward_hooks"))
     held = {*stored, "reward_hooks"} if described is not None else set(stored)
     wrappers = [wrapper.name for wrapper in env.spec.additional_wrappers] if env.spec else []
-    hooks = list(getattr(getattr(env.unwrapped, "hooks", None), "names", ()))
-    layer: gymnasium.Env[str, str] = env
-    while isinstance(layer, gymnasium.Wrapper):
-        hooks += getattr(layer, "hook_names", ())
-        layer = layer.env
     return {
         "env_id": env.spec.id if env.spec else type(env.unwrapped).__name__,
         "env_kwargs": stored,
-        "hooks": tuple(hooks),
+        "hooks": hook_names(env),
         "not_stored": tuple([key for key in kwargs if key not in held] + wrappers),
         "reward_hooks": described or (),
         "panel_sha256": panel_sha256,
         "policy": policy,
         "packages": package_versions(),
     }
+
+
+def hook_names(env: gymnasium.Env[str, str]) -> tuple[str, ...]:
+    """Return the names of the reward terms that hooks add to the family's own."""
+    names = list(getattr(getattr(env.unwrapped, "hooks", None), "names", ()))
+    layer: gymnasium.Env[str, str] = env
+    while isinstance(layer, gymnasium.Wrapper):
+        names += getattr(layer, "hook_names", ())
+        layer = layer.env
+    return tuple(names)
 
 
 def package_versions(*more: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import json
 import logging
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -259,13 +259,17 @@ def clean(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
-def read_episodes(path: str | Path, *, strict: bool = True) -> Iterator[Episode]:
+def read_episodes(
+    path: str | Path, *, strict: bool = True, on_torn: Callable[[int], None] | None = None
+) -> Iterator[Episode]:
     """Read a file of episodes, one at a time.
 
     Args:
         path: A JSONL file.
         strict: Raise at a broken line (a run that was killed may leave one at the end); otherwise
             skip it with a warning.
+        on_torn: Called with the number of a line that breaks off before its end, as a process that
+            was killed leaves it; the line is skipped then, and any other broken one still raises.
 
     Yields:
         The episodes in order; empty lines are skipped.
@@ -281,6 +285,9 @@ def read_episodes(path: str | Path, *, strict: bool = True) -> Iterator[Episode]
                 try:
                     episode = Episode.from_line(line)
                 except DataError as error:
+                    if on_torn and _torn(line):
+                        on_torn(number)
+                        continue
                     if strict:
                         raise DataError(f"{path}, line {number}: {error}") from error
                     _log.warning("skipping %s, line %d: %s", path, number, error)
@@ -289,6 +296,18 @@ def read_episodes(path: str | Path, *, strict: bool = True) -> Iterator[Episode]
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"expected a file of episodes at {path}, but: {reason}") from error
+
+
+def _torn(line: str) -> bool:
+    """Return whether a line is the beginning of a JSON object that does not end."""
+    text = line.strip()
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return text.startswith("{") and (not text.endswith("}") or error.pos >= len(text))
+    except (ValueError, RecursionError):
+        return False
+    return False
 
 
 def append_episode(path: str | Path, episode: Episode) -> None:

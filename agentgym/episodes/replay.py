@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, cast
 
 import gymnasium
 import numpy as np
 
-from agentgym.episodes.recorder import executed, origin, package_versions, plain, potential
+from agentgym.episodes.recorder import executed, hook_names, package_versions, plain, potential
 from agentgym.episodes.records import Episode, State, Turn, clean
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, TaskNotFound
 from agentgym.hooks import HookRunner, TurnReward, TurnState
@@ -68,18 +69,25 @@ class ReplayReport:
     """The first difference; empty when there is none."""
 
 
-def make_env(episode: Episode) -> gymnasium.Env[str, str]:
+def make_env(
+    episode: Episode, changes: Mapping[str, Any] = MappingProxyType({})
+) -> gymnasium.Env[str, str]:
     """Make the environment of a record.
+
+    Args:
+        episode: The record.
+        changes: Arguments in the place of recorded ones. ``reward_hooks`` also takes the place of
+            a recorded `ShapedReward` wrapper; an empty list makes an environment without hooks.
 
     Raises:
         ConfigurationError: The record does not hold all of its arguments, its id is unknown, or no
             environment can be made with its arguments.
         DataError: Its reward hooks are damaged.
     """
-    if episode.not_stored:
+    if missing := not_stored(episode, changes):
         raise ConfigurationError(
             f"expected an environment for {episode.task_id}, because its record cannot hold "
-            f"{', '.join(episode.not_stored)}: make it and pass it as env="
+            f"{', '.join(missing)}: make it and pass it as env="
         )
     if episode.env_id not in gymnasium.registry:
         raise ConfigurationError(
@@ -87,9 +95,11 @@ def make_env(episode: Episode) -> gymnasium.Env[str, str]:
             "that registers it, or pass env= "
             "(--env MODULE:ID)"
         )
-    kwargs = dict(episode.env_kwargs)
-    if episode.reward_hooks:
+    kwargs = {**episode.env_kwargs, **changes}
+    if episode.reward_hooks and "reward_hooks" not in changes:
         kwargs["reward_hooks"] = hooks_from_json(episode.reward_hooks)
+    if "reward_hooks" in changes and not changes["reward_hooks"]:
+        del kwargs["reward_hooks"]
     try:
         return gymnasium.make(episode.env_id, **kwargs)
     except AgentGymError:
@@ -99,6 +109,12 @@ def make_env(episode: Episode) -> gymnasium.Env[str, str]:
             f"expected arguments with which {episode.env_id} can be made, got {kwargs!r:.200} from "
             f"the record: {error}"
         ) from error
+
+
+def not_stored(episode: Episode, changes: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what of an environment neither its record nor ``changes`` hold."""
+    given = {*changes, *((ShapedReward.__name__,) if "reward_hooks" in changes else ())}
+    return tuple(name for name in episode.not_stored if name not in given)
 
 
 def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> ReplayReport:
@@ -135,7 +151,7 @@ def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> Repl
     return ReplayReport(not difference, played, difference)
 
 
-def _set_generator(episode: Episode, env: gymnasium.Env[str, str]) -> None:
+def set_generator(episode: Episode, env: gymnasium.Env[str, str]) -> None:
     """Give an environment the random generator that the record holds, if it has no seed."""
     if episode.rng is not None:
         unwrapped: Any = env.unwrapped
@@ -153,7 +169,7 @@ def _compare(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[int, str]:
     if not episode.began:
         return 0, ""
     recorded = (turn.action for turn in episode.turns)
-    _set_generator(episode, env)
+    set_generator(episode, env)
     moments = play(
         CallablePolicy(lambda observation, info: next(recorded)),
         env,
@@ -203,7 +219,7 @@ def _start_differs(
         _task_differs(episode.task_id, env, info["task_id"])
         or _differs("split", episode.split, info["split"])
         or _differs("goal", episode.goal, clean(info["goal"]))
-        or _differs("hooks", list(episode.hooks), list(origin(env)["hooks"]))
+        or _differs("hooks", list(episode.hooks), list(hook_names(env)))
         or _state_differs(episode.start, env, observation, info)
     )
 
@@ -277,7 +293,7 @@ def rescore(
     """
     if env is not None:
         shaped = ShapedReward(env, hooks)
-        _set_generator(episode, shaped)
+        set_generator(episode, shaped)
         shaped.reset(seed=episode.seed, options=dict(episode.options))
         return [shaped.step(turn.action)[4]["reward_terms"] for turn in episode.turns]
     if needy := [hook.name for hook in hooks if getattr(hook, "needs", ())]:

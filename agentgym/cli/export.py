@@ -1,0 +1,68 @@
+"""``agentgym export``: recorded episodes as a table, a data set or conversations."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from agentgym.cli.arguments import Export
+from agentgym.cli.recorded import progress, say, torn_note
+from agentgym.errors import ConfigurationError
+from agentgym.making import resolve
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentgym.episodes import ChatOptions
+
+
+def export(command: Export, console: Console) -> int:
+    """Carry out the command."""
+    from agentgym.episodes.exporting import export as write
+
+    if command.min_score is not None and not 0 <= command.min_score <= 1:
+        raise ConfigurationError(
+            f"expected --min-score to be a score from 0 to 1, got {command.min_score}"
+        )
+    if command.env is not None:
+        resolve(command.env)  # its module registers the id that the records name
+    options = _chats(command)
+    with progress(command.file, console, "exporting", silent=command.json) as advance:
+        report = write(
+            command.file,
+            command.output,
+            command.to,
+            chats=options,
+            only_success=command.only_success,
+            min_score=command.min_score,
+            on_episode=advance,
+        )
+    if command.json:
+        sys.stdout.write(json.dumps(vars(report), indent=2) + "\n")
+        return 0
+    text = f"{report.exported:,} episodes written to {command.output} in {report.rows:,} rows"
+    if report.left_out:
+        reasons = "; ".join(f"{why}: {n:,}" for why, n in report.left_out.items())
+        text += f", {report.left_out.total():,} left out ({reasons})"
+    say(console, f"{text}.{torn_note(report.torn)}")
+    return 0
+
+
+def _chats(command: Export) -> ChatOptions | None:
+    """Return how conversations are made; None for tables.
+
+    Raises:
+        ConfigurationError: A table was asked for with options of conversations.
+    """
+    from agentgym.episodes import ChatOptions
+
+    options = ChatOptions(command.text, command.rows, command.valid_actions_only)
+    if command.to == "sft":
+        return options
+    if options != ChatOptions():
+        raise ConfigurationError(
+            f"expected --text, --rows and --valid-actions-only with --to sft only, got --to "
+            f"{command.to}: a table holds every turn with all of its texts"
+        )
+    return None

@@ -1,0 +1,128 @@
+"""Episodes as rows of a table, whose columns have the same types for every family.
+
+What differs between families (arguments, options, details) is a column of JSON text; reward terms
+are a list of names and values. So tables of any families can be put together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from agentgym.episodes.records import FORMAT, Episode, State, Turn
+from agentgym.errors import require
+from agentgym.outcome import well_formed
+
+EXTRA = "search"
+"""The extra of the distribution that brings pyarrow."""
+STATE: Mapping[str, Any] = {
+    "observation": "string",
+    "score": "double",
+    "potential": "double",
+    "state_key": "string",
+    "oracle_turns": "int64",
+}
+"""Columns of a state."""
+TURN: Mapping[str, Any] = {
+    "action": "string",
+    "executed": "string",
+    **STATE,
+    "reward": "double",
+    "reward_terms": [{"name": "string", "value": "double"}],
+    "action_valid": "bool",
+    "success": "bool",
+    "terminated": "bool",
+    "truncated": "bool",
+    "raw_text": "string",
+    "prompt_tokens": "int64",
+    "completion_tokens": "int64",
+    "cached_tokens": "int64",
+    "reasoning_tokens": "int64",
+    "reasoning": "string",
+    "finish_reason": "string",
+}
+"""Columns of a turn; those of a state say what the turn led to."""
+JSON_COLUMNS = (
+    "env_kwargs", "options", "rng", "details", "reward_hooks", "packages", "extra",
+)  # fmt: skip
+"""Columns that hold JSON text."""
+EPISODE: Mapping[str, Any] = {
+    "format": "string",
+    "env_id": "string",
+    "task_id": "string",
+    "split": "string",
+    "goal": "string",
+    "policy": "string",
+    "seed": "int64",
+    "stop_reason": "string",
+    "success": "bool",
+    "score": "double",
+    "reward": "double",
+    "num_turns": "int64",
+    "start": dict(STATE),
+    "turns": [dict(TURN)],
+    "hooks": ["string"],
+    "not_stored": ["string"],
+    "panel_sha256": "string",
+    **dict.fromkeys(JSON_COLUMNS, "string"),
+}
+"""Columns of an episode: a type's name, a list ``[type]`` or a struct ``{name: type}``."""
+
+
+def to_row(episode: Episode) -> dict[str, Any]:
+    """Return an episode as a row with the columns of `EPISODE`.
+
+    Lone surrogates, which no table can hold, become ``?``.
+    """
+    row: dict[str, Any] = {
+        "format": FORMAT,
+        "num_turns": len(episode.turns),
+        "start": _state(episode.start),
+        "turns": [_turn(turn) for turn in episode.turns],
+        "hooks": [*map(well_formed, episode.hooks)],
+        "not_stored": [*map(well_formed, episode.not_stored)],
+        **{name: json.dumps(getattr(episode, name)) for name in JSON_COLUMNS},
+    }
+    return {name: row[name] if name in row else _plain(episode, name) for name in EPISODE}
+
+
+def schema() -> Any:
+    """Return `EPISODE` as a schema of pyarrow.
+
+    Raises:
+        DependencyNotInstalled: The package ``pyarrow`` is missing.
+    """
+    arrow = require("pyarrow", EXTRA)
+    return arrow.schema([(name, _arrow(arrow, kind)) for name, kind in EPISODE.items()])
+
+
+def _arrow(arrow: Any, kind: Any) -> Any:
+    if isinstance(kind, list):
+        return arrow.list_(_arrow(arrow, kind[0]))
+    if isinstance(kind, Mapping):
+        return arrow.struct([(name, _arrow(arrow, inner)) for name, inner in kind.items()])
+    return arrow.type_for_alias(kind)
+
+
+def _plain(source: Any, name: str) -> Any:
+    value = getattr(source, name)
+    return well_formed(value) if isinstance(value, str) else value
+
+
+def _state(state: State) -> dict[str, Any]:
+    return {name: _plain(state, name) for name in STATE}
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    terms = [
+        {"name": well_formed(name), "value": value} for name, value in turn.reward_terms.items()
+    ]
+    return {
+        **{
+            name: _plain(turn.after if name in STATE else turn, name)
+            for name in TURN
+            if name != "reward_terms"
+        },
+        "reward_terms": terms,
+    }

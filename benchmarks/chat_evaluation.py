@@ -1,0 +1,139 @@
+"""How much faster an evaluation is with several episodes in flight at an endpoint that waits.
+
+A local server answers every request of `ChatPolicy` after ``--latency`` seconds with the action
+that WebShop's first observation suggests, so every episode takes ``--turns`` requests. The bar: 8
+episodes in flight take at most a fifth of the time of 1, at 0.2 seconds a request.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from provenance import to_json
+
+from agentgym import evaluate, make
+from agentgym.policies import ChatConfig, ChatPolicy
+
+BAR = 0.2
+"""Most time of 8 in flight, as a share of that of 1."""
+
+
+class Endpoint(ThreadingHTTPServer):
+    """Answers every chat completion with one action, after a wait.
+
+    Args:
+        latency: Seconds to wait.
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, latency: float) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.latency = latency
+        self.lock = threading.Lock()
+        self.in_flight = self.most = self.requests = 0
+
+    @property
+    def url(self) -> str:
+        """Its address, up to /v1."""
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    server: Endpoint
+
+    def do_POST(self) -> None:
+        """Wait, and answer."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        server = self.server
+        with server.lock:
+            server.requests += 1
+            server.in_flight += 1
+            server.most = max(server.most, server.in_flight)
+        time.sleep(server.latency)
+        with server.lock:
+            server.in_flight -= 1
+        message = {"role": "assistant", "content": "search[shoes]"}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}
+        body = json.dumps(
+            {"choices": [choice], "usage": usage, "object": "chat.completion"}
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def serving(latency: float) -> Iterator[Endpoint]:
+    """Serve in a thread."""
+    server = Endpoint(latency)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def measure(concurrency: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Play the panel with so many episodes in flight."""
+    env = make("webshop", difficulty="easy", max_turns=options.turns)
+    env.reset(seed=0)  # building the shop is not what is measured
+    with serving(options.latency) as server:
+        config = ChatConfig("local", server.url)
+        policy = ChatPolicy(config, env.unwrapped.action_prompt())  # type: ignore[attr-defined]
+        began = time.perf_counter()
+        report = evaluate(policy, env, "test", options.n, concurrency=concurrency)
+        seconds = time.perf_counter() - began
+        env.close()
+        return {
+            "in_flight": concurrency,
+            "seconds": seconds,
+            "requests": server.requests,
+            "most_in_flight": server.most,
+            "errors": report.errors,
+        }
+
+
+def main() -> None:
+    """Print the times as JSON; exit with 1 if the bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--n", type=int, default=64, help="tasks of the panel")
+    parser.add_argument("--turns", type=int, default=3, help="turns of an episode")
+    parser.add_argument("--latency", type=float, default=0.2, help="seconds of a request")
+    parser.add_argument("--in-flight", type=int, nargs="+", default=[1, 8, 32])
+    options = parser.parse_args()
+    rows = [measure(concurrency, options) for concurrency in options.in_flight]
+    alone = rows[0]["seconds"]
+    for row in rows:
+        row["share_of_first"] = row["seconds"] / alone
+    eight = next((row["share_of_first"] for row in rows if row["in_flight"] == 8), None)
+    met = eight is None or eight <= BAR
+    result = {**vars(options), "env": "agentgym/WebShop-v0", "rows": rows, "bar": BAR, "met": met}
+    print(to_json(result))
+    sys.exit(not met)
+
+
+if __name__ == "__main__":
+    main()

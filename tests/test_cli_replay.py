@@ -1,0 +1,138 @@
+"""``agentgym replay``: what it says, counts, writes, and with which code it ends."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.episodes import Episode, append_episode, read_episodes, replay
+from agentgym.rewards import TurnCost, parse_hooks
+from tests.test_cli import OwnHook, run, wide
+from tests.test_rescore import recorded
+from tests.toy import TOY_ID
+
+__all__ = ["wide"]  # a fixture of every test here
+
+
+@pytest.fixture
+def good() -> Episode:
+    return recorded(gymnasium.make(TOY_ID, reward_hooks=[TurnCost(0.5)]), 3, ("press pink",))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "e.jsonl"
+
+
+def write(path: Path, *episodes: Episode) -> None:
+    for episode in episodes:
+        append_episode(path, episode)
+
+
+def changed(episode: Episode) -> Episode:
+    turn = episode.turns[0]
+    return replace(episode, turns=(replace(turn, action_valid=True), *episode.turns[1:]))
+
+
+def gone(episode: Episode) -> Episode:
+    return replace(episode, options={"task_id": "toy/none"})
+
+
+def test_it_counts_what_became_of_every_episode(capsys: Any, path: Path, good: Episode) -> None:
+    own = recorded(gymnasium.make(TOY_ID, reward_hooks=[OwnHook()]), 3)
+    unbegun = replace(good, stop_reason="error", start=replace(good.start, state_key=""), turns=())
+    write(path, good, changed(good), gone(good), own, unbegun, gone(good), good)
+    code, out, _ = run(capsys, "replay", str(path))
+    assert code == 1
+    assert f"episode 2 ({good.task_id}): turn 1: action_valid differs" in out
+    assert "2 equal, 1 changed, 4 cannot be played again (the task is gone: 2, first: " in out
+    assert "the environment cannot be made: 1, first: expected an environment for" in out
+    assert "the environment never began: 1)." in out
+    code, out, _ = run(capsys, "replay", str(path), "--json")
+    told = json.loads(out)
+    assert code == 1 and (told["equal"], told["changed"], told["not_played"]) == (2, 1, 4)
+    assert told["changes"][0]["episode"] == 2 and told["torn_lines"] == []
+    assert {entry["reason"]: entry["episodes"] for entry in told["reasons"]} == {
+        "the task is gone": 2,
+        "the environment cannot be made": 1,
+        "the environment never began": 1,
+    }
+    code, out, _ = run(capsys, "replay", str(path), "--limit", "1")
+    assert code == 0 and out == "1 equal, 0 changed.\n"
+
+
+def test_a_torn_last_line_is_told(capsys: Any, path: Path, good: Episode) -> None:
+    write(path, good, good)
+    with path.open("a") as file:
+        file.write(good.to_line()[:99])
+    code, out, _ = run(capsys, "replay", str(path))
+    assert code == 0
+    assert "2 equal, 0 changed. Skipped: line 3 breaks off before the end" in out
+    assert json.loads(run(capsys, "replay", str(path), "--json")[1])["torn_lines"] == [3]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ((), "none of 1 can be played again (the task is gone: 1, first: "),
+        (("--limit", "0"), "expected --limit to be at least 1, got 0"),
+        (("--hooks", "repeat"), "expected --rescore with --hooks"),
+        (("--set", "a=1", "--output", "x"), "expected --rescore with --set, --output"),
+        (("--rescore", "--hooks", "shine"), "expected the name of a reward hook"),
+        (("--rescore", "--set", "a"), "expected --set as name=value"),
+        (("--rescore", "--output", "/dev/null"), "expected a name that is free, got /dev/null"),
+        (("--rescore", "--output", "/dev/null/x"), "expected a name that can be written to"),
+    ],
+)
+def test_bad_input(capsys: Any, path: Path, good: Episode, flags: Any, words: str) -> None:
+    write(path, gone(good))
+    code, out, err = run(capsys, "replay", str(path), *flags)
+    assert code == 2 and words in err and out == ""
+
+
+def test_a_file_without_episodes(capsys: Any, path: Path) -> None:
+    path.write_text("\n")
+    assert "but there are none" in run(capsys, "replay", str(path))[2]
+
+
+def test_rescoring_shows_and_writes(capsys: Any, path: Path, good: Episode) -> None:
+    write(path, good, gone(good), good)
+    new = path.with_name("new.jsonl")
+    flags = ["--rescore", "--hooks", "repeat=0.25", "--hooks", "invalid_action=0.1", "--output"]
+    code, out, _ = run(capsys, "replay", str(path), *flags, str(new))
+    assert code == 0 and "3 rescored, 0 changed." in out  # the record alone is enough
+    rows = {
+        cells[1].strip(): cells[2:4] for line in out.splitlines() if (cells := line.split("│"))[1:]
+    }
+    assert float(rows["return"][0]) == round(good.reward, 4) and float(rows["return"][1]) == 0.9
+    assert "term turn_cost" in rows and rows["term repeat"][0].strip() == ""
+    episodes = list(read_episodes(new))
+    assert [episode.hooks for episode in episodes] == [("repeat", "invalid_action")] * 3
+    assert replay(episodes[0]).equal
+    code, _, err = run(capsys, "replay", str(path), *flags, str(new))
+    assert code == 2 and "which exists" in err
+    assert [entry.name for entry in sorted(path.parent.iterdir())] == ["e.jsonl", "new.jsonl"]
+
+
+def test_rescoring_with_settings_plays(capsys: Any, path: Path, good: Episode) -> None:
+    write(path, good, gone(good))
+    code, out, _ = run(capsys, "replay", str(path), "--rescore", "--set", "max_turns=8", "--json")
+    told = json.loads(out)
+    assert code == 0 and (told["equal"], told["not_played"]) == (1, 1)
+    assert told["before"]["return"] == good.reward and told["after"]["return"] == 1.0
+    assert told["after"]["terms"] == {"task": 1.0}
+    code, out, _ = run(capsys, "replay", str(path), "--rescore", "--set", "max_turns=2")
+    assert code == 1 and "0 rescored, 1 changed, 1 cannot be played again" in out
+    assert "in turn 2 truncated is True instead of False" in out
+
+
+def test_hooks_are_spelt_as_for_training(capsys: Any, path: Path, good: Episode) -> None:
+    write(path, good)
+    texts = ["potential:gamma=0.95,weight=0.5", "turn_cost=0.01"]
+    told = json.loads(run(capsys, "replay", str(path), "--rescore", "--json", "--hooks", *texts)[1])
+    assert list(told["after"]["terms"]) == ["task", *(hook.name for hook in parse_hooks(texts))]

@@ -1,0 +1,212 @@
+"""Tables of episodes: the same columns for every family, nothing lost, read by ``datasets``."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import gymnasium
+import pytest
+
+from agentgym.episodes import (
+    ChatOptions,
+    Episode,
+    State,
+    Turn,
+    append_episode,
+    export,
+    read_episodes,
+    to_row,
+)
+from agentgym.episodes.exporting import new_path
+from agentgym.episodes.rows import EPISODE, JSON_COLUMNS, STATE, TURN, schema
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.registration import FAMILIES
+from tests.test_cli import run, wide
+from tests.test_rescore import recorded
+from tests.toy import TOY_ID
+
+__all__ = ["wide"]
+HOSTILE = "lone \ud800, NUL \x00, \u2028 <script> 😀 \\ud83d"
+
+
+@pytest.fixture(scope="module")
+def episodes() -> list[Episode]:
+    """One of every family, with a slip; an unseeded one of the toy; one with hostile text."""
+    slip = ("this is not an action",)
+    found = [recorded(gymnasium.make(entry.id), 5, slip, split="train") for entry in FAMILIES]
+    toy = recorded(gymnasium.make(TOY_ID), None, split="test")
+    odd = replace(toy.turns[0], raw_text=HOSTILE, action=HOSTILE, prompt_tokens=None)
+    return [*found, toy, replace(toy, turns=(odd, *toy.turns[1:]), goal=HOSTILE, split="valid")]
+
+
+@pytest.fixture
+def path(tmp_path: Path, episodes: list[Episode]) -> Path:
+    for episode in episodes:
+        append_episode(tmp_path / "e.jsonl", episode)
+    return tmp_path / "e.jsonl"
+
+
+def load(kind: str, cache: Path, **given: Any) -> Any:
+    datasets = pytest.importorskip("datasets")
+    return datasets.load_dataset(kind, cache_dir=str(cache / "cache"), **given)
+
+
+def back(row: dict[str, Any]) -> Episode:
+    """Make the episode of a row again."""
+    values = {entry.name: row[entry.name] for entry in fields(Episode)}
+    values.update({name: json.loads(values[name]) for name in JSON_COLUMNS})
+    for name in ("hooks", "not_stored", "reward_hooks"):
+        values[name] = tuple(values[name])
+    turns = []
+    for row_of_turn in row["turns"]:
+        told = dict(row_of_turn)
+        told["after"] = State(**{name: told.pop(name) for name in STATE})
+        told["reward_terms"] = {term["name"]: term["value"] for term in told["reward_terms"]}
+        turns.append(Turn(**told))
+    return Episode(**{**values, "start": State(**row["start"]), "turns": tuple(turns)})
+
+
+def test_the_columns_are_the_fields_of_a_record() -> None:
+    state, turn = ({entry.name for entry in fields(cls)} for cls in (State, Turn))
+    assert set(STATE) == state and set(TURN) == turn - {"after"} | state
+    derived = {"format", "success", "score", "reward", "num_turns"}
+    assert set(EPISODE) == {entry.name for entry in fields(Episode)} | derived
+
+
+def test_a_row_holds_the_whole_episode(episodes: list[Episode]) -> None:
+    for episode in episodes[:-1]:
+        assert back(to_row(episode)) == episode
+    row = to_row(episodes[-1])
+    assert row["goal"] == row["turns"][0]["raw_text"] == HOSTILE.replace("\ud800", "?")
+
+
+def test_parquet_is_read_by_datasets(tmp_path: Path, path: Path, episodes: list[Episode]) -> None:
+    report = export(path, tmp_path / "e.parquet", "parquet")
+    assert (report.episodes, report.exported, report.rows) == (len(episodes),) * 3
+    files = str(tmp_path / "e.parquet")
+    found = load("parquet", tmp_path, data_files=files, split="train")
+    assert list(found) == [to_row(episode) for episode in episodes]
+    streamed = load("parquet", tmp_path, data_files=files, split="train", streaming=True)
+    assert next(iter(streamed)) == to_row(episodes[0])
+
+
+def test_the_types_are_those_of_every_family(tmp_path: Path, episodes: list[Episode]) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for number, episode in enumerate([*episodes, replace(episodes[0], turns=(), details={})]):
+        source, out = tmp_path / f"{number}.jsonl", tmp_path / f"{number}.parquet"
+        append_episode(source, episode)
+        export(source, out, "parquet")
+        assert parquet.read_schema(out).equals(schema())
+
+
+def test_rows_are_written_in_batches(
+    tmp_path: Path, path: Path, episodes: list[Episode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("agentgym.episodes.exporting.ROWS", 2)
+    export(path, tmp_path / "rows.parquet", "parquet")
+    groups = parquet.ParquetFile(tmp_path / "rows.parquet").metadata.num_row_groups
+    assert groups == (len(episodes) + 1) // 2
+    monkeypatch.setattr("agentgym.episodes.exporting.CHARACTERS", 1)
+    export(path, tmp_path / "characters.parquet", "parquet")
+    groups = parquet.ParquetFile(tmp_path / "characters.parquet").metadata.num_row_groups
+    assert groups == len(episodes)
+
+
+def test_json_lines_are_the_same_rows(tmp_path: Path, path: Path, episodes: list[Episode]) -> None:
+    export(path, tmp_path / "rows.jsonl", "jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+    assert rows == [to_row(episode) for episode in episodes]
+    found = load("json", tmp_path, data_files=str(tmp_path / "rows.jsonl"), split="train")
+    assert found["task_id"] == [episode.task_id for episode in episodes]
+
+
+def test_a_data_set_has_the_splits_of_the_records(tmp_path: Path, path: Path) -> None:
+    odd = replace(next(read_episodes(path)), split="my-split")
+    append_episode(path, odd)
+    export(path, tmp_path / "set", "datasets")
+    found = load(str(tmp_path / "set"), tmp_path)
+    episodes = list(read_episodes(path))
+    assert {name: len(rows) for name, rows in found.items()} == {
+        "train": len(FAMILIES), "test": 1, "valid": 1, "my_split": 1
+    }  # fmt: skip
+    assert found["my_split"][0] == to_row(odd)
+    assert list(found["train"]) == [to_row(episode) for episode in episodes[: len(FAMILIES)]]
+
+
+def test_filters_and_reasons(capsys: Any, tmp_path: Path) -> None:
+    path = tmp_path / "e.jsonl"
+    good = recorded(gymnasium.make(TOY_ID), 3)
+    half = replace(good, turns=good.turns[:1], stop_reason="length")
+    unbegun = replace(half, turns=(), stop_reason="error", start=replace(good.start, state_key=""))
+    for episode in (good, half, good, unbegun):
+        append_episode(path, episode)
+    with path.open("a") as file:
+        file.write(good.to_line()[:50])
+    flags = ["export", str(path), "--to", "jsonl"]
+    code, out, _ = run(capsys, *flags, "--only-success", str(tmp_path / "a"))
+    assert code == 0
+    assert "2 episodes written to " in out and "in 2 rows, 2 left out (not solved: 1; " in out
+    assert "the environment never began: 1). Skipped: line 5 breaks off" in out
+    code, out, _ = run(capsys, *flags, "--min-score", "0.99", "--json", str(tmp_path / "b"))
+    assert code == 0 and json.loads(out) == {
+        "episodes": 4,
+        "exported": 2,
+        "rows": 2,
+        "left_out": {"score below 0.99": 1, "the environment never began": 1},
+        "torn": [5],
+    }
+    code, out, _ = run(capsys, *flags, "--min-score", "0.01", str(tmp_path / "c"))
+    assert "3 episodes written" in out
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "b", "c", "e.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--to", "jsonl", "--min-score", "2"], "expected --min-score to be a score from 0 to 1"),
+        (["--to", "parquet", "--text", "action"], "with --to sft only, got --to parquet"),
+        (["--to", "jsonl", "--only-success"], "but all 1 are left out (1: not solved)"),
+        (["--to", "csv"], "csv"),
+    ],
+)
+def test_bad_input(capsys: Any, tmp_path: Path, flags: list[str], words: str) -> None:
+    lost = recorded(gymnasium.make(TOY_ID), 3, ("press pink",) * 8)
+    append_episode(tmp_path / "e.jsonl", lost)
+    code, out, err = run(capsys, "export", str(tmp_path / "e.jsonl"), *flags, str(tmp_path / "o"))
+    assert code == 2 and words in err and out == ""
+    assert [entry.name for entry in tmp_path.iterdir()] == ["e.jsonl"]
+
+
+def test_nothing_is_replaced_and_nothing_appears_in_part(tmp_path: Path, path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="expected a name that is free"):
+        export(path, path, "jsonl")
+    with path.open("a") as file:
+        file.write('{"format": "other"}\n')
+    for form in ("jsonl", "parquet", "datasets"):
+        with pytest.raises(DataError, match="line"):
+            export(path, tmp_path / "out", form)
+    with pytest.raises(ConfigurationError, match="expected a form among parquet"):
+        export(path, tmp_path / "out", "csv")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="with the form sft only"):
+        export(path, tmp_path / "out", "jsonl", chats=ChatOptions())
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match="that can be written to"):
+        export(path, tmp_path / "file" / "out", "jsonl")
+    with pytest.raises(RuntimeError), new_path(tmp_path / "out") as scratch:
+        scratch.write_text("half")
+        raise RuntimeError
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["e.jsonl", "file"]
+
+
+def test_numbers_of_more_than_64_bits_are_refused(tmp_path: Path) -> None:
+    episode = replace(recorded(gymnasium.make(TOY_ID), 3), seed=2**63)
+    append_episode(tmp_path / "e.jsonl", episode)
+    with pytest.raises(DataError, match="numbers of at most 64 bits"):
+        export(tmp_path / "e.jsonl", tmp_path / "out", "parquet")
