@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +21,8 @@ from agentgym.options import check_seed, choice
 from agentgym.playing import play
 from agentgym.policies.base import Policy
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
-from agentgym.policies.blind import BLIND, FITTED, UNFITTED, Turn, blind_policy, fit_blind
+from agentgym.policies.blind import BLIND, FITTED, UNFITTED, blind_policy, fit_blind
+from agentgym.policies.loading import DEMONSTRATIONS, demonstrate
 from agentgym.statistics import (
     Estimate,
     mean_ci95,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BACKENDS",
+    "DEMONSTRATIONS",
     "EpisodeResult",
     "Estimate",
     "Report",
@@ -54,8 +55,6 @@ __all__ = [
 
 THREADS = 8
 """Episodes played at the same time by the thread back end, unless told otherwise."""
-DEMONSTRATIONS = 100
-"""Most tasks that the expert plays for a blind policy to be fitted on."""
 
 
 @dataclass(frozen=True)
@@ -282,37 +281,6 @@ def evaluate(
         raise EnvFailure(f"expected episodes, but all {len(rows)} failed; first: {rows[0].error}")
     env_id = made.spec.id if made.spec else type(made.unwrapped).__name__
     return Report(env_id, name, split, seed, panel.sha256, tuple(rows))
-
-
-def demonstrate(
-    env: gymnasium.Env[str, str], n: int = DEMONSTRATIONS, seed: int = 0
-) -> list[list[Turn]]:
-    """Let the expert play, for `agentgym.policies.fit_blind`.
-
-    Args:
-        env: A text environment, wrapped or not.
-        n: Most tasks: of the train split, or of the first one where there is none.
-        seed: Seed of the choice of tasks and of the episodes.
-
-    Returns:
-        The turns of each episode: the admissible actions, and what the expert typed. Episodes in
-        which the environment failed are left out.
-
-    Raises:
-        NotSupported: The family has no expert.
-    """
-    tasks: Any = env.unwrapped.tasks  # type: ignore[attr-defined]  # of every text environment
-    split = "train" if "train" in tasks.splits else next(iter(tasks.splits))
-    # Tasks of their own, or else the one task of a small panel would be fitted and then played.
-    panel = tasks.panel(split, min(n, tasks.len(split)), derive_seed(seed, n))
-    found = []
-    for index, task_id in enumerate(panel.ids):
-        options = {"task_id": task_id}
-        moments = [*play(OraclePolicy(env), env, seed=derive_seed(seed, index), options=options)]
-        if moments[-1].failure is None:
-            turns = ((was.info["admissible_actions"], now.action) for was, now in pairwise(moments))
-            found.append([(actions, str(action)) for actions, action in turns])
-    return found
 
 
 def _check_backend(backend: str, workers: int | None, step_timeout: float | None) -> None:

@@ -17,7 +17,9 @@ class StopReason(str, Enum):
     ANSWER = "answer"
     HORIZON = "horizon"
     LENGTH = "length"
-    """The token budget of a trainer, of which the environment knows nothing."""
+    """The token budget of a policy, of which the environment knows nothing."""
+    STOPPED = "stopped"
+    """An agent that stopped before its episode was over, of which it knows nothing either."""
     ERROR = "error"
 
 

@@ -80,6 +80,10 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         """End the open episode with stop reason ``error``, because the policy gave no action."""
         self._finish("error", failure_details(error))
 
+    def stop(self, stop_reason: str) -> None:
+        """End the open episode as it stands, because who plays it stopped; there may be none."""
+        self._finish(stop_reason, {})
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
