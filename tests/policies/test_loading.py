@@ -88,7 +88,7 @@ def test_an_agent_is_handed_on_as_an_agent() -> None:
     maker = load_policy(f"{HERE}:agent", env)
     assert maker.agent is not None
     assert play_agent(maker.agent, env, options=GOLD_RED)[-1].info["success"]
-    with pytest.raises(ConfigurationError, match="got the agent 'tests.policies.own:agent'"):
+    with pytest.raises(ConfigurationError, match=r"got the agent 'tests.policies.own:agent'"):
         maker()
 
 
@@ -113,7 +113,7 @@ def test_a_name_that_means_nothing_is_refused(
 
 
 def test_what_a_maker_makes_must_be_a_policy(env: Any) -> None:
-    with pytest.raises(ConfigurationError, match="to make a policy .* got 3"):
+    with pytest.raises(ConfigurationError, match=r"to make a policy .* got 3"):
         load_policy(f"{HERE}:nothing", env)()
 
 
@@ -145,7 +145,7 @@ def test_a_broken_kind_is_named_and_hinders_no_other(
     path = tmp_path / "a.word"
     path.touch()
     assert solves(load_policy(str(path), env)(), env)
-    with pytest.raises(ConfigurationError, match="aaa = no_such_package:Kind .* cannot be loaded"):
+    with pytest.raises(ConfigurationError, match=r"aaa = no_such_package:Kind .* cannot be loaded"):
         load_policy("aaa:x", env)
     with pytest.raises(ConfigurationError, match=r"aaa:... \(not usable"):
         load_policy("nope", env)
