@@ -14,30 +14,40 @@ from agentgym.registration import register_all
 if TYPE_CHECKING:
     from agentgym.evaluation import Limits, Prices, Report, compare, evaluate, read_report
     from agentgym.making import list_envs, make, make_vec
+    from agentgym.policies.loading import load_policy
+    from agentgym.session import Session, play_agent
 
 __version__ = "0.1.0"
 __all__ = [
     "Limits",
     "Prices",
     "Report",
+    "Session",
     "__version__",
     "compare",
     "evaluate",
     "list_envs",
+    "load_policy",
     "make",
     "make_vec",
+    "play_agent",
     "read_report",
 ]
 
-_MAKING = ("list_envs", "make", "make_vec")
+_ELSEWHERE = {
+    **dict.fromkeys(("list_envs", "make", "make_vec"), "making"),
+    **dict.fromkeys(("Session", "play_agent"), "session"),
+    "load_policy": "policies.loading",
+}
+"""Module of the names that are not of the evaluation."""
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name at its first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    room = "making" if name in _MAKING else "evaluation"
-    value = getattr(importlib.import_module(f"agentgym.{room}"), name)
+    module = f"agentgym.{_ELSEWHERE.get(name, 'evaluation')}"
+    value = getattr(importlib.import_module(module), name)
     globals()[name] = value
     return value
 

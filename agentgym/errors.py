@@ -48,6 +48,22 @@ class PolicyFailure(AgentGymError, RuntimeError):
     """A policy, or the endpoint of its model, gave no action, so its episode has no valid score."""
 
 
+class PolicyStopped(PolicyFailure):
+    """A policy ends its episode as it stands: the score counts, and no further action will come.
+
+    Args:
+        stop_reason: Why, as a value of `agentgym.outcome.StopReason`.
+    """
+
+    def __init__(self, stop_reason: str) -> None:
+        super().__init__(f"the policy ended its episode: {stop_reason}")
+        self.stop_reason = stop_reason
+
+    def __reduce__(self) -> tuple[type[PolicyStopped], tuple[str]]:
+        """Let it be sent from one process to another."""
+        return type(self), (self.stop_reason,)
+
+
 class EvaluationFailed(AgentGymError, RuntimeError):
     """Nearly every episode of an evaluation failed, so it was stopped."""
 

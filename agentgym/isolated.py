@@ -8,6 +8,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.language import Language
 from agentgym.vector import TextVectorEnv
 
 
@@ -70,6 +71,12 @@ class IsolatedEnv(gymnasium.Env[str, str]):
         [result] = self._slot.step_slots([0], [action])
         _raise_failure(result[4])
         return result
+
+    @property
+    def language(self) -> Language:
+        """The grammar and the actions."""
+        language: Language = self._call("language")
+        return language
 
     @property
     def last_action(self) -> str | None:

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import gymnasium
@@ -36,7 +37,7 @@ def resolve(name: str) -> tuple[str, str]:
     """
     module, colon, rest = name.rpartition(":")
     if colon:
-        _import(module)
+        import_named(module, "MODULE:ID")
         name = rest
     if name in gymnasium.registry and not name.startswith("agentgym/"):
         return name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower(), name
@@ -65,16 +66,24 @@ def _registered_by(module: str) -> list[str]:
     ]
 
 
-def _import(module: str) -> None:
-    """Import the module that registers an environment; whatever it raises is said."""
+def import_named(module: str, form: str) -> ModuleType:
+    """Import a module that a person named; modules are also looked for in the working directory.
+
+    Args:
+        module: Its name.
+        form: What the person was to type, such as ``MODULE:ID``, for the message.
+
+    Raises:
+        ConfigurationError: It cannot be imported, for whatever reason.
+    """
     here = os.getcwd()
     if here not in sys.path:  # behind the rest: nothing that is installed is hidden
         sys.path.append(here)
     try:
-        importlib.import_module(module)
+        return importlib.import_module(module)
     except (Exception, SystemExit) as error:
         raise ConfigurationError(
-            f"expected MODULE:ID with a module that can be imported, got {module!r}: "
+            f"expected {form} with a module that can be imported, got {module!r}: "
             f"{type(error).__name__}: {error}"
         ) from error
 

@@ -18,6 +18,8 @@ class StopReason(str, Enum):
     HORIZON = "horizon"
     LENGTH = "length"
     """A limit on tokens or money, of which the environment knows nothing."""
+    STOPPED = "stopped"
+    """An agent that stopped before its episode was over, of which it knows nothing either."""
     ERROR = "error"
 
 

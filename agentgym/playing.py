@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
-from agentgym.errors import EnvFailure, PolicyFailure
+from agentgym.errors import EnvFailure, PolicyFailure, PolicyStopped
 from agentgym.policies.base import ModelOutput, Policy, PolicyWithOutput, begin, public_info
 
 
@@ -25,7 +25,7 @@ class Moment(NamedTuple):
     terminated: bool = False
     """Whether the task ended."""
     truncated: bool = False
-    """Whether the horizon ended the episode."""
+    """Whether the horizon ended the episode, or who played it did."""
     failure: EnvFailure | PolicyFailure | None = None
     """What failed, if the environment did not answer the reset or the action, or the policy gave
     none."""
@@ -34,6 +34,11 @@ class Moment(NamedTuple):
     def over(self) -> bool:
         """Whether the episode has ended, by the task, the horizon or a failure."""
         return self.terminated or self.truncated or self.failure is not None
+
+    def cut(self, stop_reason: str) -> Moment:
+        """Return the episode as it stands, ended from outside for a reason, without a turn more."""
+        info = {**self.info, "stop_reason": stop_reason}
+        return self._replace(info=info, action=None, reward=0.0, truncated=True)
 
 
 def play(
@@ -60,7 +65,8 @@ def play(
 
     Yields:
         The episode after its reset and after each turn. A failure of the environment, or a
-        `PolicyFailure`, is the last moment; any other error of the policy is raised.
+        `PolicyFailure`, is the last moment; so is the end that a `PolicyStopped` makes. Any other
+        error of the policy is raised.
     """
     try:
         observation, info = env.reset(seed=seed, options=options)
@@ -73,6 +79,9 @@ def play(
             if moment.action is None:
                 begin(policy, observation, public_info(info))
             action = policy.act(moment.observation, public_info(moment.info))
+        except PolicyStopped as stopped:
+            yield moment.cut(stopped.stop_reason)
+            return
         except PolicyFailure as failure:
             yield moment._replace(action=None, reward=0.0, failure=failure)
             return

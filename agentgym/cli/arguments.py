@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Union
 
 from tyro.conf import OmitArgPrefixes, Positional, subcommand
 
-LISTS = ("--set", "--task", "--visible", "--hooks")
+LISTS = ("--set", "--policy-set", "--task", "--visible", "--hooks")
 """Flags that take a list and may be repeated."""
 
 
@@ -56,17 +56,16 @@ class Eval:
 
     env: Positional[str]
     """Short name or id, such as webshop or agentgym/WebShop-v0, or MODULE:ID of your own."""
-    policy: Literal[
-        "random", "oracle", "chat",
-        "blind-first", "blind-last", "blind-shortest", "blind-longest",
-        "blind-alphabet-first", "blind-alphabet-last",
-        "blind-first-new", "blind-last-new", "blind-shortest-new", "blind-longest-new",
-        "blind-alphabet-first-new", "blind-alphabet-last-new", "blind-random-new",
-        "blind-constant", "blind-verbs",
-    ] = "random"  # fmt: skip
-    """The policy; chat is a model behind an OpenAI-compatible endpoint. Blind ones read nothing but
-    the list of admissible actions: -new types nothing twice; constant, the text that ends most
-    training tasks, and verbs, a ranking of verbs, are fitted on the expert's episodes."""
+    policy: str = "random"
+    """random, oracle (the expert), chat (a model behind an OpenAI-compatible endpoint), the folder
+    of a run of agentgym-train, hf:PATH for a local Hugging Face model, MODULE:ATTRIBUTE of your
+    own, or a blind policy, which reads nothing but the list of admissible actions: blind- with
+    first, last, shortest, longest, alphabet-first or alphabet-last, the same with -new, which types
+    nothing twice, or blind-random-new; and, fitted on the expert's episodes, blind-constant, the
+    text that ends most training tasks, and blind-verbs, a ranking of verbs."""
+    policy_set: tuple[str, ...] = ()
+    """Options of a policy that is loaded by name, each as name=value, such as temperature=0; may be
+    repeated."""
     split: str = "test"
     """Split to evaluate on."""
     n: int = 100
@@ -83,13 +82,13 @@ class Eval:
     """How actions are written; the environment's own default, mostly native, if left out."""
     out: Path | None = None
     """Folder for report.json, report.md and episodes.jsonl. Every episode is written as it ends:
-    the same command goes on where it was cut off, and does not play again what is finished. A chat
+    the same command goes on where it was cut off, and does not play again what is finished. A
     model has one under runs/ if this is left out."""
     retry_failed: bool = False
     """Play the failed episodes of a finished evaluation again."""
     scale: bool | None = None
-    """Also play the random policy and the expert, for the score from 0 to 100; done for a chat
-    model if left out."""
+    """Also play the random policy and the expert, for the score from 0 to 100; done for models if
+    left out."""
     model: str = ""
     """Chat: name of the model."""
     base_url: str | None = None
@@ -122,7 +121,7 @@ class Eval:
     limit_cost: float | None = None
     """Most US dollars of an episode; then it ends as it stands."""
     concurrency: int | None = None
-    """Episodes played at the same time. If left out: 8 for a chat model and for threads, one per
+    """Episodes played at the same time. If left out: 8 for models and for threads, one per
     CPU for processes and actors, else 1. The results are the same."""
     backend: Literal["sync", "thread", "process", "ray"] = "sync"
     """Where environments run: in the threads of their episodes, or each in a thread, a process (for

@@ -6,19 +6,23 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.environments import make
 from agentgym.errors import AgentGymError
+from agentgym.making import parse_pairs
+from agentgym.policies.blind import BLIND
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from agentgym.cli.arguments import Compare, Eval
+    from agentgym.core import TextEnv
     from agentgym.evaluation import EpisodeResult, Prices, Report
     from agentgym.policies.base import Policy
 
@@ -36,17 +40,17 @@ def evaluate(command: Eval, console: Console) -> int:
     from agentgym.evaluation import Limits, evaluate
 
     env = make(command, command.grammar)
-    chat = command.policy == "chat"
-    policy: Callable[[], Policy] | str = command.policy
-    if chat:
-        policy = partial(_chat, command, env.action_prompt(), env.language.grammar)
-    out = command.out or (_usual_folder(command) if chat else None)
-    if out and not command.out:
-        console.print(f"Every episode is kept in {out}.", markup=False, soft_wrap=True)
+    model = command.policy not in ("random", "oracle", *BLIND)
+    out = command.out or (_usual_folder(command) if model else None)
     prices = _prices(command)
     total = len(command.task) or min(command.n, env.tasks.len(env.tasks.check(command.split)))
     try:
-        with _Progress(console, total * command.samples, prices) as progress:
+        with (
+            _policy(command, env) as policy,
+            _Progress(console, total * command.samples, prices) as progress,
+        ):
+            if out and not command.out:
+                console.print(f"Every episode is kept in {out}.", markup=False, soft_wrap=True)
             report = evaluate(
                 policy,
                 env,
@@ -64,7 +68,7 @@ def evaluate(command: Eval, console: Console) -> int:
                 step_timeout=command.step_timeout,
                 limits=Limits(command.limit_tokens, command.limit_cost),
                 prices=prices,
-                scale=chat if command.scale is None else command.scale,
+                scale=model if command.scale is None else command.scale,
             )
     except (KeyboardInterrupt, AgentGymError):
         if out is not None:
@@ -150,7 +154,7 @@ def _usual_folder(command: Eval) -> Path:
     """Return the folder of an evaluation: the same for commands that differ in length alone."""
     said = {name: str(value) for name, value in asdict(command).items() if name not in CHANGEABLE}
     digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
-    words = [command.env, command.model]
+    words = [command.env, command.model or command.policy]
     name = "-".join(re.sub(r"[^A-Za-z0-9.]+", "-", word).strip("-.")[:60] for word in words)
     return RUNS / f"eval-{name}-{digest}"
 
@@ -159,6 +163,19 @@ def _prices(command: Eval) -> Prices | None:
     from agentgym.evaluation import Prices
 
     return Prices(*command.price) if command.price else None
+
+
+@contextmanager
+def _policy(command: Eval, env: TextEnv) -> Iterator[Any]:
+    """Hold the policy that a command names, for the time of the evaluation."""
+    from agentgym.policies import load_policy
+
+    if command.policy == "chat":
+        yield partial(_chat, command, env.action_prompt(), env.language.grammar)
+        return
+    options = parse_pairs(command.policy_set, "--policy-set")
+    with load_policy(command.policy, env, seed=command.seed, **options) as maker:
+        yield maker
 
 
 def _chat(command: Eval, action_prompt: str, grammar: str) -> Policy:

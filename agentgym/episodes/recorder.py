@@ -77,10 +77,11 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         }
 
     def end(self, stop_reason: str, error: str = "") -> None:
-        """End the open episode from outside, and write it.
+        """End the open episode from outside, if there is one, and write it.
 
         Args:
-            stop_reason: ``error`` if the policy gave no action, ``length`` at a limit on tokens.
+            stop_reason: ``error`` if the policy gave no action, ``length`` at a limit on tokens,
+                ``stopped`` if who plays it stopped.
             error: What failed, if anything.
         """
         self._finish(stop_reason, failure_details(error) if error else {})

@@ -52,7 +52,7 @@ _ENDS = {
     end.value
     for end in StopReason
     # An environment that failed, or that a token budget stopped, did not end the episode itself.
-    if end not in (StopReason.NONE, StopReason.ERROR, StopReason.LENGTH)
+    if end not in (StopReason.NONE, StopReason.ERROR, StopReason.LENGTH, StopReason.STOPPED)
 }
 """How an environment ends an episode; all else was decided outside of it."""
 

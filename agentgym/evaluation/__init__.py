@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from agentgym.errors import EvaluationFailed
 from agentgym.evaluation.comparison import Comparison, compare
-from agentgym.evaluation.demonstrations import demonstrate
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.report import Report, Scale
 from agentgym.evaluation.results import EpisodeResult
 from agentgym.evaluation.running import evaluate
 from agentgym.evaluation.stored import read_report, report_from_dict
+from agentgym.policies.loading import demonstrate
 from agentgym.statistics import (
     Estimate,
     mean_ci95,

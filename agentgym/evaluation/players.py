@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
@@ -20,6 +20,8 @@ from agentgym.evaluation.sources import GuardedPolicy
 from agentgym.outcome import StopReason
 from agentgym.playing import Moment, play
 from agentgym.policies.base import ModelOutput
+from agentgym.policies.loading import Agent
+from agentgym.session import play_agent
 
 
 class Played(NamedTuple):
@@ -48,18 +50,23 @@ class Rules:
 
 
 class Player:
-    """A policy at an environment; it plays one episode at a time.
+    """A policy, or an agent that owns the loop, at an environment; it plays one episode at a time.
 
     Args:
-        policy: The policy.
+        policy: The policy; None if an agent plays.
+        agent: The agent; None if a policy plays.
         env: The environment, in a `Recorder` if records are wanted.
         rules: What holds for every episode.
     """
 
     def __init__(
-        self, policy: GuardedPolicy, env: gymnasium.Env[str, str] | Recorder, rules: Rules
+        self,
+        policy: GuardedPolicy | None,
+        agent: Agent | None,
+        env: gymnasium.Env[str, str] | Recorder,
+        rules: Rules,
     ) -> None:
-        self._policy, self._env, self._rules = policy, env, rules
+        self._policy, self._agent, self._env, self._rules = policy, agent, env, rules
         self._recorder = env if isinstance(env, Recorder) else None
 
     def play(self, job: Job, stop: threading.Event) -> Played | None:
@@ -75,31 +82,43 @@ class Player:
             tally.ask(output)
             self._annotate(output)
 
-        self._policy.seed(job.seed)
-        for moment in play(
-            self._policy, self._env, seed=job.seed, options=options, on_output=listen
-        ):
+        for moment in self._moments(job.seed, options, listen, stop):
             tally.add(moment)
             if stop.is_set():
                 return None
             if not moment.over and rules.limits.reached(tally.tokens, rules.prices):
+                moment = moment.cut(StopReason.LENGTH.value)
                 break
-        result = tally.result(moment, self._end(moment))
+        self._end(moment)
+        result = tally.result(moment)
         if self._recorder is None or self._recorder.last is None:
             return Played(job, result, None)
         extra = {"sample": job.sample, "labels": labels}
         return Played(job, result, replace(self._recorder.last, extra=extra))
 
-    def _end(self, last: Moment) -> str:
-        """Return why an episode ended; close its record if the environment did not end it."""
-        reason, error = "", ""
-        if isinstance(last.failure, PolicyFailure):
-            reason, error = StopReason.ERROR.value, str(last.failure)
-        elif not last.over:
-            reason = StopReason.LENGTH.value
-        if reason and self._recorder is not None:
-            self._recorder.end(reason, error)
-        return reason or str(last.info.get("stop_reason", ""))
+    def _moments(
+        self,
+        seed: int,
+        options: dict[str, Any],
+        listen: Callable[[ModelOutput], None],
+        stop: threading.Event,
+    ) -> Iterable[Moment]:
+        """Let the policy, or the agent, play an episode."""
+        if self._agent is not None:
+            return play_agent(
+                self._agent, self._env, seed=seed, options=options, on_output=listen,
+                cancelled=stop.is_set,
+            )  # fmt: skip
+        assert self._policy is not None
+        self._policy.seed(seed)
+        return play(self._policy, self._env, seed=seed, options=options, on_output=listen)
+
+    def _end(self, last: Moment) -> None:
+        """Close the record of an episode that the environment did not end."""
+        if self._recorder is not None:
+            failed = isinstance(last.failure, PolicyFailure)
+            reason = StopReason.ERROR.value if failed else str(last.info.get("stop_reason", ""))
+            self._recorder.end(reason, str(last.failure) if failed else "")
 
     def _annotate(self, output: ModelOutput) -> None:
         if self._recorder is not None:

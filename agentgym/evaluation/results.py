@@ -114,7 +114,7 @@ class Tally:
         """Tokens of all that the model produced in the episode; the texts are left out."""
         return _summed(self._asked)
 
-    def result(self, last: Moment, stop_reason: str) -> EpisodeResult:
+    def result(self, last: Moment) -> EpisodeResult:
         """Return the result; what was produced for an unanswered action is not counted."""
         info, failure = last.info, last.failure
         answered = self._asked[: self._answered]
@@ -126,7 +126,7 @@ class Tally:
             failure is None and bool(info["success"]),
             int(info.get("turn", 0)),
             total(self._rewards),
-            stop_reason if failure is None else "error",
+            str(info.get("stop_reason", "")) if failure is None else "error",
             "" if failure is None else str(failure),
             self._invalid if info else None,  # nothing is counted of an episode that did not begin
             self._sample,

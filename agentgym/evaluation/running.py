@@ -18,11 +18,12 @@ from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.report import Report, Scale
 from agentgym.evaluation.results import EpisodeResult
 from agentgym.evaluation.session import Session
-from agentgym.evaluation.sources import EventLoop, GuardedPolicy, PolicySource, policy_source
+from agentgym.evaluation.sources import GuardedPolicy, PolicySource, policy_source
 from agentgym.evaluation.stored import EvaluationFolder
 from agentgym.evaluation.where import Env, Where
 from agentgym.making import make
 from agentgym.options import check_seed
+from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.base import Policy
 from agentgym.provenance import commit, machine
 from agentgym.tasks import TaskSet
@@ -59,9 +60,10 @@ def evaluate(
 
     Args:
         policy: A policy, a function or class that makes one, a function of (observation, info) that
-            returns an action, or ``"random"``, ``"oracle"`` or the name of a blind one
-            (`agentgym.policies.BLIND`; those that are fitted are on what `demonstrate` returns).
-            Functions and ``act`` may be coroutines. It is given the part of the info dict that
+            returns an action, an agent that owns the loop (a function of an `agentgym.Session`), or
+            a name that `agentgym.policies.load_policy` understands, such as ``"random"``,
+            ``"oracle"``, ``"blind-verbs"`` or the folder of a run. Functions and ``act`` may be
+            coroutines. A policy is given the part of the info dict that
             `agentgym.policies.PUBLIC_INFO` lists.
         env: A text environment, or its short name, id or ``MODULE:ID`` (then it is made and closed
             here).
@@ -140,10 +142,10 @@ def _player(
     source: PolicySource, env: Env, loop: EventLoop, rules: Rules, panel_sha256: str | None
 ) -> Player:
     """Seat a policy at an environment, which is recorded if the hash of the panel is given."""
-    policy = GuardedPolicy(source.make(env), loop)
+    policy = GuardedPolicy(source.make(env), loop) if source.make else None
     if panel_sha256 is not None:
         env = Recorder(env, None, panel_sha256=panel_sha256, policy=source.name)
-    return Player(policy, env, rules)
+    return Player(policy, source.agent, env, rules)
 
 
 def _labels(tasks: TaskSet, task_id: str) -> dict[str, str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -17,7 +15,7 @@ from agentgym.errors import (
     NotSupported,
     PolicyFailure,
 )
-from agentgym.evaluation.demonstrations import demonstrate
+from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.base import (
     ModelOutput,
     Policy,
@@ -27,8 +25,9 @@ from agentgym.policies.base import (
     PolicyWithReset,
     PolicyWithSeed,
 )
-from agentgym.policies.basic import CallablePolicy, OraclePolicy, RandomPolicy
-from agentgym.policies.blind import BLIND, FITTED, UNFITTED, blind_policy, fit_blind
+from agentgym.policies.basic import CallablePolicy
+from agentgym.policies.blind import BLIND
+from agentgym.policies.loading import OWN, Agent, PolicyMaker, load_policy
 
 Env = gymnasium.Env[str, str]
 SHOWN = 500
@@ -39,8 +38,8 @@ SHOWN = 500
 class PolicySource:
     """Makes the policies of an evaluation."""
 
-    make: Callable[[Env], Policy]
-    """Return the policy that plays at an environment."""
+    make: Callable[[Env], Policy] | None
+    """Returns the policy that plays at an environment; None if an agent plays."""
     name: str
     """Name of the policy in the report."""
     several: bool
@@ -49,6 +48,8 @@ class PolicySource:
     """Whether they wait for something else than this process, so that several should play."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the policy says of itself."""
+    agent: Agent | None = None
+    """Plays whole episodes by itself, see `agentgym.session.play_agent`."""
 
 
 def policy_source(policy: Any, env: Env, seed: int) -> PolicySource:
@@ -56,8 +57,8 @@ def policy_source(policy: Any, env: Env, seed: int) -> PolicySource:
 
     Args:
         policy: A policy, a function or class that makes one, a function of (observation, info) that
-            returns an action, or the name of a built-in policy. Functions and ``act`` may be
-            coroutines.
+            returns an action, an agent (a function of a session), what `load_policy` returns, or a
+            name that it understands. Functions and ``act`` may be coroutines.
         env: The environment that is played.
         seed: Seed of the policies that draw.
 
@@ -65,32 +66,36 @@ def policy_source(policy: Any, env: Env, seed: int) -> PolicySource:
         ConfigurationError: It is none of these.
     """
     if isinstance(policy, str):
-        return _built_in(policy, env, seed)
+        policy = load_policy(policy, env, seed=seed)
+    if isinstance(policy, PolicyMaker):
+        return _of_maker(policy)
     if isinstance(policy, Policy) and not isinstance(policy, type):
         return _made(policy)
     if not callable(policy):
         raise _no_policy(policy)
     if _takes(policy, 0):
         return _maker(policy)
-    if isinstance(policy, type) or not _takes(policy, 2):
+    if isinstance(policy, type) or not (_takes(policy, 1) or _takes(policy, 2)):
         raise _no_policy(policy)
+    name = getattr(policy, "__name__", type(policy).__name__)
+    if _takes(policy, 1):
+        return PolicySource(None, name, True, True, agent=policy)
     waits = inspect.iscoroutinefunction(policy)
     shared = cast(Policy, _Coroutine(policy)) if waits else CallablePolicy(policy)
-    name = getattr(policy, "__name__", type(policy).__name__)
     return PolicySource(lambda env: shared, name, True, waits)
 
 
-def _built_in(name: str, env: Env, seed: int) -> PolicySource:
-    if name == "random":
-        return PolicySource(lambda env: RandomPolicy(seed), name, True)
-    if name == "oracle":
-        return PolicySource(OraclePolicy, name, True)
-    if name in UNFITTED:
-        return PolicySource(lambda env: blind_policy(name, seed), name, True)
-    if name in FITTED:
-        episodes = demonstrate(env, seed=seed)
-        return PolicySource(lambda env: fit_blind(name, episodes), name, True)
-    raise _no_policy(name)
+def _of_maker(maker: PolicyMaker) -> PolicySource:
+    """Return the source of what a name stands for."""
+    facts = dict(maker.facts)
+    if facts.get("kind") in ("random", "oracle", *BLIND):
+        return PolicySource(maker, maker.name, maker.several)  # name and seed stand in the report
+    # Functions of one's own need not bear several threads; models and endpoints are made for it.
+    waits = facts.get("kind") != OWN
+    name = str(facts.get("model") or maker.name)
+    if maker.agent is not None:
+        return PolicySource(None, name, True, waits, facts, maker.agent)
+    return PolicySource(maker, name, maker.several, waits and maker.several, facts)
 
 
 def _made(policy: Policy) -> PolicySource:
@@ -142,8 +147,8 @@ def _takes(function: Callable[..., Any], n: int) -> bool:
 def _no_policy(given: Any) -> ConfigurationError:
     return ConfigurationError(
         "expected a policy with act(observation, info), what makes one, a function of (observation,"
-        f" info) that returns an action, 'random', 'oracle' or one of {', '.join(BLIND)}, got "
-        f"{given!r:.80}"
+        " info) that returns an action, an agent (a function of a session), or the name of a "
+        f"policy, got {given!r:.80}"
     )
 
 
@@ -155,35 +160,6 @@ class _Coroutine:
 
     async def act(self, observation: str, info: Mapping[str, Any]) -> Any:
         return await self._function(observation, info)
-
-
-class EventLoop:
-    """One event loop in a thread of its own, for policies whose ``act`` is a coroutine."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name="agentgym-policies", daemon=True
-        )
-        self._thread.start()
-
-    def wait(self, coroutine: Any) -> Any:
-        """Run a coroutine to its end, and return its result."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
-
-    def close(self) -> None:
-        """Cancel what runs, and stop."""
-        asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-
-async def _cancel_others() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
 
 
 class GuardedPolicy:
@@ -235,7 +211,7 @@ class GuardedPolicy:
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             result = function(*arguments)
-            return self._loop.wait(result) if inspect.isawaitable(result) else result
+            return self._loop.run(result) if inspect.iscoroutine(result) else result
         except (ConfigurationError, DependencyNotInstalled, NotSupported, PolicyFailure):
             raise
         except Exception as error:

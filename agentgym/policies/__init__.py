@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from agentgym.policies.base import (
     PUBLIC_INFO,
     ModelOutput,
@@ -40,3 +43,10 @@ __all__ = [
     "fit_blind",
     "public_info",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what stands on a higher floor than this package, when it is asked for."""
+    if name in ("PolicyMaker", "load_policy"):
+        return getattr(import_module(f"{__name__}.loading"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -158,7 +158,7 @@ def test_a_mistake_in_the_set_up_stops_all_episodes(monkeypatch: pytest.MonkeyPa
         ({"backend": "process", "step_timeout": float("nan")}, "step_timeout"),
         ({"env": ToyEnv(), "backend": "thread"}, "gymnasium.make can make again"),
         ({"policy": int}, "expected a policy"),
-        ({"policy": lambda observation: "press red"}, "function of .observation, info"),
+        ({"policy": lambda a, b, c: "press red"}, "function of .observation, info"),
     ],
 )
 def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:

@@ -172,7 +172,7 @@ def _assemble(
         tokenizer,
         history=run.config.rollout.history,
         template_kwargs=run.template_args,
-        stop_ids=_stop_ids(model),
+        stop_ids=stop_ids(model),
     )
     budget = token_budget(run, model.config)
     # A quantised base was put there when it was loaded, and cannot be moved.
@@ -181,7 +181,7 @@ def _assemble(
     return LoadedPolicy(placed, chat, openings, budget)
 
 
-def _stop_ids(model: PreTrainedModel) -> list[int]:
+def stop_ids(model: PreTrainedModel) -> list[int]:
     """Return what the model's generation config ends an answer with, as a server does."""
     ends = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     return [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
@@ -190,12 +190,22 @@ def _stop_ids(model: PreTrainedModel) -> list[int]:
 def token_budget(run: ResolvedRun, config: Any) -> TokenBudget:
     """Return the token budgets of a run, within what a model of this configuration can read."""
     settings = run.config.rl
-    turn, episode = settings.turn_tokens, settings.episode_tokens
+    return budget_within(
+        config, settings.turn_tokens, settings.episode_tokens, run.config.rollout.window
+    )
+
+
+def budget_within(config: Any, turn: int, episode: int, window: int | None) -> TokenBudget:
+    """Return token budgets within what a model of this configuration can read.
+
+    Args:
+        config: The model's configuration.
+        turn: Most tokens of a turn.
+        episode: Most tokens of an episode after its opening.
+        window: Turns that are read besides the opening; None: all.
+    """
     most = int(getattr(config, "max_position_embeddings", 32768))
     context = min(most, OPENING_TOKENS + episode + turn)
     return TokenBudget(
-        turn_tokens=turn,
-        episode_tokens=min(episode, context),
-        context=context,
-        window=run.config.rollout.window,
+        turn_tokens=turn, episode_tokens=min(episode, context), context=context, window=window
     )

@@ -42,6 +42,15 @@ class TokenBudget:
         """Least room, in tokens, that a turn needs."""
         return self.turn_tokens if self.min_turn_tokens is None else self.min_turn_tokens
 
+    def room(self, spent: int, prompt: int) -> int:
+        """Return how many new tokens the next turn may have.
+
+        Args:
+            spent: Tokens used after the opening, by turns and observations.
+            prompt: Tokens that the model is given.
+        """
+        return min(self.turn_tokens, self.episode_tokens - spent, self.context - prompt)
+
     def action_tokens(self, turns: int | None) -> int:
         """Most action tokens of an episode of at most so many turns."""
         return min(self.turn_tokens * turns, self.episode_tokens) if turns else self.episode_tokens

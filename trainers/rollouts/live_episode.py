@@ -44,11 +44,7 @@ class LiveEpisode:
 
     def room(self, budget: TokenBudget) -> int:
         """Return how many new tokens the budget allows the next turn."""
-        return min(
-            budget.turn_tokens,
-            budget.episode_tokens - self.conversation.spent,
-            budget.context - len(self.conversation.prompt),
-        )
+        return budget.room(self.conversation.spent, len(self.conversation.prompt))
 
     def record(self, out: Completion, action: str, version: int, answer: Answer) -> Turn:
         """Write down what was sampled for ``prompt`` and what the environment made of it."""

@@ -38,6 +38,7 @@ __all__ = [
     "RolloutRunner",
     "RolloutStats",
     "make_initial_messages",
+    "turn_seed",
 ]
 
 _POLL_SECONDS = 0.01
@@ -414,11 +415,11 @@ class _Rollout:
             key=episode.slot,
             prompt=tuple(episode.conversation.prompt),
             max_tokens=episode.room(self._runner.budget),
-            seed=_turn_seed(self._seed, episode.number, turn),
+            seed=turn_seed(self._seed, episode.number, turn),
         )
 
 
-def _turn_seed(seed: int, episode: int, turn: int) -> int:
+def turn_seed(seed: int, episode: int, turn: int) -> int:
     """Mix the seed of a turn's sampling from that of the rollout and its place in it."""
     text = f"{seed}/{episode}/{turn}".encode()
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1

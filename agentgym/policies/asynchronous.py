@@ -1,0 +1,102 @@
+"""Async functions and policies, played by whatever plays the others.
+
+Their coroutines run on one event loop in a thread of its own, so that connections that they keep
+open serve all episodes, and episodes that play in several threads wait for their models together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Mapping
+from typing import Any, Protocol, TypeVar
+
+from agentgym.errors import ConfigurationError
+from agentgym.policies.base import ModelOutput, begin
+
+__all__ = ["AsyncPlayer", "AsyncPolicy", "EventLoop"]
+
+Result = TypeVar("Result")
+
+
+class EventLoop:
+    """An event loop in a thread of its own, which begins with the first coroutine."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        """Run a coroutine to its end, and return its result or raise its error."""
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="agentgym-event-loop", daemon=True
+                )
+                self._thread.start()
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()  # Ctrl-C came while it waited
+            raise
+
+    def close(self) -> None:
+        """Stop the thread; calling it twice is allowed."""
+        with self._lock:
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+
+class AsyncPolicy(Protocol):
+    """A policy whose ``act`` is a coroutine function."""
+
+    async def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Choose an action; see `agentgym.policies.Policy`."""
+        ...
+
+
+class AsyncPlayer:
+    """Play an async policy as an ordinary one.
+
+    Args:
+        policy: The policy.
+        loop: Where its coroutines run.
+    """
+
+    def __init__(self, policy: AsyncPolicy, loop: EventLoop) -> None:
+        self._policy, self._loop = policy, loop
+
+    def __getattr__(self, name: str) -> Any:
+        """Offer what else the policy offers: its seed, its facts, copies of it."""
+        if name not in ("seed", "facts", "copy"):
+            raise AttributeError(name)
+        found = getattr(self._policy, name)
+        return found if name != "copy" else lambda: AsyncPlayer(found(), self._loop)
+
+    @property
+    def last_output(self) -> ModelOutput | None:
+        """What the policy's model produced for the last action, if it tells."""
+        return getattr(self._policy, "last_output", None)
+
+    def reset(self, observation: str, info: Mapping[str, Any]) -> None:
+        """Tell the policy that an episode begins, if it wants to know."""
+        begin(self._policy, observation, info)  # type: ignore[arg-type]  # its act is not called
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Wait for the policy's action.
+
+        Raises:
+            ConfigurationError: The answer is no text.
+        """
+        action = self._loop.run(self._policy.act(observation, info))
+        if not isinstance(action, str):
+            raise ConfigurationError(
+                f"expected the async policy to return a str, got {type(action).__name__}"
+            )
+        return action

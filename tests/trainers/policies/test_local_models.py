@@ -1,0 +1,105 @@
+"""Any local model with a chat template, played by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation import evaluate
+from agentgym.policies.loading import load_policy
+from tests.policies.installed import declared, install
+from tests.toy import TOY_ID
+
+
+@pytest.fixture(autouse=True)
+def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry points of this checkout."""
+    install(monkeypatch, tmp_path / "site", declared(), "agentgym-trainers-test")
+
+
+@pytest.fixture
+def env() -> gymnasium.Env[str, str]:
+    return gymnasium.make(TOY_ID, max_turns=5)
+
+
+SHORT = {"turn_tokens": 4, "system": ""}
+
+
+def test_a_folder_plays(small_model: Path, env: Any) -> None:
+    for name in (f"hf:{small_model}", str(small_model)):
+        with load_policy(name, env, **SHORT) as maker:
+            report = evaluate(maker, env, n=4, backend="thread", concurrency=4)
+        assert report.n == 4 and maker.facts["kind"] == "hf"
+        assert maker.facts["sampling"] == {"greedy": True}, "the model's own config samples nothing"
+        assert maker.facts["budget"]["turn_tokens"] == 4
+
+
+def test_the_weights_decide_what_is_played(finished: Path, env: Any) -> None:
+    """A trained checkpoint, as a model without its run, plays as in its run."""
+    with load_policy(f"hf:{finished / 'checkpoints' / 'best'}", env, **SHORT) as maker:
+        report = evaluate(maker, env, n=10)
+    with load_policy(f"run:{finished}", env, checkpoint="best", temperature=0) as maker:
+        assert [row.score for row in evaluate(maker, env, n=10).rows] == [
+            row.score for row in report.rows
+        ]
+    assert report.score_mean > 0
+
+
+def test_the_model_s_own_config_says_how_it_samples(
+    small_model: Path, env: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for file in small_model.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    config = json.loads((folder / "generation_config.json").read_text())
+    config |= {"do_sample": True, "temperature": 0.5, "top_p": 0.75}
+    (folder / "generation_config.json").write_text(json.dumps(config))
+    maker = load_policy(f"hf:{folder}", env, **SHORT)
+    assert maker.facts["sampling"] == {"greedy": False, "temperature": 0.5, "top_p": 0.75}
+    maker = load_policy(f"hf:{folder}", env, **SHORT, temperature=0)
+    assert maker.facts["sampling"] == {"greedy": True}
+
+
+def test_the_system_message_is_that_of_training_unless_told(small_model: Path, env: Any) -> None:
+    def first_prompt(**options: Any) -> int:
+        policy: Any = load_policy(f"hf:{small_model}", env, turn_tokens=4, **options)()
+        observation, info = env.reset(options={"split": "test", "index": 0})
+        policy.reset(observation, info)
+        policy.act(observation, info)
+        return int(policy.last_output.prompt_tokens)
+
+    bare, told, default = first_prompt(system=""), first_prompt(system="go"), first_prompt()
+    assert bare < told < default
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"turn_tokens": 0}, "expected turn_tokens to be at least 1, got 0"),
+        ({"window": "all"}, "expected window to be at least 1, got 'all'"),
+        ({"history": "error"}, "expected history auto or keep"),
+        ({"checkpoint": "best"}, "among temperature, top_p, turn_tokens, .*got checkpoint"),
+    ],
+)
+def test_bad_options_are_named(small_model: Path, env: Any, options: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        load_policy(f"hf:{small_model}", env, **options)
+
+
+def test_a_damaged_model_is_refused(small_model: Path, env: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for file in small_model.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    (folder / "model.safetensors").write_bytes(b"nothing")
+    with pytest.raises(ConfigurationError, match="which cannot be loaded"):
+        load_policy(f"hf:{folder}", env)
+    (folder / "tokenizer_config.json").unlink()
+    with pytest.raises(ConfigurationError, match="the folder has no tokenizer"):
+        load_policy(f"hf:{folder}", env)

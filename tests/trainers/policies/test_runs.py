@@ -1,0 +1,260 @@
+"""What a run trained, played by name: the run's own figures, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.episodes import read_episodes
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation import Report, evaluate
+from agentgym.playing import Moment, play
+from agentgym.policies.loading import load_policy
+from tests.policies.installed import declared, install
+from tests.toy import TOY_ID, ToyEnv
+from trainers.config.environments import TEST
+
+HORIZON = 5
+"""Turns of the run's evaluation."""
+
+
+@pytest.fixture(autouse=True)
+def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry points of this checkout."""
+    install(monkeypatch, tmp_path / "site", declared(), "agentgym-trainers-test")
+
+
+@pytest.fixture
+def env() -> gymnasium.Env[str, str]:
+    return gymnasium.make(TOY_ID, max_turns=HORIZON)
+
+
+def own_rows(folder: Path, arm: str) -> list[dict[str, Any]]:
+    """The episodes of an arm of a run's own evaluation."""
+    records = (json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines())
+    return [record["rows"] for record in records if record.get("arm") == arm][-1]
+
+
+def figures(rows: Any) -> list[tuple[Any, ...]]:
+    return [(row["task_id"], row["score"], row["success"], row["turns"]) for row in rows]
+
+
+def played(report: Report) -> list[tuple[Any, ...]]:
+    return [(row.task_id, row.score, row.success, row.turns) for row in report.rows]
+
+
+def texts(moments: list[Moment]) -> list[str | None]:
+    return [moment.action for moment in moments]
+
+
+@pytest.mark.parametrize("backend", ["sync", "thread"])
+@pytest.mark.parametrize(("checkpoint", "arm"), [(None, "rl"), ("warm-start", "sft")])
+def test_greedy_success_is_the_run_s_own_figure(
+    finished: Path, env: Any, checkpoint: str | None, arm: str, backend: str
+) -> None:
+    where: dict[str, Any] = {} if backend == "sync" else {"backend": "thread", "workers": 6}
+    with load_policy(f"run:{finished}", env, checkpoint=checkpoint, temperature=0) as maker:
+        report = evaluate(maker, env, TEST, 30, **where)
+    own = own_rows(finished, f"{arm}-greedy")
+    assert played(report) == figures(own)
+    assert 0 < report.score_mean < 1, "a test that could not fail proves nothing"
+    assert {row.stop_reason for row in report.rows} == {row["stop_reason"] for row in own}
+    summary = json.loads((finished / "summary.json").read_text())["greedy"][arm]
+    assert (report.success, report.score_mean) == (summary["success"], summary["score_mean"])
+
+
+def test_a_run_of_adapters_plays_as_it_did(adapter_run: Path, env: Any) -> None:
+    short = gymnasium.make(TOY_ID, max_turns=3)
+    with load_policy(str(adapter_run), short, temperature=0) as maker:
+        facts = maker.facts
+        report = evaluate(maker, short, TEST, 8)
+    assert played(report) == figures(own_rows(adapter_run, "rl-greedy"))
+    summary = json.loads((adapter_run / "summary.json").read_text())
+    assert facts["checkpoint"] == summary["chosen"]["checkpoint"]
+    assert facts["step"] == summary["chosen"]["step"] and facts["compared"] is True
+
+
+def test_the_episode_that_runs_out_of_tokens_ends_as_in_training(
+    finished: Path, env: Any, tmp_path: Path
+) -> None:
+    """Its budget is a run's: fewer tokens would have ended the run's own episodes there, too."""
+    copied = tmp_path / "run"
+    shutil.copytree(finished, copied)
+    config = copied / "config.yaml"
+    config.write_text(config.read_text().replace("episode_tokens: 150", "episode_tokens: 12"))
+    report = evaluate(load_policy(f"run:{copied}", env, temperature=0), env, TEST, 30)
+    short = [row for row in report.rows if row.stop_reason == "length"]
+    assert short and report.errors == 0 and all(0 < row.turns < HORIZON for row in short)
+    assert not any(row.success for row in short)
+
+
+def test_draws_depend_on_seed_and_turn_and_not_on_who_else_plays(finished: Path, env: Any) -> None:
+    maker = load_policy(f"run:{finished}", env)
+    policy: Any = maker()
+    assert maker.facts["sampling"] == {"greedy": False, "temperature": 1.0, "top_p": 1.0}
+
+    def episodes(policy: Any, seeds: Any) -> dict[int, list[str | None]]:
+        found = {}
+        for seed in seeds:
+            policy.seed(seed)
+            found[seed] = texts([*play(policy, env, options={"split": TEST, "index": 0})])
+        return found
+
+    first = episodes(policy, range(12))
+    assert episodes(policy.copy(), reversed(range(12))) == first
+    assert len({tuple(actions) for actions in first.values()}) > 1
+
+
+def test_what_the_model_wrote_is_kept(finished: Path, env: Any, tmp_path: Path) -> None:
+    record = tmp_path / "episodes.jsonl"
+    evaluate(load_policy(f"run:{finished}", env), env, TEST, 3, record=record)
+    run = list(read_episodes(finished / "eval_episodes" / "rl.jsonl"))
+    for episode in read_episodes(record):
+        turn = episode.turns[0]
+        own = next(each for each in run if each.task_id == episode.task_id).turns[0]
+        assert turn.prompt_tokens == own.prompt_tokens
+        assert 0 < (turn.completion_tokens or 0) <= 4
+        assert turn.finish_reason in ("stop", "length")
+        assert turn.raw_text and turn.action in turn.raw_text
+
+
+def test_the_facts_say_what_played(finished: Path, env: Any) -> None:
+    maker = load_policy(str(finished), env, seed=3)
+    facts: Any = dict(maker.facts)
+    policy: Any = maker()
+    assert policy.facts() == facts and json.loads(json.dumps(facts)) == facts
+    summary = json.loads((finished / "summary.json").read_text())
+    assert facts["kind"] == "run" and facts["path"] == str(finished) and facts["seed"] == 3
+    assert (facts["checkpoint"], facts["step"]) == (
+        summary["chosen"]["checkpoint"], summary["chosen"]["step"],
+    )  # fmt: skip
+    assert facts["model"] == "tiny" and facts["parameters"] > 1000 and facts["dtype"] == "float32"
+    assert (facts["budget"]["turn_tokens"], facts["budget"]["episode_tokens"]) == (4, 150)
+    assert "torch" in facts["packages"] and facts["remarks"] == []
+
+
+@pytest.mark.parametrize("place", ["checkpoints/warm-start", "checkpoints/rl/checkpoint-6"])
+def test_a_checkpoint_s_folder_plays_with_the_settings_of_its_run(
+    finished: Path, env: Any, place: str
+) -> None:
+    maker = load_policy(str(finished / place), env)
+    assert f"checkpoints/{maker.facts['checkpoint']}" == place
+    assert maker.facts["budget"]["turn_tokens"] == 4 and maker.facts["compared"] is False
+    with pytest.raises(ConfigurationError, match="leave out one of them"):
+        load_policy(str(finished / place), env, checkpoint="trained")
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+def test_another_environment_is_refused_by_the_name_of_the_argument(finished: Path) -> None:
+    for kwargs, message in (
+        ({"grammar": "xml"}, "grammar was 'native' and is 'xml'.*--set grammar=native"),
+    ):
+        other = gymnasium.make(TOY_ID, max_turns=HORIZON, **kwargs)
+        with pytest.raises(ConfigurationError, match=message):
+            load_policy(f"run:{finished}", other)
+    other = gymnasium.make("agentgym/TextWorld-v0")
+    with pytest.raises(ConfigurationError, match=f"expected {TOY_ID}.*got agentgym/TextWorld-v0"):
+        load_policy(f"run:{finished}", other)
+
+
+def test_a_mismatch_may_be_played_on_request(finished: Path, caplog: Any) -> None:
+    other = gymnasium.make(TOY_ID, max_turns=HORIZON, grammar="xml")
+    maker = load_policy(f"run:{finished}", other, mismatch="warn")
+    assert "grammar was 'native'" in caplog.text
+    assert maker.facts["remarks"] and "grammar" in maker.facts["remarks"][0]
+    assert evaluate(maker, other, TEST, 3).success == 0.0
+
+
+def test_harmless_arguments_are_none_of_its_business(finished: Path) -> None:
+    kwargs = {"split": "valid", "expose_oracle": True, "render_mode": "ansi"}
+    other = gymnasium.make(TOY_ID, max_turns=HORIZON, **kwargs)
+    assert load_policy(f"run:{finished}", other).facts["remarks"] == []
+
+
+def test_another_turn_budget_is_remarked_once(finished: Path, caplog: Any) -> None:
+    other = gymnasium.make(TOY_ID)
+    evaluate(load_policy(f"run:{finished}", other), other, TEST, 3)
+    said = [record for record in caplog.records if "expected episodes of 5 turns" in record.message]
+    assert len(said) == 1
+    caplog.clear()
+    evaluate(load_policy(f"run:{finished}", other), other, TEST, 3, horizon=HORIZON)
+    assert not caplog.records
+
+
+def test_an_environment_without_an_id_cannot_be_compared(finished: Path) -> None:
+    maker = load_policy(f"run:{finished}", ToyEnv(max_turns=HORIZON))
+    assert "has no id" in maker.facts["remarks"][0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"checkpoint": "nope"}, "expected a checkpoint .* among best, rl/checkpoint-4, rl/"),
+        ({"temperature": -1}, "expected temperature to be a number of at least 0, got -1"),
+        ({"temperature": "hot"}, "expected temperature to be a number"),
+        ({"top_p": 2}, "top_p"),
+        ({"mismatch": "ignore"}, "expected mismatch to be error or warn"),
+        ({"temprature": 0}, "among checkpoint, temperature, top_p, mismatch; got temprature"),
+    ],
+)
+def test_bad_options_are_named(finished: Path, env: Any, options: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        load_policy(f"run:{finished}", env, **options)
+
+
+def test_what_a_path_lacks_is_said(finished: Path, env: Any, tmp_path: Path) -> None:
+    def refused(name: str, message: str) -> None:
+        with pytest.raises(ConfigurationError, match=message):
+            load_policy(name, env)
+
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    refused(f"run:{tmp_path / 'nope'}", "there is no such folder")
+    refused(f"run:{empty}", "there is no config.yaml")
+    refused(str(empty), "not hf: .*config.json.*; not run: there is no config.yaml")
+    shutil.copy(finished / "config.yaml", empty)
+    refused(f"run:{empty}", "no checkpoint with weights")
+    refused(f"run:{finished / 'checkpoints'}", "the folder has no weights")
+    refused(f"hf:{tmp_path / 'nope'}", "there is no such folder")
+
+
+def test_a_run_that_has_not_ended_plays_its_best_so_far(
+    finished: Path, env: Any, tmp_path: Path, caplog: Any
+) -> None:
+    copied = tmp_path / "run"
+    shutil.copytree(finished, copied)
+    (copied / "summary.json").unlink()
+
+    def chosen() -> Any:
+        return load_policy(f"run:{copied}", env).facts["checkpoint"]
+
+    assert chosen() == "best" and "has not ended" in caplog.text
+    for name in ("best", "trained"):
+        shutil.rmtree(copied / "checkpoints" / name)
+    assert chosen() == "rl/checkpoint-6"
+
+
+def test_settings_of_an_earlier_version_are_refused(
+    finished: Path, env: Any, tmp_path: Path
+) -> None:
+    copied = tmp_path / "run"
+    shutil.copytree(finished, copied)
+    config = copied / "config.yaml"
+    config.write_text(config.read_text().split("resolved:")[0])
+    with pytest.raises(ConfigurationError, match="under 'resolved' what the run decided"):
+        load_policy(f"run:{copied}", env)
+
+
+def test_a_closed_model_says_so(finished: Path, env: Any) -> None:
+    with load_policy(f"run:{finished}", env) as maker:
+        policy = maker()
+    maker.close()
+    with pytest.raises(ConfigurationError, match="was closed: load it again"):
+        next(iter([*play(policy, env)]))

@@ -1,0 +1,100 @@
+"""``hf:PATH``: any causal language model with a chat template, from a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from agentgym.errors import ConfigurationError
+from agentgym.policies.loading import PolicyMaker
+from trainers.policies.players import PlaySettings, check_packages, load_player, maker
+
+__all__ = ["LocalModels"]
+
+WEIGHTS = ("config.json", "adapter_config.json")
+"""One of these stands in the folder of a model."""
+
+
+class LocalModels:
+    """Hugging Face models in folders, whole or adapters."""
+
+    summary = "the folder of a Hugging Face causal language model with a chat template"
+    rank = 0
+
+    def problem(self, path: str) -> str:
+        """Return why a path is no model's folder; empty if it is one."""
+        folder = Path(path)
+        if not folder.is_dir():
+            return "there is no such folder"
+        if not any((folder / name).exists() for name in WEIGHTS):
+            return f"the folder has none of {', '.join(WEIGHTS)}"
+        if not (folder / "tokenizer_config.json").exists():
+            return "the folder has no tokenizer (tokenizer_config.json)"
+        return ""
+
+    def load(
+        self,
+        path: str,
+        env: gymnasium.Env[str, str],
+        *,
+        seed: int,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        turn_tokens: int | None = None,
+        episode_tokens: int | None = None,
+        window: int | None = None,
+        history: str = "auto",
+        template_args: dict[str, Any] | None = None,
+        system: str | None = None,
+    ) -> PolicyMaker:
+        """Load a model.
+
+        Args:
+            path: Its folder.
+            env: The environment that is played.
+            seed: Seed of what is drawn.
+            temperature: Temperature of sampling; 0 takes the likeliest tokens. Default: as the
+                model's generation config says.
+            top_p: Share of the probability that is drawn from.
+            turn_tokens: Most tokens of a turn; default 256, of a model that thinks 1,024.
+            episode_tokens: Most tokens of an episode after its opening; default: all it can read.
+            window: Turns that it reads besides the opening; default: all.
+            history: What becomes of earlier turns that the chat template rewrites: ``auto`` or
+                ``keep``.
+            template_args: Arguments of the chat template, such as ``{"enable_thinking": False}``.
+            system: System message; default: what training tells a pretrained model, which holds how
+                actions are written. An empty one is left out.
+
+        Raises:
+            ConfigurationError: It cannot be loaded, has no chat template, or a value is wrong.
+            DependencyNotInstalled: Packages of the extra ``train`` are absent.
+        """
+        check_packages()
+        from trainers.models.policy import task_prompt
+
+        for name, value in (
+            ("turn_tokens", turn_tokens), ("episode_tokens", episode_tokens), ("window", window),
+        ):  # fmt: skip
+            if value is not None and (type(value) is not int or value < 1):
+                raise ConfigurationError(f"expected {name} to be at least 1, got {value!r:.80}")
+        if history not in ("auto", "keep"):
+            raise ConfigurationError(f"expected history auto or keep, got {history!r:.80}")
+        played: Any = env.unwrapped
+        settings = PlaySettings(
+            turn_tokens=turn_tokens,
+            episode_tokens=episode_tokens,
+            window=window,
+            history=history,
+            template_args=template_args or {},
+            system=task_prompt(played) if system is None else system or None,
+        )
+        player = load_player(
+            Path(path),
+            settings,
+            temperature=temperature,
+            top_p=top_p,
+            facts={"kind": "hf", "path": path, "seed": seed},
+        )
+        return maker(f"hf:{path}", player, env, seed)

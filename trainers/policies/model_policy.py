@@ -1,0 +1,133 @@
+"""A policy that plays with a model in this process, as the episodes of training are played."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from agentgym.errors import PolicyStopped
+from agentgym.outcome import StopReason
+from agentgym.policies.base import ModelOutput
+from trainers.policies.shared_engine import SharedEngine
+from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.conversation import Conversation
+from trainers.rollouts.runner import InitialMessages, turn_seed
+
+__all__ = ["ModelPolicy", "Player"]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Player:
+    """What the policies of one model share."""
+
+    engine: SharedEngine
+    """Generates, for all of them together."""
+    chat: TurnTokenizer
+    """Turn tokenizer of the model."""
+    opening: InitialMessages
+    """First messages of an episode."""
+    budget: TokenBudget
+    """Token budgets."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What identifies the model."""
+    horizon: int | None = None
+    """Turns of an episode that the model was made for, where known."""
+
+    def described(self) -> dict[str, Any]:
+        """Return what identifies the policies, JSON-safe."""
+        sampling = self.engine.sampling
+        drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p}
+        return {
+            **self.facts,
+            "sampling": {"greedy": True} if sampling.greedy else {"greedy": False, **drawn},
+            "budget": asdict(self.budget),
+        }
+
+    def check_horizon(self, horizon: int) -> None:
+        """Warn, once, of episodes that are longer or shorter than those it was made for."""
+        made_for, self.horizon = self.horizon, None
+        if made_for is not None and made_for != horizon:
+            logger.warning(
+                "expected episodes of %d turns, on which the run compared its policies, got %d; "
+                "pass horizon=%d (--horizon) for figures like the run's own",
+                made_for, horizon, made_for,
+            )  # fmt: skip
+
+
+class ModelPolicy:
+    """Answer observations with what a model generates, token by token as in training.
+
+    Nothing that was sampled is encoded again, the chat template decides what later turns see of
+    earlier ones, and the token budgets are those of training: a turn for which no room is left ends
+    the episode with stop reason ``length``.
+
+    Args:
+        player: The model, which several policies may share.
+        seed: Seed of the draws; those of a turn depend on it and on the number of the turn.
+
+    Attributes:
+        last_output: What the model wrote for the last action.
+    """
+
+    def __init__(self, player: Player, seed: int = 0) -> None:
+        self.last_output: ModelOutput | None = None
+        self._player, self._seed = player, seed
+        self._conversation: Conversation | None = None
+        self._said: tuple[list[int], bool] | None = None
+        self._turn = 0
+        self._key = player.engine.take_key()
+        weakref.finalize(self, player.engine.return_key, self._key)
+
+    def seed(self, seed: int) -> None:
+        """Choose the seed of the episodes that begin from now on."""
+        self._seed = seed
+
+    def copy(self) -> ModelPolicy:
+        """Return another policy with the same model and a history of its own."""
+        return ModelPolicy(self._player, self._seed)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what identifies the policy, JSON-safe."""
+        return self._player.described()
+
+    def reset(self, observation: str, info: Mapping[str, Any]) -> None:
+        """Begin an episode."""
+        player = self._player
+        player.check_horizon(int(info["horizon"]))
+        messages = player.opening(observation, dict(info))
+        self._conversation = Conversation(player.chat, messages, player.budget.window)
+        self._said, self._turn, self.last_output = None, 0, None
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Generate the next action.
+
+        Raises:
+            PolicyStopped: The budget has no room for a turn.
+            PolicyFailure: The engine failed.
+        """
+        if self._conversation is None:
+            self.reset(observation, info)
+        conversation, player = self._conversation, self._player
+        assert conversation is not None
+        if self._said is not None:
+            conversation.extend(*self._said, observation)
+        room = player.budget.room(conversation.spent, len(conversation.prompt))
+        if room < player.budget.floor:
+            raise PolicyStopped(StopReason.LENGTH.value)
+        prompt = conversation.prompt
+        out = player.engine.complete(self._key, prompt, room, turn_seed(self._seed, 0, self._turn))
+        self._said, self._turn = (out.ids, out.stopped), self._turn + 1
+        said = out.ids[:-1] if out.stopped else out.ids
+        self.last_output = ModelOutput(
+            player.chat.raw_text(said),
+            prompt_tokens=len(prompt),
+            completion_tokens=len(out.ids),
+            finish_reason="stop" if out.stopped else "length",
+        )
+        return player.chat.action_text(out.ids)

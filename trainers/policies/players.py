@@ -1,0 +1,199 @@
+"""From a model's folder to what plays with it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from agentgym.errors import ConfigurationError, require
+from agentgym.policies.loading import PolicyMaker
+from trainers.policies.model_policy import ModelPolicy, Player
+from trainers.policies.shared_engine import SharedEngine
+from trainers.rollouts.engines import engine_maker
+from trainers.rollouts.engines.base import EngineSettings, Sampling
+
+__all__ = ["PACKAGES", "PlaySettings", "chosen_sampling", "load_player", "maker"]
+
+PACKAGES = ("torch", "transformers", "peft", "jinja2", "yaml")
+"""What loading a model needs, all of the extra ``train``."""
+SLOTS = 64
+"""Episodes for which an engine makes room, if it does so beforehand."""
+
+
+@dataclass(frozen=True)
+class PlaySettings:
+    """How a model plays."""
+
+    turn_tokens: int | None = None
+    """Most tokens of a turn; None: as many as training takes by default."""
+    episode_tokens: int | None = None
+    """Most tokens of an episode after its opening; None: what the model can read."""
+    window: int | None = None
+    """Turns that are read besides the opening; None: all."""
+    history: Any = "auto"
+    """What becomes of earlier turns that the chat template rewrites."""
+    template_args: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the chat template."""
+    system: str | None = None
+    """System message."""
+    precision: str | None = None
+    """Precision of training, ``fp32`` or ``bf16``; None: as the weights are stored."""
+    quantize: str = "none"
+    """How the base of adapters is quantised."""
+    sampling: Sampling | None = None
+    """How tokens are drawn; None: as the model's own generation config says."""
+
+
+def load_player(
+    folder: Path,
+    settings: PlaySettings,
+    *,
+    temperature: float | None,
+    top_p: float | None,
+    facts: Mapping[str, Any],
+    horizon: int | None = None,
+) -> Player:
+    """Load a model, whole or as adapters, with its tokenizer.
+
+    Args:
+        folder: Where it lies.
+        settings: How it plays.
+        temperature: Goes before the settings; 0 takes the likeliest tokens.
+        top_p: Goes before the settings.
+        facts: What identifies the model.
+        horizon: Turns of the episodes that it was made for.
+
+    Raises:
+        ConfigurationError: It cannot be loaded, has no chat template, or a value is out of range.
+    """
+    from transformers import AutoTokenizer
+
+    from trainers.models.policy import budget_within, loading, stop_ids
+    from trainers.models.torch_setup import device, one_thread
+    from trainers.output.summary import versions
+    from trainers.rollouts.chat import TurnTokenizer
+    from trainers.rollouts.runner import make_initial_messages
+
+    one_thread()
+    with loading(folder):
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), padding_side="left")
+        model = _model(folder, settings)
+    if not getattr(model, "is_quantized", False):
+        model = model.to(device())
+    model.eval().requires_grad_(False)
+    chat = TurnTokenizer(
+        tokenizer,
+        history=settings.history,
+        template_kwargs=settings.template_args,
+        stop_ids=stop_ids(model),
+    )
+    turn, episode = _tokens(settings, model.config, chat.thinks)
+    budget = budget_within(model.config, turn, episode, settings.window)
+    drawn = chosen_sampling(settings.sampling or _own_sampling(model), temperature, top_p)
+    drawn = dataclasses.replace(drawn, max_tokens=budget.turn_tokens, stop_ids=chat.stop_ids)
+    bf16 = settings.precision == "bf16"
+    make = engine_maker("hf", EngineSettings(chat.pad_id, budget.context, SLOTS, bf16=bf16))
+    weights = {
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
+        "packages": versions(),
+    }
+    opening = make_initial_messages(settings.system)
+    engine = SharedEngine(make(model), drawn)
+    return Player(engine, chat, opening, budget, {**facts, **weights}, horizon)
+
+
+def maker(name: str, player: Player, env: gymnasium.Env[str, str], seed: int) -> PolicyMaker:
+    """Return what makes the policies of a model."""
+    return PolicyMaker(
+        name,
+        lambda env: ModelPolicy(player, seed),
+        env,
+        player.described(),
+        release=player.engine.close,
+    )
+
+
+def chosen_sampling(default: Sampling, temperature: float | None, top_p: float | None) -> Sampling:
+    """Return how tokens are drawn: a temperature of 0 takes the likeliest.
+
+    Raises:
+        ConfigurationError: A number is out of range.
+    """
+    for name, value, low in (("temperature", temperature, 0.0), ("top_p", top_p, None)):
+        if value is None:
+            continue
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or (low is not None and value < low):
+            raise ConfigurationError(
+                f"expected {name} to be a number of at least 0, got {value!r:.80}; 0 takes the "
+                "likeliest tokens"
+            )
+    drawn = default
+    if temperature is not None:
+        greedy = temperature == 0
+        drawn = dataclasses.replace(
+            drawn, greedy=greedy, temperature=1.0 if greedy else float(temperature)
+        )
+    return drawn if top_p is None else dataclasses.replace(drawn, top_p=float(top_p))
+
+
+def check_packages() -> None:
+    """Say what is not installed.
+
+    Raises:
+        DependencyNotInstalled: A package is missing; names the extra.
+    """
+    for module in PACKAGES:
+        require(module, "train")
+
+
+def _model(folder: Path, settings: PlaySettings) -> Any:
+    """Load the weights; adapters with the base on which they were trained."""
+    from transformers import AutoModelForCausalLM
+
+    from trainers.grpo.precision import quantization_config, weights_dtype
+    from trainers.models.torch_setup import device
+    from trainers.output.card import has_adapters
+    from trainers.phases.export import base_of
+
+    adapted, precision = has_adapters(folder), settings.precision
+    options: dict[str, Any] = {
+        "dtype": "auto" if precision is None else weights_dtype(precision, frozen=adapted)
+    }
+    if settings.quantize != "none":
+        options["quantization_config"] = quantization_config(settings.quantize, precision or "fp32")
+        options["device_map"] = {"": device()}
+    place = base_of(folder) if adapted else str(folder)
+    model = AutoModelForCausalLM.from_pretrained(place, **options)
+    if not adapted:
+        return model
+    from peft import PeftModel
+
+    return PeftModel.from_pretrained(model, str(folder))
+
+
+def _tokens(settings: PlaySettings, config: Any, thinks: bool) -> tuple[int, int]:
+    """Return the most tokens of a turn and of an episode."""
+    from trainers.config.resolve import PRETRAINED_TURN, THINKING_TURN
+
+    turn = settings.turn_tokens or (THINKING_TURN if thinks else PRETRAINED_TURN)
+    readable = int(getattr(config, "max_position_embeddings", 32768))
+    turn = min(turn, readable)
+    return turn, max(turn, settings.episode_tokens or readable)
+
+
+def _own_sampling(model: Any) -> Sampling:
+    """Return how the model's generation config draws tokens."""
+    config = getattr(model, "generation_config", None)
+    if not getattr(config, "do_sample", False):
+        return Sampling(greedy=True)
+    return Sampling(
+        temperature=float(getattr(config, "temperature", None) or 1.0),
+        top_p=float(getattr(config, "top_p", None) or 1.0),
+    )

@@ -1,0 +1,108 @@
+"""Whether an environment is the one that a run's policy knows, argument by argument."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from agentgym.errors import ConfigurationError
+from agentgym.fingerprint import VIEWS, describe
+from agentgym.options import arguments
+
+__all__ = ["HARMLESS", "RunEnv", "check_env"]
+
+HARMLESS = VIEWS | {"expert", "reward", "reward_hooks"}
+"""Arguments that change neither what a policy reads, nor what its actions do, nor the tasks of a
+split: rewards, demonstrators, and the turn budget, of which a policy speaks when it meets it."""
+
+
+@dataclass(frozen=True)
+class RunEnv:
+    """An environment of a run."""
+
+    name: str
+    """What it is called among several; empty of a run with one."""
+    env_id: str
+    """Gymnasium id."""
+    kwargs: Mapping[str, Any]
+    """Its keyword arguments."""
+    horizon: int
+    """Turns of an evaluation episode."""
+
+
+def check_env(
+    path: str, known: Sequence[RunEnv], env: gymnasium.Env[str, str], *, strict: bool
+) -> tuple[RunEnv, list[str]]:
+    """Compare an environment with those of a run.
+
+    Args:
+        path: The run, for messages.
+        known: Its environments.
+        env: The environment that is to be played.
+        strict: Whether a difference is an error.
+
+    Returns:
+        The environment of the run that is most like it, and what is to be said of differences.
+
+    Raises:
+        ConfigurationError: The policy knows no such environment, and ``strict``.
+    """
+    spec = env.spec or env.unwrapped.spec
+    if spec is None:
+        remark = (
+            f"the environment has no id, so it cannot be compared with that of {path}: make it "
+            "with gymnasium.make"
+        )
+        return known[0], [remark]
+    same = [each for each in known if each.env_id == spec.id]
+    if not same:
+        problem = (
+            f"expected {' or '.join(dict.fromkeys(each.env_id for each in known))}, in which the "
+            f"policy of {path} was trained, got {spec.id}"
+        )
+        return known[0], _judged(problem, strict)
+    made: Any = type(env.unwrapped)
+    defaults = arguments(made)
+    compared = [(each, [*_differences(each.kwargs, spec.kwargs, defaults)]) for each in same]
+    best, found = min(compared, key=lambda pair: len(pair[1]))
+    if not found:
+        return best, []
+    differing = ", ".join(f"{name} was {was!r:.80} and is {now!r:.80}" for name, was, now in found)
+    wanted = " ".join(f"{name}={_typed(was)}" for name, was, _ in found)
+    problem = (
+        f"expected the environment of {path}, but {differing}; make it with the run's arguments "
+        f"(at the terminal --set {wanted})"
+    )
+    return best, _judged(problem, strict)
+
+
+def _judged(problem: str, strict: bool) -> list[str]:
+    """Raise or return what is amiss."""
+    if strict:
+        raise ConfigurationError(f"{problem}, or pass mismatch=warn to play it all the same")
+    return [problem]
+
+
+def _differences(
+    before: Mapping[str, Any], now: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the arguments that differ, with both values; what was not given has its default."""
+    for name in sorted({*before, *now} - HARMLESS):
+        old, new = (side.get(name, defaults.get(name)) for side in (before, now))
+        if describe(_plain(old)) != describe(_plain(new)):
+            yield name, old, new
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as a file of settings holds it: a path as text."""
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _typed(value: Any) -> str:
+    """Write a value as it is typed."""
+    return value if isinstance(value, str) else json.dumps(value, default=str)

@@ -1,0 +1,264 @@
+"""``run:PATH``: what a run of ``agentgym-train`` made, played as the run itself played it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from agentgym.errors import ConfigurationError
+from agentgym.policies.loading import PolicyMaker
+from trainers.policies.players import PlaySettings, check_packages, load_player, maker
+from trainers.policies.run_envs import RunEnv, check_env
+
+__all__ = ["Runs"]
+
+logger = logging.getLogger(__name__)
+
+CONFIG = "config.yaml"
+"""A folder with this file is a run's."""
+DEPTH = 3
+"""How far above a checkpoint its run lies, at most: ``checkpoints/rl/checkpoint-6``."""
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")
+"""A folder with one of these files is a checkpoint's."""
+
+
+class Runs:
+    """Run folders of ``agentgym-train``, and checkpoints in them."""
+
+    summary = "the folder of a run of agentgym-train, or of a checkpoint in one"
+    rank = 1  # A checkpoint is a model's folder, too, and its run says how it plays.
+
+    def problem(self, path: str) -> str:
+        """Return why a path is neither a run's nor a checkpoint's of one; empty if it is."""
+        folder = Path(path)
+        if not folder.is_dir():
+            return "there is no such folder"
+        run = _run_of(folder)
+        if run is None:
+            return f"there is no {CONFIG} in the folder, nor in one above it"
+        if not _checkpoints(run):
+            return f"the run has no checkpoint with weights in {run / 'checkpoints'} yet"
+        if run != folder.resolve() and not _has_weights(folder):
+            return f"the folder has no weights ({', '.join(WEIGHTS)})"
+        return ""
+
+    def load(
+        self,
+        path: str,
+        env: gymnasium.Env[str, str],
+        *,
+        seed: int,
+        checkpoint: str | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        mismatch: str = "error",
+    ) -> PolicyMaker:
+        """Load the policy of a run.
+
+        Args:
+            path: Folder of the run, or of a checkpoint in it.
+            env: The environment that is played, made with the arguments of the run's.
+            seed: Seed of what is drawn.
+            checkpoint: Which policy: a folder under ``checkpoints`` such as ``trained`` (the last),
+                ``best``, ``warm-start`` or ``rl/checkpoint-40``. Default: the one that the run
+                compared, as its summary says.
+            temperature: Temperature of sampling; 0 takes the likeliest tokens. Default: as the run
+                sampled in its evaluation.
+            top_p: Share of the probability that is drawn from; default: the run's.
+            mismatch: What an environment with other arguments is: an ``error``, or a reason to
+                ``warn``.
+
+        Raises:
+            ConfigurationError: The run has no such checkpoint, or was made in another environment.
+            DependencyNotInstalled: Packages of the extra ``train`` are absent.
+        """
+        check_packages()
+        if mismatch not in ("error", "warn"):
+            raise ConfigurationError(f"expected mismatch to be error or warn, got {mismatch!r:.80}")
+        run = _run_of(Path(path))
+        assert run is not None  # `problem` has looked
+        settings = _Settings.of(run / CONFIG)
+        place, chosen = _chosen(run, Path(path), checkpoint)
+        played, remarks = check_env(path, settings.envs, env, strict=mismatch == "error")
+        for remark in remarks:
+            logger.warning("%s", remark)
+        facts = {
+            "kind": "run",
+            "path": path,
+            "seed": seed,
+            "checkpoint": place.relative_to(run / "checkpoints").as_posix(),
+            **chosen,
+            "model": settings.get("model"),
+            "remarks": remarks,
+        }
+        player = load_player(
+            place,
+            settings.play(env),
+            temperature=temperature,
+            top_p=top_p,
+            facts=facts,
+            horizon=played.horizon,
+        )
+        return maker(f"run:{path}", player, env, seed)
+
+
+# -- settings --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The settings of a run: as they were asked for, and what they left open as it was decided."""
+
+    path: Path
+    """Their file."""
+    asked: Mapping[str, Any]
+    """As they were asked for, with defaults."""
+    decided: Mapping[str, Any]
+    """What was left open."""
+
+    @classmethod
+    def of(cls, path: Path) -> _Settings:
+        """Read them.
+
+        Raises:
+            ConfigurationError: The file does not hold a run's settings.
+        """
+        from trainers.config.schema import to_dict
+        from trainers.config.stored import RESOLVED, read_config, read_settings
+
+        decided = read_settings(path).get(RESOLVED)
+        if not isinstance(decided, Mapping):
+            raise ConfigurationError(
+                f"expected {path} to say under {RESOLVED!r} what the run decided, as runs of this "
+                "version do: play the checkpoint as a model, hf:PATH"
+            )
+        return cls(path, to_dict(read_config(path)), decided)
+
+    def get(self, *names: str) -> Any:
+        """Return a setting such as ``rl.turn_tokens``, by its parts."""
+        for place in (self.decided, self.asked):
+            value: Any = place
+            for name in names:
+                value = value.get(name) if isinstance(value, Mapping) else None
+            if value is not None:
+                return value
+        return None
+
+    @property
+    def envs(self) -> list[RunEnv]:
+        """The environments of the run."""
+        several = self.decided.get("envs")
+        if several:
+            return [
+                RunEnv(name, env["env_id"], env["kwargs"], env["full_horizon"])
+                for name, env in several.items()
+            ]
+        horizon = self.get("eval", "horizon")
+        return [RunEnv("", self.decided["env_id"], self.decided["env"], horizon)]
+
+    def play(self, env: gymnasium.Env[str, str]) -> PlaySettings:
+        """Return how the run's policies play."""
+        from agentgym.making import parse_pairs
+        from trainers.config.schema import TINY
+        from trainers.models.policy import task_prompt
+        from trainers.rollouts.engines.base import Sampling
+
+        played: Any = env.unwrapped
+        return PlaySettings(
+            turn_tokens=self.get("rl", "turn_tokens"),
+            episode_tokens=self.get("rl", "episode_tokens"),
+            window=self.get("rollout", "window"),
+            history=self.get("rollout", "history"),
+            template_args=parse_pairs(self.get("template_args") or (), "--template-args"),
+            system=None if self.get("model") == TINY else task_prompt(played),
+            precision=self.get("memory", "precision"),
+            quantize=self.get("memory", "quantize") or "none",
+            sampling=Sampling(
+                temperature=self.get("rl", "temperature"),
+                top_p=self.get("rl", "top_p"),
+                greedy=bool(self.get("eval", "greedy")),
+            ),
+        )
+
+
+# -- checkpoints -----------------------------------------------------------------------------------
+
+
+def _run_of(folder: Path) -> Path | None:
+    """Return the run that a folder is, or that holds it."""
+    folder = folder.resolve()
+    above = [folder, *folder.parents[:DEPTH]]
+    return next((place for place in above if (place / CONFIG).is_file()), None)
+
+
+def _has_weights(folder: Path) -> bool:
+    return any((folder / name).exists() for name in WEIGHTS)
+
+
+def _checkpoints(run: Path) -> list[str]:
+    """Return the names of the folders with weights."""
+    root = run / "checkpoints"
+    found = [path for pattern in ("*", "*/*") for path in root.glob(pattern) if _has_weights(path)]
+    return sorted(path.relative_to(root).as_posix() for path in found if path.name[0] != ".")
+
+
+def _chosen(run: Path, path: Path, checkpoint: str | None) -> tuple[Path, dict[str, Any]]:
+    """Return the folder of the policy that is to play, and what the run says of it.
+
+    Raises:
+        ConfigurationError: There is no such checkpoint, or two are named.
+    """
+    root = run / "checkpoints"
+    if path.resolve() != run:
+        if checkpoint is not None:
+            raise ConfigurationError(
+                f"expected a run's folder with checkpoint={checkpoint!r}, got the checkpoint "
+                f"{path}; leave out one of them"
+            )
+        checkpoint = path.resolve().relative_to(root.resolve()).as_posix()
+    names = _checkpoints(run)
+    chosen = next(_candidates(run, names)) if checkpoint is None else checkpoint
+    if chosen not in names:
+        raise ConfigurationError(
+            f"expected a checkpoint of {run} among {', '.join(names)}; got {chosen!r}"
+        )
+    return root / chosen, _figures(run, chosen)
+
+
+def _candidates(run: Path, names: list[str]) -> Iterator[str]:
+    """Yield the policies by which a run is known, most of all the one that it compared."""
+    summary = _json(run / "summary.json")
+    if summary:
+        yield (summary.get("chosen") or {}).get("checkpoint", "trained")
+    logger.warning(
+        "the run in %s has not ended: its best policy so far plays, by validation, or else its "
+        "newest", run,
+    )  # fmt: skip
+    yield from (name for name in ("best", "trained") if name in names)
+    steps = [name for name in names if name.startswith("rl/checkpoint-")]
+    yield from sorted(steps, key=lambda name: -int(name.rsplit("-", 1)[1]))
+    yield from names
+
+
+def _figures(run: Path, checkpoint: str) -> dict[str, Any]:
+    """Return the step after which a policy was saved, where the run says so."""
+    chosen = (_json(run / "summary.json").get("chosen")) or {}
+    if chosen.get("checkpoint") == checkpoint:
+        return {"step": chosen["step"], "compared": True}
+    validated = _json(run / "checkpoints" / checkpoint / "validation.json")
+    return {"step": validated.get("step"), "compared": False}
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """Read a file of the run; nothing if there is none, or it is being written."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
