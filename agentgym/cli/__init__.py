@@ -1,4 +1,4 @@
-"""The command ``agentgym``: list, play, eval, replay, doctor, index, serve, validate, swe."""
+"""The command ``agentgym``: list, play, eval, replay, view, doctor, index, serve, validate, swe."""
 
 from __future__ import annotations
 

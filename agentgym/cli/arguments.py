@@ -118,6 +118,21 @@ class Replay:
 
 
 @dataclass(frozen=True)
+class View:
+    """Write recorded episodes, or two runs side by side, as one HTML page to look through."""
+
+    paths: Positional[tuple[Path, ...]]
+    """A JSONL file of episodes, the folder of a run of agentgym-train, or a folder that holds an
+    episodes.jsonl; a second one is shown beside it, task by task."""
+    output: Path | None = None
+    """The page; beside the input, with its name and .html, if left out."""
+    open: bool = False
+    """Open the page in the browser."""
+    limit: int | None = None
+    """Most episodes of each file; all of them if left out."""
+
+
+@dataclass(frozen=True)
 class Index:
     """Index a corpus of your own for the environment search."""
 
@@ -286,12 +301,13 @@ class Swe:
     """What to do."""
 
 
-COMMANDS = (List, Play, Eval, Replay, Doctor, Index, Serve, Validate, *SWE_COMMANDS)
+COMMANDS = (List, Play, Eval, Replay, View, Doctor, Index, Serve, Validate, *SWE_COMMANDS)
 Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
     Annotated[List, subcommand("list")],
     Annotated[Play, subcommand("play")],
     Annotated[Eval, subcommand("eval")],
     Annotated[Replay, subcommand("replay")],
+    Annotated[View, subcommand("view")],
     Annotated[Doctor, subcommand("doctor")],
     Annotated[Index, subcommand("index")],
     Annotated[Serve, subcommand("serve")],

@@ -20,6 +20,7 @@ from agentgym.cli.arguments import (
     Serve,
     Swe,
     Validate,
+    View,
 )
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.making import make_env, parse_pairs, resolve
@@ -157,7 +158,7 @@ def _eval(command: Eval, console: Console) -> int:
     console.print(report.table())
     if command.output:
         text = json.dumps(report.to_dict(), indent=2, allow_nan=False)
-        _write(command.output, text + "\n")
+        _write(command.output, f"{text}\n".encode())
     return 0
 
 
@@ -195,15 +196,15 @@ def _not_writable(path: Path, error: Exception) -> ConfigurationError:
     return ConfigurationError(f"expected a file that can be written, got {path}: {reason}")
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, data: bytes) -> None:
     """Write a result whole or not at all; devices and pipes take it as it comes."""
     from agentgym.caching import write_atomically
 
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(data)
         else:
-            write_atomically(path.resolve(), text.encode())  # a link stays one
+            write_atomically(path.resolve(), data)  # a link stays one
     except (OSError, ValueError) as error:
         raise _not_writable(path, error) from error
 
@@ -289,6 +290,12 @@ def _replay(command: Replay, console: Console) -> int:
     return int(changed > 0)
 
 
+def _view(command: View, console: Console) -> int:
+    from agentgym.cli.view import view
+
+    return view(command, console, _write)
+
+
 def _index(command: Index, console: Console) -> int:
     from agentgym.cli.search import index
 
@@ -322,6 +329,7 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     Play: _play,
     Eval: _eval,
     Replay: _replay,
+    View: _view,
     Doctor: _doctor,
     Index: _index,
     Serve: _serve,

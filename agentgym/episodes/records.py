@@ -6,7 +6,7 @@ import json
 import logging
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -230,7 +230,7 @@ def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:
             stored = record.get(name, found)
             same = isinstance(stored, bool) == isinstance(found, bool)
             same = same and math.isclose(stored, found, rel_tol=1e-9, abs_tol=1e-9)
-        except (OverflowError, TypeError):
+        except (OverflowError, TypeError, ValueError):  # fsum refuses inf - inf
             same = False
         if not same:
             raise DataError(
@@ -259,13 +259,20 @@ def clean(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
-def read_episodes(path: str | Path, *, strict: bool = True) -> Iterator[Episode]:
+def read_episodes(
+    path: str | Path,
+    *,
+    strict: bool = True,
+    on_skipped: Callable[[int, DataError], None] | None = None,
+) -> Iterator[Episode]:
     """Read a file of episodes, one at a time.
 
     Args:
         path: A JSONL file.
         strict: Raise at a broken line (a run that was killed may leave one at the end); otherwise
             skip it with a warning.
+        on_skipped: Called with the number of a line that is skipped, and why, instead of the
+            warning.
 
     Yields:
         The episodes in order; empty lines are skipped.
@@ -274,21 +281,32 @@ def read_episodes(path: str | Path, *, strict: bool = True) -> Iterator[Episode]
         DataError: The file cannot be read, or a line is broken; names the line.
     """
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, "rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
                 try:
-                    episode = Episode.from_line(line)
+                    episode = Episode.from_line(_decoded(line))
                 except DataError as error:
                     if strict:
                         raise DataError(f"{path}, line {number}: {error}") from error
-                    _log.warning("skipping %s, line %d: %s", path, number, error)
+                    if on_skipped is not None:
+                        on_skipped(number, error)
+                    else:
+                        _log.warning("skipping %s, line %d: %s", path, number, error)
                     continue
                 yield episode
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except OSError as error:
+        reason = error.strerror or error
         raise DataError(f"expected a file of episodes at {path}, but: {reason}") from error
+
+
+def _decoded(line: bytes) -> str:
+    """Decode a line by itself: one that is no text must not cost those after it."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"expected text in UTF-8, but: {error}") from error
 
 
 def append_episode(path: str | Path, episode: Episode) -> None:
