@@ -20,7 +20,7 @@ from typing import Any
 PATIENCE = 60.0
 """Seconds after which a browser that does not answer has hung."""
 READY = (
-    "document.documentElement.dataset.ready"
+    "document.documentElement?.dataset.ready"
     " && document.querySelector('main:not([hidden]) .row, .nothing, #episode')"
 )
 """The page has drawn what its address names."""

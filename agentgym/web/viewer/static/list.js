@@ -246,12 +246,8 @@ function buildHead() {
 }
 
 function template() {
-  const wide = compares() ? "6.5rem" : "5.5rem";
-  const widths = { task: "minmax(12rem, 1fr)", two: "9rem", diff: "5.5rem", end: compares() ? "9rem" : "10rem" };
-  return list.columns.map(({ kind, id }) => {
-    if (id === "score") return compares() ? "8rem" : "8rem";
-    return widths[kind.split(" ")[0]] || widths[kind.split(" ")[1]] || wide;
-  }).join(" ");
+  const widths = { task: "minmax(12rem, 1fr)", end: compares() ? "9rem" : "10rem" };
+  return list.columns.map(({ kind, id }) => widths[kind.split(" ")[0]] || (id === "score" ? "8rem" : "5.5rem")).join(" ");
 }
 
 const rowHeight = () => parseFloat(getComputedStyle($("table")).getPropertyValue("--row-height"));
