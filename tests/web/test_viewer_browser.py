@@ -234,7 +234,12 @@ def test_hostile_text_is_inert_and_whole(viewer: Viewer, tab: Page) -> None:
     text = tab.text("#episode-view")
     for bad in HOSTILE[:8]:
         assert bad in text, bad
-    assert "⟨U+202E⟩" in text and "⟨U+D800⟩" in text and "␀" in text and "⟨U+E0041⟩" in text
+    assert (
+        "⟨U+202E⟩" in text
+        and "⟨U+D800⟩" in text
+        and "NUL ^@ bell ^G escape ^[[31m" in text
+        and "⟨U+E0041⟩" in text
+    )
     assert "\u202e" not in text and "\u2028" not in text and "😀" in text
 
 

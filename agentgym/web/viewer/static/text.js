@@ -11,8 +11,7 @@ const HARMLESS = /^[\n\t\u200c\u200d]+$/;
 function shape(character) {
   const code = character.codePointAt(0);
   if (character === "\n" || character === "\t" || code === 0x200c || code === 0x200d) return character;
-  if (code < 0x20) return String.fromCharCode(0x2400 + code);
-  if (code === 0x7f) return "\u2421";
+  if (code < 0x20 || code === 0x7f) return "^" + String.fromCharCode(code ^ 0x40); // as terminals do
   return "\u27e8U+" + code.toString(16).toUpperCase().padStart(4, "0") + "\u27e9";
 }
 
