@@ -204,6 +204,21 @@ class Export:
 
 
 @dataclass(frozen=True)
+class View:
+    """Write recorded episodes, or two runs side by side, as one HTML page to look through."""
+
+    paths: Positional[tuple[Path, ...]]
+    """A JSONL file of episodes, the folder of a run of agentgym-train, or a folder that holds an
+    episodes.jsonl, as agentgym eval --out makes; a second one is shown beside it, task by task."""
+    output: Path | None = None
+    """The page; beside the input, with its name and .html, if left out."""
+    open: bool = False
+    """Open the page in the browser."""
+    limit: int | None = None
+    """Most episodes of each file; all of them if left out."""
+
+
+@dataclass(frozen=True)
 class Index:
     """Index a corpus of your own for the environment search."""
 
@@ -373,7 +388,7 @@ class Swe:
 
 
 COMMANDS = (
-    List, Play, Eval, Compare, Replay, Export, Doctor, Index, Serve, Validate, *SWE_COMMANDS,
+    List, Play, Eval, Compare, Replay, Export, View, Doctor, Index, Serve, Validate, *SWE_COMMANDS,
 )  # fmt: skip
 Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
     Annotated[List, subcommand("list")],
@@ -382,6 +397,7 @@ Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
     Annotated[Compare, subcommand("compare")],
     Annotated[Replay, subcommand("replay")],
     Annotated[Export, subcommand("export")],
+    Annotated[View, subcommand("view")],
     Annotated[Doctor, subcommand("doctor")],
     Annotated[Index, subcommand("index")],
     Annotated[Serve, subcommand("serve")],

@@ -21,6 +21,7 @@ from agentgym.cli.arguments import (
     Serve,
     Swe,
     Validate,
+    View,
 )
 from agentgym.cli.environments import make
 from agentgym.errors import AgentGymError
@@ -198,6 +199,12 @@ def _export(command: Export, console: Console) -> int:
     return export(command, console)
 
 
+def _view(command: View, console: Console) -> int:
+    from agentgym.cli.view import view
+
+    return view(command, console)
+
+
 def _index(command: Index, console: Console) -> int:
     from agentgym.cli.search import index
 
@@ -233,6 +240,7 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     Compare: _compare,
     Replay: _replay,
     Export: _export,
+    View: _view,
     Doctor: _doctor,
     Index: _index,
     Serve: _serve,

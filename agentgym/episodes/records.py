@@ -230,7 +230,7 @@ def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:
             stored = record.get(name, found)
             same = isinstance(stored, bool) == isinstance(found, bool)
             same = same and math.isclose(stored, found, rel_tol=1e-9, abs_tol=1e-9)
-        except (OverflowError, TypeError):
+        except (OverflowError, TypeError, ValueError):  # fsum refuses inf - inf
             same = False
         if not same:
             raise DataError(
@@ -260,7 +260,11 @@ def clean(text: str) -> str:
 
 
 def read_episodes(
-    path: str | Path, *, strict: bool = True, on_torn: Callable[[int], None] | None = None
+    path: str | Path,
+    *,
+    strict: bool = True,
+    on_torn: Callable[[int], None] | None = None,
+    on_skipped: Callable[[int, DataError], None] | None = None,
 ) -> Iterator[Episode]:
     """Read a file of episodes, one at a time.
 
@@ -270,6 +274,8 @@ def read_episodes(
             skip it with a warning.
         on_torn: Called with the number of a line that breaks off before its end, as a process that
             was killed leaves it; the line is skipped then, and any other broken one still raises.
+        on_skipped: Called with the number of a line that is skipped, and why, instead of the
+            warning.
 
     Yields:
         The episodes in order; empty lines are skipped.
@@ -278,36 +284,47 @@ def read_episodes(
         DataError: The file cannot be read, or a line is broken; names the line.
     """
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, "rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
                 try:
-                    episode = Episode.from_line(line)
+                    episode = Episode.from_line(_decoded(line))
                 except DataError as error:
                     if on_torn and _torn(line):
                         on_torn(number)
                         continue
                     if strict:
                         raise DataError(f"{path}, line {number}: {error}") from error
-                    _log.warning("skipping %s, line %d: %s", path, number, error)
+                    if on_skipped is not None:
+                        on_skipped(number, error)
+                    else:
+                        _log.warning("skipping %s, line %d: %s", path, number, error)
                     continue
                 yield episode
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except OSError as error:
+        reason = error.strerror or error
         raise DataError(f"expected a file of episodes at {path}, but: {reason}") from error
 
 
-def _torn(line: str) -> bool:
+def _torn(line: bytes) -> bool:
     """Return whether a line is the beginning of a JSON object that does not end."""
     text = line.strip()
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
-        return text.startswith("{") and (not text.endswith("}") or error.pos >= len(text))
+        return text.startswith(b"{") and (not text.endswith(b"}") or error.pos >= len(text))
     except (ValueError, RecursionError):
         return False
     return False
+
+
+def _decoded(line: bytes) -> str:
+    """Decode a line by itself: one that is no text must not cost those after it."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"expected text in UTF-8, but: {error}") from error
 
 
 def append_episode(path: str | Path, episode: Episode) -> None:

@@ -1,0 +1,103 @@
+"""``agentgym view``: records of episodes as one page for the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentgym.cli.arguments import View
+from agentgym.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentgym.web.viewer import Run
+
+
+def view(command: View, console: Console) -> int:
+    """Write the page and say where it is.
+
+    Args:
+        command: The arguments.
+        console: Where the summary is printed.
+
+    Raises:
+        ConfigurationError: There are not one or two inputs, or the page would overwrite one of
+            them or something that is no such page.
+        DataError: An input holds no episodes, or cannot be read.
+    """
+    from agentgym.web.viewer import find_run, render_page
+
+    if not 1 <= len(command.paths) <= 2:
+        raise ConfigurationError(
+            f"expected one file or folder, or two to compare, got {len(command.paths)}"
+        )
+    runs = [find_run(path) for path in command.paths]
+    output = _output(command, runs)
+    page = render_page(runs, limit=command.limit)
+    _write(output, page)
+    console.print(_summary(runs, output, len(page)), markup=False, highlight=False, soft_wrap=True)
+    if command.open:
+        import webbrowser
+
+        webbrowser.open(output.resolve().as_uri())
+    return 0
+
+
+def _output(command: View, runs: Sequence[Run]) -> Path:
+    """Return where the page goes, and see that nothing is lost there."""
+    from agentgym.web.viewer import is_page
+
+    inputs = [source.path for run in runs for source in run.sources]
+    if command.output is not None:
+        if command.output.exists() and any(
+            path.exists() and command.output.samefile(path) for path in inputs
+        ):
+            raise ConfigurationError(
+                f"expected --output to be another file than the episodes, got {command.output}"
+            )
+        return command.output
+    places = [path.resolve() if not path.name else path for path in command.paths]
+    stems = [place.name if place.is_dir() else place.stem for place in places]
+    output = places[0].parent / ("-vs-".join(stems) + ".html")
+    if output.exists() and not (output.is_file() and is_page(output)):
+        raise ConfigurationError(
+            f"expected no file, or an older page, at {output}, but it holds something else; name "
+            "the page with --output"
+        )
+    return output
+
+
+def _summary(runs: Sequence[Run], output: Path, size: int) -> str:
+    """Say what the page holds, what it leaves out, and where it is."""
+    lines = []
+    for run in runs:
+        episodes = sum(source.episodes for source in run.sources)
+        files = f" of {len(run.sources)} files" if len(run.sources) > 1 else ""
+        lines.append(f"{run.name}: {episodes:,} episode{'s' * (episodes != 1)}{files}")
+        for source in run.sources:
+            if source.skipped:
+                lines.append(
+                    f"  {source.path}: {source.skipped:,} line{'s' * (source.skipped != 1)} could "
+                    f"not be read and left out; first: {source.reason}"
+                )
+            if source.cut:
+                lines.append(f"  {source.path}: only the first {source.episodes:,} (--limit)")
+    return "\n".join([*lines, f"{output} ({size / 1e6:,.1f} MB): open it in a browser"])
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write the page whole or not at all; devices and pipes take it as it comes."""
+    from agentgym.caching import write_atomically
+
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+        else:
+            write_atomically(path.resolve(), data)  # a link stays one
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(
+            f"expected a file that can be written, got {path}: {reason}"
+        ) from error

@@ -1,0 +1,13 @@
+"""Episode records as one HTML page that loads nothing: read, embed, look.
+
+`render_page` puts one or two runs into a page. The page is written in ``static/`` (HTML, CSS and
+scripts, package data); Python only reads records and embeds them, so that no text of theirs can
+become markup.
+"""
+
+from __future__ import annotations
+
+from agentgym.web.viewer.page import is_page, render_page
+from agentgym.web.viewer.sources import Run, Source, find_run
+
+__all__ = ["Run", "Source", "find_run", "is_page", "render_page"]

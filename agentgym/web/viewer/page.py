@@ -1,0 +1,162 @@
+"""The page: markup, style and scripts of ``static/`` with the data of one or two runs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.web.viewer.embedding import (
+    PACKED,
+    PLAIN,
+    SIMPLE_CHARS,
+    Chunks,
+    block,
+    packed,
+    to_json,
+)
+from agentgym.web.viewer.pairing import pair_rows
+from agentgym.web.viewer.rows import body_of, row_of, shared_of
+from agentgym.web.viewer.sources import Run
+
+SCRIPTS = (
+    "dom.js", "data.js", "route.js", "text.js", "charts.js", "list.js", "turns.js", "episode.js",
+    "keys.js", "app.js",
+)  # fmt: skip
+"""The scripts, in the order in which they build on each other."""
+MARK = b'<meta name="generator" content="agentgym view">'
+"""By this a page is known as ours."""
+
+
+def is_page(path: Path) -> bool:
+    """Return whether a file is a page that `render_page` made."""
+    with path.open("rb") as file:
+        return MARK in file.read(2048)
+
+
+def render_page(runs: Sequence[Run], *, limit: int | None = None) -> bytes:
+    """Read one or two runs and render them as a page that needs nothing else.
+
+    Args:
+        runs: The runs; the sources in them learn what was read and skipped.
+        limit: Most episodes of each source.
+
+    Raises:
+        ConfigurationError: There are more than two runs, or the limit is none.
+        DataError: A run holds no episode, or a file cannot be read.
+    """
+    if not 1 <= len(runs) <= 2:
+        raise ConfigurationError(f"expected one run or two to compare, got {len(runs)}")
+    if limit is not None and limit < 1:
+        raise ConfigurationError(f"expected a limit of at least 1 episode, got {limit}")
+    chunks, shared = Chunks(), _Shared()
+    rows = [_read(run, side, limit, chunks, shared) for side, run in enumerate(runs)]
+    if len(rows) == 2:
+        for first, second, by in pair_rows(*rows):
+            rows[0][first].update(pair=second, paired_by=by)
+            rows[1][second].update(pair=first, paired_by=by)
+    for row in (row for side in rows for row in side):
+        del row["options"]  # only pairs need them here
+    facts = {"runs": [_facts(run) for run in runs], "shared": shared.values}
+    blocks = [block("facts", to_json(facts), PLAIN), _rows_block(rows), *chunks.blocks()]
+    return _fill(" and ".join(run.name for run in runs), "".join(blocks))
+
+
+class _Shared:
+    """Values that are embedded once, and referred to by their index."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, value: Any) -> int:
+        place = self._places.setdefault(to_json(value), len(self.values))
+        if place == len(self.values):
+            self.values.append(value)
+        return place
+
+
+def _read(
+    run: Run, side: int, limit: int | None, chunks: Chunks, shared: _Shared
+) -> list[dict[str, Any]]:
+    """Add the episodes of a run to the chunks, and return their rows."""
+    rows = []
+    for source in run.sources:
+        for episode in source.read(limit):
+            number = source.episodes
+            try:
+                body = {**body_of(episode), "shared": shared.place(shared_of(episode))}
+                at = chunks.add(to_json(body))
+            except RecursionError as error:
+                source.episodes -= 1
+                source.skip(number, DataError(f"expected values of less depth ({error})"))
+                continue
+            key = f"{source.part}:{number}" if source.part else str(number)
+            place = {"run": side, "part": source.part, "key": key, "at": at}
+            rows.append({**row_of(episode), **place, "options": episode.options})
+    if not rows:
+        broken = [source for source in run.sources if source.skipped]
+        why = f"; {broken[0].path}, {broken[0].reason}" if broken else ""
+        paths = ", ".join(str(source.path) for source in run.sources)
+        raise DataError(
+            f"expected at least one episode in {paths}, got none{why}; agentgym eval --record FILE "
+            "writes them"
+        )
+    return rows
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    """Say what the page shows of a run besides its episodes."""
+    sources = [
+        {
+            "file": source.path.name,
+            "part": source.part,
+            "episodes": source.episodes,
+            "skipped": source.skipped,
+            "reason": source.reason[:300],
+            "cut": source.cut,
+        }
+        for source in run.sources
+    ]
+    return {"name": run.name, "sources": sources}
+
+
+def _rows_block(rows: Sequence[Sequence[dict[str, Any]]]) -> str:
+    text = to_json(rows)
+    simple = len(text) <= SIMPLE_CHARS
+    return block("rows", text if simple else packed(text), PLAIN if simple else PACKED)
+
+
+def _fill(title: str, data: str) -> bytes:
+    """Put title, style, scripts and data into the markup."""
+    style = _static("viewer.css")
+    script = "".join(_static(name) for name in SCRIPTS)
+    script = f'(() => {{\n"use strict";\n{script}}})();\n'
+    contents = {
+        "title": html.escape(title.encode("utf-8", "replace").decode()),
+        "style-hash": _digest(style),
+        "script-hash": _digest(script),
+        "style": style,
+        "script": script,
+        "data": data,
+    }
+    # In one pass: what has been put in is not looked at again.
+    return re.sub(
+        r"\{\{([a-z-]+)\}\}", lambda mark: contents[mark[1]], _static("viewer.html")
+    ).encode()
+
+
+def _static(name: str) -> str:
+    folder = resources.files("agentgym.web.viewer") / "static"
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """Return the hash by which the content security policy admits an inline text."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

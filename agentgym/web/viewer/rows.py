@@ -1,0 +1,86 @@
+"""What the page is told of an episode: a short row for the list, and the whole for its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agentgym.episodes import Episode, Turn
+
+GOAL_CHARS = 1000
+"""Characters of a goal that the list holds, in which its filter searches."""
+ERROR_CHARS = 300
+"""Characters of an error that the list holds."""
+SHARED = ("env_kwargs", "packages", "hooks", "reward_hooks", "not_stored", "panel_sha256")
+"""Fields that the episodes of a file mostly have in common; each value is embedded once."""
+LEFT_OUT = ("rng", "start", "turns", *SHARED)
+
+
+def row_of(episode: Episode) -> dict[str, Any]:
+    """Return what the list shows, sorts and filters by."""
+    turns = episode.turns
+    row = {
+        "task": episode.task_id,
+        "goal": episode.goal[:GOAL_CHARS],
+        "env": episode.env_id,
+        "split": episode.split,
+        "policy": episode.policy,
+        "seed": episode.seed,
+        "score": episode.score,
+        "success": episode.success,
+        "stop": episode.stop_reason,
+        "return": episode.reward,
+        "turns": len(turns),
+        "invalid": sum(not turn.action_valid for turn in turns),
+        "tokens": _tokens(turns),
+        "terms": _terms(turns),
+        "paying": sorted({name for turn in turns for name, part in _parts(turn) if part}),
+        "finish": sorted({turn.finish_reason for turn in turns if turn.finish_reason}),
+    }
+    if error := episode.details.get("error"):
+        row["error"] = str(error)[:ERROR_CHARS]
+    return row
+
+
+def body_of(episode: Episode) -> dict[str, Any]:
+    """Return the whole episode under the names of its record, without what is empty."""
+    body = {name: value for name, value in vars(episode).items() if name not in LEFT_OUT}
+    return {
+        **{name: value for name, value in body.items() if value not in (None, {}, "")},
+        "start": vars(episode.start),
+        "turns": [_turn(turn) for turn in episode.turns],
+    }
+
+
+def shared_of(episode: Episode) -> dict[str, Any]:
+    """Return what the episode has in common with others."""
+    values = {name: getattr(episode, name) for name in SHARED}
+    return {name: value for name, value in values.items() if value}
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    known = {name: value for name, value in vars(turn).items() if value is not None}
+    return {**known, "after": vars(turn.after)}
+
+
+def _tokens(turns: Iterable[Turn]) -> int | None:
+    """Count what a model read and wrote; None where no turn says it."""
+    pairs = [(turn.prompt_tokens, turn.completion_tokens) for turn in turns]
+    known = [number for pair in pairs for number in pair if number is not None]
+    return sum(known) if known else None
+
+
+def _terms(turns: Iterable[Turn]) -> Mapping[str, float]:
+    """Sum the reward terms over the turns, in the order in which they first stand."""
+    parts: dict[str, list[float]] = {}
+    for turn in turns:
+        for name, part in _parts(turn):
+            parts.setdefault(name, []).append(part)
+    return {name: sum(values) for name, values in parts.items()}
+
+
+def _parts(turn: Turn) -> Iterable[tuple[str, float]]:
+    """Yield the terms of a turn that are numbers; a record of others may hold anything."""
+    for name, part in turn.reward_terms.items():
+        if isinstance(part, (int, float)):
+            yield name, part

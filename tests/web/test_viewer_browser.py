@@ -1,0 +1,416 @@
+"""The page as a person finds it, in a real browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.episodes import State
+from tests.web.chromium import Page
+from tests.web.records import HOSTILE, episode, hostile, many, turn
+
+Viewer = Callable[..., Path]
+HASH = "decodeURIComponent(location.hash)"
+AT = "document.querySelector('.turn.at')?.dataset.turn"
+
+
+def shown(tab: Page) -> list[str]:
+    """Return the tasks of the list, as far as they are drawn, in their order."""
+    return tab.run(
+        "[...document.querySelectorAll('#space .row')]"
+        ".sort((a, b) => a.ariaRowIndex - b.ariaRowIndex)"
+        ".map((row) => row.querySelector('a').innerText)"
+    )
+
+
+def choose(tab: Page, name: str, value: str) -> None:
+    tab.run(
+        f"(() => {{ const s = document.querySelector('select[name={name}]');"
+        f"s.value = {json.dumps(value)}; s.dispatchEvent(new Event('change')); }})()"
+    )
+
+
+def test_the_list_shows_every_episode_and_its_figures(viewer: Viewer, tab: Page) -> None:
+    tab.open(viewer(many(8)))
+    assert shown(tab) == [f"toy/{i}" for i in range(8)]
+    assert "find the way of toy/3" in tab.text("#space")
+    summary = tab.text("#summary")
+    assert "8" in summary and "25 %" in summary and "failed to run" in summary
+    assert tab.run("document.querySelector('#table').ariaRowCount") == "9"
+    assert tab.text("#status") == "8 episodes"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "tasks"),
+    [
+        ("outcome", "solved", [0, 4]),
+        ("stop", "failure", [2, 6]),
+        ("outcome", "failed to run", [3, 7]),
+        ("policy", "other", [1]),
+        ("term", "bonus", [5]),
+        ("finish", "length", [6]),
+        ("env", "agentgym/Other-v0", [2]),
+        ("actions", "all valid", [0, 2, 3, 6, 7]),
+    ],
+)
+def test_filters(viewer: Viewer, tab: Page, name: str, value: str, tasks: list[int]) -> None:
+    from dataclasses import replace
+
+    made = [replace(one, turns=one.turns[:1]) for one in many(8)]
+    made[1] = replace(made[1], policy="other")
+    made[2] = replace(made[2], env_id="agentgym/Other-v0")
+    paid = replace(made[5].turns[0], reward_terms={"bonus": 0.25})
+    made[5] = replace(made[5], turns=(paid,))
+    made[6] = replace(made[6], turns=(replace(made[6].turns[0], finish_reason="length"),))
+    made = [
+        replace(one, turns=(replace(one.turns[0], action_valid=i not in (1, 4, 5)),))
+        for i, one in enumerate(made)
+    ]
+    page = viewer(made)
+    tab.open(page)
+    if value == "solved":
+        tasks = [i for i, one in enumerate(made) if one.success]
+    choose(tab, name, value)
+    tab.wait(f"document.querySelectorAll('#space .row').length === {len(tasks)}")
+    assert shown(tab) == [f"toy/{i}" for i in tasks]
+    tab.wait("location.hash.includes('?')")
+    tab.open(page, tab.run("location.hash"))
+    assert shown(tab) == [f"toy/{i}" for i in tasks], "a filter survives a reload"
+    tab.run("document.querySelector('#clear').click()")
+    assert len(shown(tab)) == 8
+
+
+def test_free_text_and_sorting(viewer: Viewer, tab: Page) -> None:
+    tab.open(viewer(many(30)))
+    tab.key("/")
+    tab.type("WAY toy/2")
+    tab.wait("document.querySelectorAll('#space .row').length === 11")
+    assert shown(tab) == ["toy/2", *(f"toy/{i}" for i in range(20, 30))]
+    choose(tab, "sort", "-turns")
+    turns = [int(text) for text in tab.texts("#space .row .cell[data-label=Turns]")]
+    assert turns == sorted(turns, reverse=True) and turns[0] == 6
+    tab.key("Escape")
+    assert tab.run("document.activeElement.id") != "q"
+    tab.run("document.querySelector('#head button').click()")  # by score
+    assert tab.run("document.querySelector('#head [aria-sort]').ariaSort") == "descending"
+    tab.run("document.querySelector('#head [aria-sort] button').click()")
+    scores = [float(text) for text in tab.texts("#space .row .cell[data-label=Score]")]
+    assert scores == sorted(scores)
+    choose(tab, "outcome", "solved")
+    tab.run("(() => { const q = document.querySelector('#q'); q.value = 'nowhere';"
+            "q.dispatchEvent(new Event('input')); })()")  # fmt: skip
+    assert tab.text("#space") == "No episode fits these filters."
+
+
+def test_an_episode_shows_what_is_recorded_of_it(viewer: Viewer, tab: Page) -> None:
+    turns = [
+        turn(1, raw_text="<think>where am I</think> go 1 now", reasoning="apart", cached_tokens=64,
+             reasoning_tokens=7, finish_reason="length", reward=-0.2,
+             reward_terms={"task": 0.1, "penalty": -0.3}),
+        turn(2, raw_text="jump", action="jump", executed="jump", action_valid=False,
+             after=State("You cannot.", 0.25, 0.1, "k1", None)),
+        turn(3, raw_text="no end <think>of it"),
+    ]  # fmt: skip
+    tab.open(viewer([episode(turns=turns)]), "#a/1")
+    first, second, third = tab.texts(".turn")[1:]
+    for words in ("Thinking", "where am I", "Reasoning, sent apart", "apart", "Model text",
+                  "go 1 now", "Action", "go 1", "✓ valid", "finish: length", "This is room 1.",
+                  "\u22120.3", "+0.1", "\u22120.2", "101", "64", "10", "7", "penalty"):  # fmt: skip
+        assert words in first, words
+    assert "<think>" not in first
+    assert "\u00d7 invalid action" in second and "state as after turn 1" in second
+    assert "Model text" not in second, "it wrote the action and nothing else"
+    assert "Thinking, never closed" in third and "of it" in third
+    assert "admissible" not in tab.text("#episode-view").lower()
+    assert tab.count(".turn:nth-child(2) .fill.plus") == 1
+    assert tab.count(".turn:nth-child(2) .fill.minus") == 1
+    width = "document.querySelector('.turn:nth-child(2) .fill.{}').getBoundingClientRect().width"
+    assert tab.run(width.format("minus")) == pytest.approx(
+        tab.run(width.format("plus")) * 3, rel=0.1
+    )
+    points = tab.run("document.querySelector('.line-chart .return').getAttribute('points')")
+    heights = [float(point.split(",")[1]) for point in points.split()]
+    assert len(heights) == 4 and heights[1] > heights[0] > heights[2] > heights[3]
+    assert "ends at 0.3" in tab.run("document.querySelector('.line-chart').ariaLabel")
+
+
+def test_a_failure_is_told(viewer: Viewer, tab: Page) -> None:
+    one = episode(
+        turns=2,
+        stop_reason="error",
+        details={"error": "HTTP 500 <b>", "unanswered_action": "go 3", "more": [1, {"a": 2}]},
+    )
+    tab.open(viewer([one]), "#a/1")
+    notice = tab.text(".overview .notice")
+    assert "HTTP 500 <b>" in notice and "go 3" in notice
+    assert "details: more" in tab.run("document.querySelector('.settings').textContent")
+    tab.open(
+        viewer([episode(turns=(), start=State("", 0.0, 0.0, ""), stop_reason="error")]), "#a/1"
+    )
+    assert tab.count(".turn") == 1 and "(empty)" in tab.text(".turn")
+
+
+def test_keys(viewer: Viewer, tab: Page) -> None:
+    tab.open(viewer(many(12)))
+    for key in "jjkj":
+        tab.key(key)
+    assert tab.run("document.activeElement.innerText") == "toy/2"
+    tab.key("Enter")
+    tab.wait("document.querySelector('#episode h1')")
+    assert tab.text("#episode h1") == "toy/2" and tab.run(HASH) == "#a/3"
+    tab.key("n")
+    tab.key("n")
+    assert tab.run(AT) == "1"
+    assert tab.run("document.querySelector('[aria-current=step]').dataset.turn") == "1"
+    assert tab.run("document.activeElement.dataset.turn") == "1"
+    tab.key("p")
+    assert tab.run(AT) == "0"
+    tab.key("j")
+    tab.wait("document.querySelector('#episode h1')?.innerText === 'toy/3'")
+    tab.key("ArrowRight")
+    tab.wait("document.querySelector('#episode h1')?.innerText === 'toy/4'")
+    tab.key("k")
+    tab.wait("document.querySelector('#episode h1')?.innerText === 'toy/3'")
+    tab.key("?")
+    assert tab.run("document.querySelector('#help').open") is True
+    tab.key("Escape")
+    assert tab.run("document.querySelector('#help').open") is False
+    assert tab.count("#episode") == 1, "Escape closed the help, not the episode"
+    tab.key("Escape")
+    tab.wait("!document.querySelector('#list-view').hidden")
+    assert tab.run("document.activeElement.innerText") == "toy/3"
+
+
+def test_addresses_survive_a_reload_and_the_back_button(viewer: Viewer, tab: Page) -> None:
+    page = viewer(many(12))
+    tab.open(page, "#a/6/4?stop=horizon")
+    tab.wait(AT)
+    assert (tab.text("#episode h1"), tab.run(AT)) == ("toy/5", "4")
+    assert tab.text(".where") == "2 of 3"
+    tab.key("p")
+    tab.wait("location.hash.startsWith('#a/6/3?')")
+    tab.open(page, tab.run("location.hash"))
+    assert tab.run(AT) == "3"
+    tab.key("Escape")
+    assert shown(tab) == ["toy/1", "toy/5", "toy/9"]
+    tab.run("history.back()")
+    tab.wait("document.querySelector('#episode h1')?.innerText === 'toy/5'")
+    assert tab.run(AT) == "3"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "#b/1",
+        "#a/99",
+        "#a/%E0%A4%A",
+        "#?stop=%FF&sort=constructor&pair=toString",
+        "#a/1/x",
+        "#<img src=x onerror=window.owned=1>",
+        "#a/__proto__/1",
+        "#?__proto__=1",
+        "#a/1/999999",
+    ],
+)
+def test_odd_addresses_do_no_harm(viewer: Viewer, tab: Page, address: str) -> None:
+    tab.open(viewer(many(3)), address)
+    assert tab.run("window.owned ?? null") is None
+    assert tab.count(".notice") == 0
+
+
+def test_hostile_text_is_inert_and_whole(viewer: Viewer, tab: Page) -> None:
+    page = viewer([hostile(), episode()], [hostile()])
+    for address in ("", "#a/1", "#b/1", "#a/1/3"):
+        tab.open(page, address)
+        tab.run("document.querySelectorAll('details').forEach((one) => one.open = true)")
+        for button in range(tab.count(".all")):
+            tab.run(f"document.querySelectorAll('.all')[{button}].click()")
+        assert tab.run("window.owned ?? null") is None
+        assert tab.count("main img, main script, main a[href^='javascript'], main b b") == 0
+    text = tab.text("#episode-view")
+    for bad in HOSTILE[:8]:
+        assert bad in text, bad
+    assert (
+        "⟨U+202E⟩" in text
+        and "⟨U+D800⟩" in text
+        and "NUL ^@ bell ^G escape ^[[31m" in text
+        and "⟨U+E0041⟩" in text
+    )
+    assert "\u202e" not in text and "\u2028" not in text and "😀" in text
+
+
+def test_long_text_is_cut_and_can_be_shown(viewer: Viewer, tab: Page) -> None:
+    long = "x" * 1_000_000 + "END"
+    lines = "\n".join(f"line {i}" for i in range(5000))
+    turns = [turn(1, after=State(long, 0.0, 0.0, "k", None)),
+             turn(2, after=State(lines, 0.0, 0.0, "l", None)),
+             turn(3, action="\x00a" * 300_000, after=State("", 0.0, 0.0, "m", None))]  # fmt: skip
+    tab.open(viewer([episode("t" * 100_000, goal="g" * 100_000, turns=turns)]), "#a/1")
+    assert len(tab.run("document.body.innerText")) < 60_000
+    labels = "[...document.querySelectorAll('.turn .all')].map((e) => e.textContent)"
+    assert tab.run(labels)[:2] == [
+        "Show all (1,000,003 characters)",
+        f"Show all ({len(lines):,} characters)",
+    ]
+    for number in range(tab.count(".turn .all")):
+        tab.run(f"document.querySelectorAll('.turn .all')[{number}].click()")
+    pieces = "[...document.querySelectorAll('.turn:nth-child({}) .rest > div')]"
+    pieces += ".map((e) => e.textContent)"
+    assert "".join(tab.run(pieces.format(2))) == long
+    assert "\n".join(tab.run(pieces.format(3))) == lines
+    tab.run("document.querySelectorAll('.turn .all')[0].click()")
+    assert tab.run(labels)[0] == "Show all (1,000,003 characters)"
+
+
+def test_five_thousand_episodes(viewer: Viewer, tab: Page) -> None:
+    tab.open(viewer(many(5000)))
+    assert tab.count("#space .row") < 60, "only rows in view exist"
+    tab.key("End")
+    assert tab.run("document.activeElement.innerText") == "toy/4999"
+    assert tab.count("#space .row") < 60
+    tab.key("Enter")
+    tab.wait("document.querySelector('#episode h1')?.innerText === 'toy/4999'")
+    for _ in range(40):
+        tab.key("k")
+    tab.wait("document.querySelector('#episode h1')?.innerText === 'toy/4959'")
+    assert "This is room 1." in tab.text("#episode")
+    tab.wait("location.hash === '#a/4960'")
+
+
+def test_long_episodes_are_drawn_in_pages(viewer: Viewer, tab: Page) -> None:
+    page = viewer([episode(turns=1000)])
+    tab.open(page, "#a/1")
+    assert tab.count(".turn") == 101
+    tab.run("document.querySelector('.more-turns').click()")
+    assert tab.count(".turn") == 201
+    tab.open(page, "#a/1/800")
+    assert tab.run(AT) == "800"
+    top = tab.run("document.querySelector('.turn.at').getBoundingClientRect().top")
+    assert 0 <= top < 800
+
+
+def two_runs() -> tuple[list[Any], list[Any]]:
+    first = [episode(f"toy/{i}", turns=2) for i in range(4)]
+    better = [turn(1), turn(2, executed="go home"), turn(3), turn(4)]
+    second = [episode("toy/1", turns=better), episode("toy/0", turns=2),
+              episode("toy/2", turns=1, seed=9), episode("toy/x")]  # fmt: skip
+    return first, second
+
+
+def test_two_runs_stand_side_by_side(viewer: Viewer, tab: Page) -> None:
+    tab.open(viewer(*two_runs()))
+    assert shown(tab) == ["toy/0", "toy/1", "toy/2", "toy/3", "toy/x"]
+    differences = tab.texts("#space .row .diff")
+    assert differences == ["0", "▲ +0.5", "▼ \u22120.25", "", ""]
+    assert "only A" in tab.texts("#space .row")[3] and "only B" in tab.texts("#space .row")[4]
+    assert "+0.083" in tab.text(".paired")
+    for value, tasks in (("both", [0, 1, 2]), ("B better", [1]), ("B worse", [2]), ("only A", [3])):
+        choose(tab, "pair", value)
+        assert shown(tab) == [f"toy/{i}" for i in tasks], value
+    choose(tab, "pair", "")
+    choose(tab, "sort", "-difference")
+    assert shown(tab)[0] == "toy/1"
+
+
+def test_a_pair_is_read_turn_by_turn(viewer: Viewer, tab: Page) -> None:
+    page = viewer(*two_runs())
+    tab.open(page, "#b/1/1")
+    assert "Paired by task, seed and options." in tab.text("#episode")
+    assert [tab.count(f".turn:nth-child({i}) .card") for i in (1, 2, 3, 4, 5)] == [2] * 5
+    tops = "[...document.querySelectorAll('.turn:nth-child(3) .card')]"
+    tops += ".map((card) => card.getBoundingClientRect().top)"
+    a, b = tab.run(tops)
+    assert a == b, "the same turn of both stands at one height"
+    assert "A had ended: horizon" in tab.text(".turn:nth-child(4)")
+    tab.key("d")
+    assert tab.run(AT) == "2"
+    tab.wait("location.hash === '#b/1/2'")
+    tab.key("x")
+    tab.wait("location.hash === '#a/2/2'")
+    tab.open(page, "#a/3")
+    assert "seed or options differ" in tab.text("#episode")
+    tab.open(page, "#b/4")
+    assert "Only run B" in tab.text("#episode")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("address", ["", "#a/2", "#a/2/2"])
+def test_a_phone_scrolls_in_one_direction_only(
+    viewer: Viewer, tab: Page, address: str, dark: bool
+) -> None:
+    tab.resize(390, 844, dark=dark)
+    tab.open(viewer(*two_runs()), address)
+    assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+    assert tab.run("document.querySelector('main:not([hidden])').scrollWidth <= innerWidth")
+    if address:
+        cards = "[...document.querySelectorAll('.turn:nth-child(2) .card')]"
+        seen = f"{cards}.filter((card) => card.offsetParent).map((card) => card.dataset.run)"
+        assert tab.run(seen) == ["0"]
+        tab.run("document.querySelector('.switch [data-run=\"1\"]').click()")
+        assert tab.run(seen) == ["1"]
+
+
+CONTRAST = """
+(() => {
+  const parse = (c) => c.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = parse(getComputedStyle(e).backgroundColor);
+      if (c.length < 4 || c[3] > 0.99) return c;
+    }
+    return [255, 255, 255];
+  };
+  const faint = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement;
+    if (!walk.currentNode.data.trim() || !e.checkVisibility() || e.closest('.hidden, script, [disabled], option')) continue;
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) faint.push([e.outerHTML.slice(0, 120), (a + 0.05) / (b + 0.05)]);
+  }
+  return faint;
+})()
+"""  # noqa: E501
+"""Texts with less contrast than WCAG AA asks for."""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("address", ["", "#a/2/1"])
+def test_every_text_has_contrast(viewer: Viewer, tab: Page, address: str, dark: bool) -> None:
+    tab.resize(1280, 900, dark=dark)
+    first, second = two_runs()
+    first.append(episode(turns=1, stop_reason="error", details={"error": "no"}))
+    tab.open(viewer(first, second), address)
+    assert tab.run(CONTRAST) == []
+
+
+@pytest.mark.parametrize("address", ["", "#a/2/1"])
+def test_everything_that_can_be_used_has_a_name(viewer: Viewer, tab: Page, address: str) -> None:
+    tab.open(viewer(*two_runs()), address)
+    tree = tab.call("Accessibility.getFullAXTree")["nodes"]
+    usable = {"button", "link", "combobox", "searchbox", "textbox", "img"}
+    names = [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in tree
+        if node.get("role", {}).get("value") in usable and not node.get("ignored")
+    ]
+    assert len(names) > 5 and all(name.strip() for _, name in names), names
+
+
+def test_broken_lines_are_told_in_the_page(viewer: Viewer, tab: Page, tmp_path: Path) -> None:
+    from agentgym.web.viewer import find_run, render_page
+
+    viewer(many(2))
+    with (tmp_path / "a.jsonl").open("a") as file:
+        file.write("{torn <b>\n")
+    (tmp_path / "page.html").write_bytes(render_page([find_run(tmp_path / "a.jsonl")]))
+    tab.open(tmp_path / "page.html")
+    notice = tab.text(".notice")
+    assert "1 line of a.jsonl could not be read" in notice and "line 3" in notice
