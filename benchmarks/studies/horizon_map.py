@@ -132,14 +132,17 @@ def measure(runs: Runs) -> dict[str, Any]:
                 **measures.compared_at_equal_cost(some),
                 "schedules": {
                     schedule: {
+                        "random": measures.held_out(found, "random"),
                         "warm_start": measures.held_out(found, "sft"),
                         "success": measures.held_out(found, "rl"),
                         "minus_long": measures.minus(found, some.get("long", [])),
                         "curves": [measures.validation_curve(run) for run in found],
                         "training": [measures.training_curve(run, 8) for run in found],
+                        "means": measures.training_means(found),
                         "by_length": [
                             measures.success_by_length(run, TASKS[name].classes) for run in found
                         ],
+                        "last_by_length": measures.last_by_length(found, TASKS[name].classes),
                     }
                     for schedule, found in some.items()
                 },

@@ -15,6 +15,7 @@ from benchmarks.studies.runner.measures import (
     spread,
     success_by_length,
     training_curve,
+    training_means,
     validation_curve,
 )
 from benchmarks.studies.runner.played import PlayedRun
@@ -108,6 +109,13 @@ def test_training_is_followed_in_parts(tmp_path: Path) -> None:
     assert curve["ended_by_horizon"] == [0.75, pytest.approx(0.375)]
     # 20 tokens over half an episode; then 40 over two and a half
     assert curve["tokens_per_success"] == [40, 16]
+
+
+def test_training_as_one_mean(tmp_path: Path) -> None:
+    means = training_means([make_run(tmp_path), make_run(tmp_path)])
+    whole = training_curve(make_run(tmp_path), 1)
+    assert means["ended_by_horizon"] == pytest.approx(whole["ended_by_horizon"][0])
+    assert means["tokens_per_success"] == pytest.approx(whole["tokens_per_success"][0])
 
 
 def test_one_value_has_no_interval() -> None:

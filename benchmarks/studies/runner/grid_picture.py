@@ -52,12 +52,17 @@ def draw_grid(result: Mapping[str, Any], path: Path) -> None:
         Line2D([], [], color=colour, marker="o", linewidth=2, label=schedule)
         for schedule, colour in zip(schedules, COLOURS, strict=False)
     ]
+    better = Line2D([], [], color="black", marker="*", linestyle="", label="above long at 95 %")
+    handles.append(better)
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
     figure.savefig(path)
 
 
 def _draw_cell(axes: Any, cell: Mapping[str, Any] | None, schedules: Sequence[str]) -> None:
-    """Draw a dot for every seed, the mean with its deviation, and a star over the best."""
+    """Draw a dot for every seed, and the mean with its deviation.
+
+    A star stands over what is better than the constant long horizon at 95 %.
+    """
     axes.set(ylim=(-0.04, 1.12), xlim=(-0.6, len(schedules) - 0.4), xticks=[])
     axes.grid(axis="y", alpha=0.25)
     axes.label_outer()
@@ -65,7 +70,6 @@ def _draw_cell(axes: Any, cell: Mapping[str, Any] | None, schedules: Sequence[st
         axes.text(0.5, 0.5, "not played", transform=axes.transAxes, ha="center", color="grey")
         return
     found = cell["schedules"]
-    best = max(found, key=lambda schedule: float(found[schedule]["success"]["mean"]))
     for place, (schedule, colour) in enumerate(zip(schedules, COLOURS, strict=False)):
         if schedule not in found:
             continue
@@ -76,7 +80,8 @@ def _draw_cell(axes: Any, cell: Mapping[str, Any] | None, schedules: Sequence[st
         )  # fmt: skip
         values = success["values"]
         axes.scatter([place + 0.22] * len(values), values, color=colour, s=10, alpha=0.6)
-        if schedule == best:
+        interval = (found[schedule].get("minus_long") or {}).get("ci95")
+        if interval and interval[0] > 0:
             top = max([success["mean"] + (success["std"] or 0.0), *values])
             axes.scatter(place, min(top + 0.08, 1.07), marker="*", color="black", s=50)
     before = np.mean([found[schedule]["warm_start"]["mean"] for schedule in found])

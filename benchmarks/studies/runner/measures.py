@@ -128,6 +128,28 @@ def training_curve(run: PlayedRun, points: int) -> Curve:
     return dict(curve)
 
 
+def training_means(runs: Sequence[PlayedRun]) -> dict[str, float | None]:
+    """Return how the training episodes of runs went, each run in one point, as a mean over runs.
+
+    See :func:`training_curve`; ``tokens_per_success`` is None where a run solved nothing.
+    """
+    curves = [training_curve(run, 1) for run in runs]
+    means: dict[str, float | None] = {}
+    for name in ("ended_by_horizon", "repeat", "success", "tokens_per_success"):
+        values = [curve[name][0] for curve in curves]
+        means[name] = None if None in values else float(np.mean(values))
+    return means
+
+
+def last_by_length(runs: Sequence[PlayedRun], edges: Sequence[int]) -> dict[str, float]:
+    """Return success on validation tasks at the end, by the length of the plan, over runs."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for run in runs:
+        for name, curve in success_by_length(run, edges).items():
+            found[name].append(curve["success"][-1])
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
 def success_by_length(run: PlayedRun, edges: Sequence[int]) -> dict[str, Curve]:
     """Return success on validation tasks over turns, by the length of the expert's plan.
 
