@@ -121,21 +121,36 @@ def evaluate(
         if out is not None:
             folder = EvaluationFolder(out, _settings(about, tasks, limits))
             _check_growth(folder, made.unwrapped.tasks)
-            if folder.finished and not (retry_failed and folder.report().errors):
-                return replace(folder.report(), prices=prices)
-        session = Session(planned, folder, record, on_episode)
-        rules = Rules(horizon, limits or Limits(), prices, partial(_labels, made.unwrapped.tasks))
-        todo = session.todo
-        envs = where.envs(made, where.players(source, len(todo)), stack)
-        loop = stack.enter_context(closing(EventLoop()))
-        panel = planned.panel_sha256 if session.records else None
-        session.play([_player(source, each, loop, rules, panel) for each in envs], todo)
-        report = _report(about, session, prices)
-        if scale:
+        done = folder.report() if folder and folder.finished else None
+        if done is None or (retry_failed and done.errors):
+            session = Session(planned, folder, record, on_episode)
+            labels = partial(_labels, made.unwrapped.tasks)
+            rules = Rules(horizon, limits or Limits(), prices, labels)
+            _play(session, source, made, where, rules, stack)
+            done = _report(about, session)
+        report = replace(done, prices=prices or done.prices)
+        if scale and report.scale is None:
             same = {"tasks": tasks, "horizon": horizon, "backend": backend}
             report = replace(report, scale=_scale(made, (split, n, seed), same))
-        session.finish(report)
+        if folder is not None:
+            folder.finish(report, [job.key for job in planned.jobs])
     return report
+
+
+def _play(
+    session: Session,
+    source: PolicySource,
+    env: Env,
+    where: Where,
+    rules: Rules,
+    stack: ExitStack,
+) -> None:
+    """Play what is left, at environments like the one that is given."""
+    todo = session.todo
+    loop = stack.enter_context(closing(EventLoop()))
+    envs = where.envs(env, where.players(source, len(todo)), stack)
+    panel = session.panel_sha256 if session.records else None
+    session.play([_player(source, each, loop, rules, panel) for each in envs], todo)
 
 
 def _player(
@@ -156,7 +171,7 @@ def _check_limits(limits: Limits | None, prices: Prices | None) -> None:
     if limits is not None and limits.cost is not None and prices is None:
         raise ConfigurationError(
             "expected the prices of tokens with a limit on an episode's cost, got none: give "
-            "prices=Prices(prompt=..., completion=...) (--price-prompt, --price-completion)"
+            "prices=Prices(prompt=..., completion=...) (--price READ WRITTEN)"
         )
 
 
@@ -207,13 +222,12 @@ def _about(
     }
 
 
-def _report(about: Mapping[str, Any], session: Session, prices: Prices | None) -> Report:
+def _report(about: Mapping[str, Any], session: Session) -> Report:
     fields = {name: value for name, value in about.items() if name != "n"}
     return Report(
         **fields,
         rows=session.rows,
         planned=about["n"] * about["samples"],
-        prices=prices,
         versions=package_versions(),
         commit=commit(),
         machine=machine(),

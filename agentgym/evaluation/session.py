@@ -12,7 +12,6 @@ from agentgym.episodes import append_episode
 from agentgym.errors import EvaluationFailed
 from agentgym.evaluation.plan import Job, Plan
 from agentgym.evaluation.players import Played, Player, play_all
-from agentgym.evaluation.report import Report
 from agentgym.evaluation.results import EpisodeResult
 from agentgym.evaluation.stored import EvaluationFolder, Key
 
@@ -51,6 +50,11 @@ class Session:
             self.results = {k: each for k, each in before.items() if each.valid and k in wanted}
 
     @property
+    def panel_sha256(self) -> str:
+        """Hash over the content of the tasks."""
+        return self._planned.panel_sha256
+
+    @property
     def records(self) -> bool:
         """Whether episodes are written down."""
         return self._folder is not None or self._record is not None
@@ -69,11 +73,6 @@ class Session:
     def seconds_in_all(self) -> float:
         """Seconds of this session and of those before it that were not killed."""
         return self.seconds + (self._folder.before if self._folder else 0.0)
-
-    def finish(self, report: Report) -> None:
-        """Write the report, if there is a folder for it."""
-        if self._folder is not None:
-            self._folder.finish(report, [job.key for job in self._planned.jobs], self.seconds)
 
     @property
     def rows(self) -> tuple[EpisodeResult, ...]:
@@ -98,10 +97,9 @@ class Session:
                     failed = 0 if each.result.valid else failed + 1
                     if failed >= patience:
                         raise self._failure(f"the last {failed} episodes all failed", each.result)
-        except BaseException:
+        finally:
             if self._folder is not None:
-                self._folder.pause(self.seconds)
-            raise
+                self._folder.pause(self.seconds_in_all)
         if not any(result.valid for result in self.results.values()):
             raise self._failure(f"all {len(self.results)} failed", self.rows[0])
 

@@ -108,15 +108,14 @@ class EvaluationFolder:
         append_episode(self._file("episodes.jsonl"), episode)
 
     def pause(self, seconds: float) -> None:
-        """Keep for how long this session played."""
-        self._write_head(self.before + seconds)
+        """Keep for how many seconds the evaluation was played, in all sessions."""
+        self._write_head(seconds)
 
-    def finish(self, report: Report, order: Iterable[Key], seconds: float) -> None:
+    def finish(self, report: Report, order: Iterable[Key]) -> None:
         """Put the records in order, and write the report."""
         played = self.episodes()
         lines = "".join(played[key].to_line() for key in order if key in played)
         self._write("episodes.jsonl", lines)
-        self._write_head(self.before + seconds)
         self._write("report.md", report.markdown())
         self._write("report.json", json.dumps(report_to_dict(report), indent=2) + "\n")
 

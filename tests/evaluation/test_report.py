@@ -8,6 +8,7 @@ import itertools
 import json
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -16,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from agentgym.errors import ConfigurationError, DataError, PolicyFailure
+from agentgym.episodes import read_episodes
+from agentgym.errors import ConfigurationError, DataError, EvaluationFailed, PolicyFailure
 from agentgym.evaluation import (
     EpisodeResult,
     Limits,
@@ -30,6 +32,7 @@ from agentgym.evaluation import (
     report_from_dict,
 )
 from agentgym.policies import ModelOutput
+from agentgym.session import Session
 from agentgym.statistics import mcnemar
 from tests.toy import TOY_ID, ToyEnv
 
@@ -185,6 +188,26 @@ def test_functions_and_coroutines_are_policies() -> None:
     errors = [each.error for each in rows]
     assert "raised TimeoutError: no answer" in errors[0] and "got int" in errors[1]
     assert rows[2].success
+
+
+def test_agents_that_own_the_loop_are_evaluated(tmp_path: Path) -> None:
+    def agent(session: Session) -> None:
+        while not session.over and session.turns < 3:
+            session.call("press", {"colour": session.observation.split()[-1]})
+
+    tools = {"env_kwargs": {"grammar": "tool_call"}, "n": 12}
+    report = evaluate(agent, TOY_ID, out=tmp_path, **tools)
+    assert report.policy == "agent" and {*report.stop_reasons} == {"success", "stopped"}
+    assert all(row.turns == 3 for row in report.rows if row.stop_reason == "stopped")
+    records = read_episodes(tmp_path / "episodes.jsonl")
+    assert tuple(EpisodeResult.of(record) for record in records) == report.rows
+    assert report.success == evaluate("oracle", TOY_ID, n=12, horizon=3).success
+
+    def broken(session: Session) -> None:
+        raise KeyError("no tool")
+
+    with pytest.raises(EvaluationFailed, match="raised KeyError"):
+        evaluate(broken, TOY_ID, **tools)
 
 
 def test_the_same_report_at_any_concurrency() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError, DataError, EvaluationFailed, PolicyFailure
-from agentgym.evaluation import EpisodeResult, evaluate, read_report
+from agentgym.evaluation import EpisodeResult, Prices, evaluate, read_report
 from agentgym.registration import FAMILIES
 from tests.toy import TOY_ID
 
@@ -56,6 +56,14 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_call_goes_on(tmp_path: Path) -> 
     third = Reader()
     assert evaluate(third, TOY_ID, n=9, out=tmp_path / "cut") == whole and third.begun == 0
     assert read_report(tmp_path / "cut/report.json") == whole
+
+
+def test_prices_and_a_scale_are_added_to_what_is_finished(tmp_path: Path) -> None:
+    first = evaluate(Reader(), TOY_ID, n=4, out=tmp_path, prices=Prices(1.0, 2.0))
+    again = Reader()
+    scaled = evaluate(again, TOY_ID, n=4, out=tmp_path, scale=True)
+    assert again.begun == 0 and scaled.scaled == 100.0 and first.scale is None
+    assert scaled.prices == first.prices and read_report(tmp_path) == scaled
 
 
 def test_a_longer_evaluation_begins_with_the_shorter_one(tmp_path: Path) -> None:
