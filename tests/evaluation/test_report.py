@@ -192,16 +192,16 @@ def test_functions_and_coroutines_are_policies() -> None:
 
 def test_agents_that_own_the_loop_are_evaluated(tmp_path: Path) -> None:
     def agent(session: Session) -> None:
-        while not session.over and session.turns < 3:
+        while not session.over and session.turns < 4:
             session.call("press", {"colour": session.observation.split()[-1]})
 
-    tools = {"env_kwargs": {"grammar": "tool_call"}, "n": 12}
+    tools = {"env_kwargs": {"grammar": "tool_call"}, "n": 40}
     report = evaluate(agent, TOY_ID, out=tmp_path, **tools)
     assert report.policy == "agent" and {*report.stop_reasons} == {"success", "stopped"}
-    assert all(row.turns == 3 for row in report.rows if row.stop_reason == "stopped")
+    assert all(row.turns == 4 for row in report.rows if row.stop_reason == "stopped")
     records = read_episodes(tmp_path / "episodes.jsonl")
     assert tuple(EpisodeResult.of(record) for record in records) == report.rows
-    assert report.success == evaluate("oracle", TOY_ID, n=12, horizon=3).success
+    assert report.success == evaluate("oracle", TOY_ID, n=40, horizon=4).success
 
     def broken(session: Session) -> None:
         raise KeyError("no tool")
