@@ -92,10 +92,9 @@ def _of_maker(maker: PolicyMaker) -> PolicySource:
         return PolicySource(maker, maker.name, maker.several)  # name and seed stand in the report
     # Functions of one's own need not bear several threads; models and endpoints are made for it.
     waits = facts.get("kind") != OWN
-    name = str(facts.get("model") or maker.name)
     if maker.agent is not None:
-        return PolicySource(None, name, True, waits, facts, maker.agent)
-    return PolicySource(maker, name, maker.several, waits and maker.several, facts)
+        return PolicySource(None, maker.name, True, waits, facts, maker.agent)
+    return PolicySource(maker, maker.name, maker.several, waits and maker.several, facts)
 
 
 def _made(policy: Policy) -> PolicySource:
