@@ -17,8 +17,6 @@ PAGES = sorted(
     for pattern in ("README.md", "*/README.md", "agentgym/envs/*/README.md")
     for page in ROOT.glob(pattern)
 )
-NOT_YET_RENEWED = {"textworld_parity.json"}
-"""Result files from before ``measured``."""
 DRAWN = ("seeds", "n", "panel")
 MADE = "Where each result comes from"
 """Heading of the table of result files in benchmarks/README.md."""
@@ -64,11 +62,10 @@ def test_the_table_of_results_is_complete_and_says_what_the_files_say() -> None:
     for name, row in table.items():
         result = json.loads((RESULTS / name).read_text())
         assert re.match(r"`python (-m )?benchmarks[./]\w", row["command"]), name
-        said = result.pop("measured", None)
-        assert (said is None) == (name in NOT_YET_RENEWED), name
+        said = result.pop("measured")
         drawn = provenance.drawn(result)
         held = {key: ", ".join(str(value)[:8] for value in drawn.get(key, ())) for key in DRAWN}
-        said = {"commit": "", **(said or {})}
+        said = {"commit": "", **said}
         held["commit"] = said["commit"][:7]
         held["command"] = f"`{said['command']}`" if "command" in said else row["command"]
         assert row == held, name
