@@ -324,7 +324,7 @@ def _decoded(line: bytes) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DataError(f"expected text in UTF-8, but: {error}") from error
+        raise DataError(f"expected a file of episodes in UTF-8, but: {error}") from error
 
 
 def append_episode(path: str | Path, episode: Episode) -> None:

@@ -230,10 +230,10 @@ def read_report(path: str | Path) -> Report:
     """
     path = Path(path)
     file = path / "report.json" if path.is_dir() else path
-    if file.exists():
+    if file.is_file():  # a device would never end
         return report_from_dict(_json(file))
     head = path / "evaluation.json"
-    if not head.exists():
+    if not head.is_file():
         raise DataError(
             f"expected a report, or the folder of an evaluation, at {path}; agentgym eval --out "
             "makes one"

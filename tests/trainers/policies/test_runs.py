@@ -57,7 +57,7 @@ def texts(moments: list[Moment]) -> list[str | None]:
 def test_greedy_success_is_the_run_s_own_figure(
     finished: Path, env: Any, checkpoint: str | None, arm: str, backend: str
 ) -> None:
-    where: dict[str, Any] = {} if backend == "sync" else {"backend": "thread", "workers": 6}
+    where: dict[str, Any] = {} if backend == "sync" else {"backend": "thread", "concurrency": 6}
     with load_policy(f"run:{finished}", env, checkpoint=checkpoint, temperature=0) as maker:
         report = evaluate(maker, env, TEST, 30, **where)
     own = own_rows(finished, f"{arm}-greedy")
