@@ -203,7 +203,7 @@ def test_broken_lines_are_counted_and_the_rest_is_shown(tmp_path: Path) -> None:
     assert [row["key"] for row in page.rows()[0]] == ["1", "2"]
     [source] = json.loads(page.read("facts"))["runs"][0]["sources"]
     assert (source["episodes"], source["skipped"]) == (2, 3)
-    assert source["reason"].startswith("line 2: expected text in UTF-8")
+    assert source["reason"].startswith("line 2: expected a file of episodes in UTF-8")
     assert run.sources[0].skipped == 3
 
 
