@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from agentgym.caching import SCRATCH, folder_to_disk
 from agentgym.episodes.chats import ChatOptions, ChatWriter
 from agentgym.episodes.records import Episode, read_episodes
-from agentgym.episodes.rows import EXTRA, schema, to_row
+from agentgym.episodes.rows import schema, to_row
 from agentgym.errors import ConfigurationError, DataError, require
 
 Form = Literal["parquet", "jsonl", "datasets", "sft"]
@@ -191,7 +191,7 @@ def _json_lines(path: Path) -> Iterator[Write]:
 @contextmanager
 def _parquet(path: Path) -> Iterator[Write]:
     columns = schema()
-    arrow, parquet = require("pyarrow", EXTRA), require("pyarrow.parquet", EXTRA)
+    arrow, parquet = require("pyarrow", "search"), require("pyarrow.parquet", "search")
     waiting: list[Row] = []
     size = 0
 

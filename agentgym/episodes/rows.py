@@ -14,8 +14,6 @@ from agentgym.episodes.records import FORMAT, Episode, State, Turn
 from agentgym.errors import require
 from agentgym.outcome import well_formed
 
-EXTRA = "search"
-"""The extra of the distribution that brings pyarrow."""
 STATE: Mapping[str, Any] = {
     "observation": "string",
     "score": "double",
@@ -93,7 +91,7 @@ def schema() -> Any:
     Raises:
         DependencyNotInstalled: The package ``pyarrow`` is missing.
     """
-    arrow = require("pyarrow", EXTRA)
+    arrow = require("pyarrow", "search")
     return arrow.schema([(name, _arrow(arrow, kind)) for name, kind in EPISODE.items()])
 
 

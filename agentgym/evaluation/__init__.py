@@ -9,7 +9,7 @@ from agentgym.evaluation.report import Report, Scale
 from agentgym.evaluation.results import EpisodeResult
 from agentgym.evaluation.running import evaluate
 from agentgym.evaluation.stored import read_report, report_from_dict
-from agentgym.policies.loading import demonstrate
+from agentgym.policies.loading import DEMONSTRATIONS, demonstrate
 from agentgym.statistics import (
     Estimate,
     mean_ci95,
@@ -26,6 +26,7 @@ Row = EpisodeResult
 
 __all__ = [
     "BACKENDS",
+    "DEMONSTRATIONS",
     "Comparison",
     "EpisodeResult",
     "Estimate",

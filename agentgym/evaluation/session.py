@@ -101,7 +101,7 @@ class Session:
             if self._folder is not None:
                 self._folder.pause(self.seconds_in_all)
         if not any(result.valid for result in self.results.values()):
-            raise self._failure(f"all {len(self.results)} failed", self.rows[0])
+            raise self._failure(f"all {len(self.results)} failed; first", self.rows[0])
 
     def _keep(self, played: Played) -> None:
         self.results[played.job.key] = played.result

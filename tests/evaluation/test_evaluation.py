@@ -133,7 +133,7 @@ def test_failed_episodes_are_listed_but_not_averaged():
     assert 0 < report.errors < 40 and report.n + report.errors == 40
     assert report.score_mean == 1.0
     assert {row.error for row in report.rows} == {"", "the machine is down"}
-    with pytest.raises(EvaluationFailed, match="all 5 failed: the machine is down"):
+    with pytest.raises(EvaluationFailed, match="all 5 failed; first: the machine is down"):
         evaluate("oracle", FragileEnv(), "valid", 5)
 
 

@@ -154,9 +154,9 @@ class Page:
         return self.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
 
     def texts(self, selector: str) -> list[str]:
-        return self.run(
-            f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.innerText)"
-        )
+        # What the browser has not drawn yet, because nobody has scrolled there, has no inner text.
+        shown = "(e) => { e.style.contentVisibility = 'visible'; return e.innerText; }"
+        return self.run(f"[...document.querySelectorAll({json.dumps(selector)})].map({shown})")
 
     def count(self, selector: str) -> int:
         return self.run(f"document.querySelectorAll({json.dumps(selector)}).length")

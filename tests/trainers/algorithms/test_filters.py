@@ -59,7 +59,8 @@ def test_top_variance_keeps_the_floor_of_the_share() -> None:
 
 
 def test_harness_endings_leave_the_loss_and_stay_in_the_baseline() -> None:
-    batch = pack([[1.0]] * 7, [0] * 7, stop_reasons=list(StopReason))
+    n = len(StopReason)
+    batch = pack([[1.0]] * n, [0] * n, stop_reasons=list(StopReason))
     masks = apply_filters(batch, [HarnessEndings()])
     ended = np.array(list(StopReason), dtype=object)
     assert ended[~masks.train].tolist() == [StopReason.HORIZON, StopReason.LENGTH, StopReason.ERROR]
