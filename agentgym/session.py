@@ -160,15 +160,7 @@ class Session:
             if self._on_output is not None:
                 self._on_output(output)
                 return
-            self._recorder.annotate(
-                output.text,
-                output.prompt_tokens,
-                output.completion_tokens,
-                cached_tokens=output.cached_tokens,
-                reasoning_tokens=output.reasoning_tokens,
-                reasoning=output.reasoning or None,
-                finish_reason=output.finish_reason or None,
-            )
+            self._recorder.annotate_output(output)
 
     def end(self, stop_reason: str = StopReason.STOPPED.value) -> None:
         """End the episode as it stands, from any thread; one that is over stays as it is."""

@@ -16,6 +16,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from agentgym.episodes.records import Episode, State, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
+from agentgym.policies.base import ModelOutput
 from agentgym.rewards.table import hooks_to_json
 
 FACTS = "record"
@@ -75,6 +76,18 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             "reasoning": None if reasoning is None else clean(reasoning),
             "finish_reason": finish_reason,
         }
+
+    def annotate_output(self, output: ModelOutput) -> None:
+        """Keep what a policy's model produced for the next action."""
+        self.annotate(
+            output.text,
+            output.prompt_tokens,
+            output.completion_tokens,
+            cached_tokens=output.cached_tokens,
+            reasoning_tokens=output.reasoning_tokens,
+            reasoning=output.reasoning or None,
+            finish_reason=output.finish_reason or None,
+        )
 
     def end(self, stop_reason: str, error: str = "") -> None:
         """End the open episode from outside, if there is one, and write it.

@@ -80,7 +80,8 @@ class Player:
 
         def listen(output: ModelOutput) -> None:
             tally.ask(output)
-            self._annotate(output)
+            if self._recorder is not None:
+                self._recorder.annotate_output(output)
 
         for moment in self._moments(job.seed, options, listen, stop):
             tally.add(moment)
@@ -119,18 +120,6 @@ class Player:
             failed = isinstance(last.failure, PolicyFailure)
             reason = StopReason.ERROR.value if failed else str(last.info.get("stop_reason", ""))
             self._recorder.end(reason, str(last.failure) if failed else "")
-
-    def _annotate(self, output: ModelOutput) -> None:
-        if self._recorder is not None:
-            self._recorder.annotate(
-                output.text,
-                output.prompt_tokens,
-                output.completion_tokens,
-                cached_tokens=output.cached_tokens,
-                reasoning_tokens=output.reasoning_tokens,
-                reasoning=output.reasoning or None,
-                finish_reason=output.finish_reason or None,
-            )
 
 
 def play_all(players: Sequence[Player], jobs: Sequence[Job]) -> Generator[Played, None, None]:
