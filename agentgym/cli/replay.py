@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import Replay
 from agentgym.cli.recorded import progress, say, torn_note
-from agentgym.cli.replaying import Outcome, Replaying, Rescoring
+from agentgym.cli.replaying import Replaying, ReplayOutcome, Rescoring
 from agentgym.cli.workers import in_order
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.making import resolve
@@ -43,7 +43,7 @@ class _Tally:
         """How many could not be played."""
         return sum(map(len, self.failed.values()))
 
-    def add(self, number: int, episode: Episode, outcome: Outcome) -> None:
+    def add(self, number: int, episode: Episode, outcome: ReplayOutcome) -> None:
         """Count an episode, by its number in the file."""
         if outcome.failed:
             self.failed.setdefault(outcome.failed, []).append(outcome.message)
@@ -128,7 +128,7 @@ def _outcomes(
     console: Console,
     tally: _Tally,
     make: Callable[[], Replaying | Rescoring],
-) -> Generator[tuple[Episode, Outcome], None, None]:
+) -> Generator[tuple[Episode, ReplayOutcome], None, None]:
     """Yield the episodes and what became of them, counted, under a progress bar."""
     from agentgym.episodes import read_episodes
 

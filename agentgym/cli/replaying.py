@@ -33,7 +33,7 @@ _NEVER_BEGAN = "the environment never began"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReplayOutcome:
     """What became of an episode; without any words it played as it did, or was rescored."""
 
     difference: str = ""
@@ -46,7 +46,7 @@ class Outcome:
     """The episode with its new rewards."""
 
     @classmethod
-    def of(cls, error: AgentGymError) -> Outcome:
+    def of(cls, error: AgentGymError) -> ReplayOutcome:
         """Return what an error means."""
         kind = next(name for cls, name in _KINDS if isinstance(error, cls))
         return cls(failed=kind, message=str(error))
@@ -74,17 +74,17 @@ class Replaying:
         """Close the environments."""
         self._envs.close()
 
-    def __call__(self, episode: Episode) -> Outcome:
+    def __call__(self, episode: Episode) -> ReplayOutcome:
         """Play an episode and compare."""
         from agentgym.episodes.replay import replay
 
         if not episode.began:
-            return Outcome(failed=_NEVER_BEGAN)
+            return ReplayOutcome(failed=_NEVER_BEGAN)
         try:
-            return Outcome(replay(episode, self._envs.get(episode)).difference)
+            return ReplayOutcome(replay(episode, self._envs.get(episode)).difference)
         except AgentGymError as error:
             self._envs.discard(episode)
-            return Outcome.of(error)
+            return ReplayOutcome.of(error)
 
 
 class Rescoring:
@@ -111,13 +111,13 @@ class Rescoring:
         """Close the environments."""
         self._rescorer.__exit__(None, None, None)
 
-    def __call__(self, episode: Episode) -> Outcome:
+    def __call__(self, episode: Episode) -> ReplayOutcome:
         """Rescore an episode."""
         from agentgym.episodes.rescoring import CourseChanged
 
         try:
-            return Outcome(new=self._rescorer(episode))
+            return ReplayOutcome(new=self._rescorer(episode))
         except CourseChanged as error:
-            return Outcome(difference=str(error))
+            return ReplayOutcome(difference=str(error))
         except AgentGymError as error:
-            return Outcome.of(error)
+            return ReplayOutcome.of(error)

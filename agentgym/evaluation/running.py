@@ -20,7 +20,7 @@ from agentgym.evaluation.protocols.applying import env_arguments, find_setup, se
 from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
 from agentgym.evaluation.report import Report, Scale
 from agentgym.evaluation.results import EpisodeResult
-from agentgym.evaluation.session import Session
+from agentgym.evaluation.session import EvaluationSession
 from agentgym.evaluation.sources import GuardedPolicy, PolicySource, policy_source
 from agentgym.evaluation.stored import DETAILS, EvaluationFolder
 from agentgym.evaluation.where import Env, Where
@@ -131,7 +131,7 @@ def evaluate(
         folder = _folder(out, _settings(about, tasks, limits, used), made.unwrapped.tasks)
         done = folder.report() if folder and folder.finished else None
         if done is None or (retry_failed and done.errors):
-            session = Session(planned, folder, record, on_episode)
+            session = EvaluationSession(planned, folder, record, on_episode)
             labels = partial(_labels, made.unwrapped.tasks)
             rules = Rules(horizon, limits or Limits(), prices, labels)
             _play(session, source, made, where, rules, stack)
@@ -163,7 +163,7 @@ def _open(
 
 
 def _play(
-    session: Session,
+    session: EvaluationSession,
     source: PolicySource,
     env: Env,
     where: Where,
@@ -257,7 +257,7 @@ def _about(
     }
 
 
-def _report(about: Mapping[str, Any], session: Session) -> Report:
+def _report(about: Mapping[str, Any], session: EvaluationSession) -> Report:
     fields = {name: value for name, value in about.items() if name != "n"}
     return Report(
         **fields,

@@ -20,7 +20,7 @@ PATIENCE = 20
 played at the same time, if that is more."""
 
 
-class Session:
+class EvaluationSession:
     """The playing of what is left of an evaluation.
 
     Args:

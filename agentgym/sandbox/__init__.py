@@ -2,10 +2,10 @@
 
 from agentgym.sandbox.base import (
     ExecResult,
-    Limits,
     Sandbox,
     SandboxConfig,
     SandboxDied,
+    SandboxLimits,
     SandboxUnavailable,
 )
 from agentgym.sandbox.opening import BACKENDS, open_sandbox, probe
@@ -13,10 +13,10 @@ from agentgym.sandbox.opening import BACKENDS, open_sandbox, probe
 __all__ = [
     "BACKENDS",
     "ExecResult",
-    "Limits",
     "Sandbox",
     "SandboxConfig",
     "SandboxDied",
+    "SandboxLimits",
     "SandboxUnavailable",
     "open_sandbox",
     "probe",

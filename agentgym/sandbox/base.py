@@ -33,7 +33,7 @@ class SandboxDied(EnvFailure):
 
 
 @dataclass(frozen=True)
-class Limits:
+class SandboxLimits:
     """What a sandbox may use; a back end that cannot hold one says so in its ``capabilities``."""
 
     memory: int = 2 << 30
@@ -74,7 +74,7 @@ class SandboxConfig:
     """Folders that stand before the system's own in ``PATH``."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Further variables that commands see."""
-    limits: Limits = field(default_factory=Limits)
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
     """What it may use."""
     trusted: bool = False
     """Whether the commands are one's own: only then may they run without isolation."""
@@ -105,7 +105,7 @@ class ExecResult:
     timed_out: bool
     """Whether it was killed for taking too long."""
     flooded: bool
-    """Whether it was killed for printing more than ``Limits.output``."""
+    """Whether it was killed for printing more than ``SandboxLimits.output``."""
     killed: int
     """Other processes that it left behind and that were killed."""
     seconds: float

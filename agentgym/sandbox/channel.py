@@ -19,7 +19,7 @@ LARGEST = 256 << 20
 """Bytes of a message or body beyond which the other side is not believed."""
 
 
-class Stream(Protocol):
+class ByteStream(Protocol):
     """What a channel needs of a connection."""
 
     def sendall(self, data: bytes, /) -> None:
@@ -65,7 +65,7 @@ class Channel:
         stream: A connection to a server that was just started.
     """
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self._deadline = 0.0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.errors import ConfigurationError, NotSupported
-from agentgym.sandbox.base import ENVIRONMENT, Limits, Sandbox, SandboxConfig, SandboxDied
+from agentgym.sandbox.base import ENVIRONMENT, Sandbox, SandboxConfig, SandboxDied, SandboxLimits
 from agentgym.sandbox.opening import open_sandbox
 from tests.sandbox.conftest import OpenBox
 
@@ -85,7 +85,7 @@ def test_output_that_is_no_text_comes_as_it_is(box: Sandbox) -> None:
 
 
 def test_of_long_output_both_ends_are_kept(open_box: OpenBox) -> None:
-    box = open_box(limits=Limits(kept_output=1000))
+    box = open_box(limits=SandboxLimits(kept_output=1000))
     result = box.exec("seq 10000")
     lines = result.text.splitlines()
     assert (lines[0], lines[-1]) == ("1", "10000")
@@ -96,7 +96,7 @@ def test_of_long_output_both_ends_are_kept(open_box: OpenBox) -> None:
 
 
 def test_a_command_that_prints_too_much_is_killed(open_box: OpenBox) -> None:
-    result = open_box(limits=Limits(output=1 << 20)).exec("yes")
+    result = open_box(limits=SandboxLimits(output=1 << 20)).exec("yes")
     assert result.flooded and not result.timed_out
     assert result.exit_code < 0 and result.output.startswith(b"y\ny\n")
 

@@ -15,7 +15,7 @@ import pytest
 
 from agentgym.errors import NotSupported
 from agentgym.sandbox import owners
-from agentgym.sandbox.base import Limits, SandboxConfig, SandboxDied, SandboxUnavailable
+from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxLimits, SandboxUnavailable
 from agentgym.sandbox.docker import orphans
 from agentgym.sandbox.docker.container import DockerSandbox
 from agentgym.sandbox.docker.engine import Engine, find_engine, probe_engine
@@ -134,7 +134,7 @@ def test_a_background_job_does_not_hold_the_turn(box: DockerSandbox) -> None:
 
 
 def test_output_is_bounded(open_image: Callable[..., DockerSandbox]) -> None:
-    box = open_image(limits=Limits(output=1 << 20, kept_output=1000))
+    box = open_image(limits=SandboxLimits(output=1 << 20, kept_output=1000))
     flooded = box.exec("yes")
     assert flooded.flooded and flooded.truncated > 1 << 19 and len(flooded.output) < 1100
     result = box.exec("seq 10000")
@@ -143,7 +143,7 @@ def test_output_is_bounded(open_image: Callable[..., DockerSandbox]) -> None:
 
 
 def test_a_fork_bomb_is_contained(open_image: Callable[..., DockerSandbox]) -> None:
-    box = open_image(limits=Limits(processes=40))
+    box = open_image(limits=SandboxLimits(processes=40))
     box.exec("f() { f | f & }; f; sleep 3", timeout=10.0)
     try:
         assert box.exec("echo alive").text == "alive\n"

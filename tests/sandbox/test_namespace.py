@@ -17,7 +17,7 @@ import pytest
 import agentgym
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox import served
-from agentgym.sandbox.base import Limits, SandboxConfig, SandboxDied, SandboxUnavailable
+from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxLimits, SandboxUnavailable
 from agentgym.sandbox.namespace import cgroup, probe, seccomp
 from agentgym.sandbox.namespace.box import NamespaceSandbox
 from tests.sandbox.conftest import usable
@@ -39,7 +39,7 @@ def process_1(box: NamespaceSandbox) -> int:
 
 @pytest.mark.parametrize("overlay", [True, False])
 def test_a_tree_is_laid_under_or_copied(tree: Path, overlay: bool) -> None:
-    limits = Limits(disk=1 << 20, files=30)
+    limits = SandboxLimits(disk=1 << 20, files=30)
     config = SandboxConfig(tree=tree, limits=limits)
     with NamespaceSandbox(config, overlay=overlay) as box:
         assert ("overlay" in box.exec("stat -f -c %T .").text) == overlay
@@ -51,7 +51,7 @@ def test_a_tree_is_laid_under_or_copied(tree: Path, overlay: bool) -> None:
 
 def test_a_copy_may_be_larger_than_what_may_be_written(tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(bytes(4 << 20))
-    config = SandboxConfig(tree=tmp_path, limits=Limits(disk=1 << 20, files=30))
+    config = SandboxConfig(tree=tmp_path, limits=SandboxLimits(disk=1 << 20, files=30))
     with NamespaceSandbox(config, overlay=False) as box:
         assert box.exec("stat -c %s large; echo new > new; cat new").text == f"{4 << 20}\nnew\n"
         assert "No space" in box.exec("head -c 3M /dev/zero > more").text

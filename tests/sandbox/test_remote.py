@@ -20,10 +20,10 @@ import pytest
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.sandbox.base import (
     ExecResult,
-    Limits,
     Sandbox,
     SandboxConfig,
     SandboxDied,
+    SandboxLimits,
     SandboxUnavailable,
 )
 from agentgym.sandbox.opening import open_sandbox, probe
@@ -398,7 +398,7 @@ def test_only_released_folders_are_shown(server: tuple[str, Boxes], tmp_path: Pa
 def test_a_configuration_arrives_and_is_never_trusted(tmp_path: Path) -> None:
     config = SandboxConfig(
         tree=tmp_path, workdir="/w", image="i", visible=(tmp_path,), hidden=(tmp_path / "h",),
-        path=("/p",), environment={"A": "1"}, limits=Limits(memory=5), trusted=True,
+        path=("/p",), environment={"A": "1"}, limits=SandboxLimits(memory=5), trusted=True,
     )  # fmt: skip
     assert read_config(write_config(config, "digest"), tmp_path) == replace(config, trusted=False)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.errors import AgentGymError
-from agentgym.sandbox.base import Limits, Sandbox, SandboxDied
+from agentgym.sandbox.base import Sandbox, SandboxDied, SandboxLimits
 from tests.sandbox.conftest import OpenBox
 
 MEGABYTE = 1 << 20
@@ -67,7 +67,7 @@ def running(marker: str) -> list[str]:
 
 
 def test_a_fork_bomb_is_bounded_and_the_next_command_works(open_safe: OpenBox) -> None:
-    box = open_safe(limits=Limits(processes=64))
+    box = open_safe(limits=SandboxLimits(processes=64))
     told = box.exec(":(){ :|:& };: ; sleep 2; echo over", timeout=20).text
     assert "fork" in told and "unavailable" in told
     assert answers(box)
@@ -78,7 +78,7 @@ def test_a_fork_bomb_is_bounded_and_the_next_command_works(open_safe: OpenBox) -
 
 
 def test_threads_count_as_processes(open_safe: OpenBox) -> None:
-    box = open_safe(limits=Limits(processes=64))
+    box = open_safe(limits=SandboxLimits(processes=64))
     grown = "import threading,time\nn=0\ntry:\n  while n<1000:\n"
     grown += "    threading.Thread(target=time.sleep,args=(99,),daemon=True).start(); n+=1\n"
     grown += "except RuntimeError: pass\nprint(n)"
@@ -86,13 +86,13 @@ def test_threads_count_as_processes(open_safe: OpenBox) -> None:
 
 
 def test_one_process_cannot_take_more_memory_than_the_limit(open_safe: OpenBox) -> None:
-    box = open_safe(limits=Limits(memory=256 * MEGABYTE))
+    box = open_safe(limits=SandboxLimits(memory=256 * MEGABYTE))
     assert denied(box, "python3 -c 'b = bytearray(600 << 20); print(len(b))'")
     assert answers(box)
 
 
 def test_four_processes_together_cannot_either(open_safe: OpenBox) -> None:
-    box = open_safe(limits=Limits(memory=256 * MEGABYTE))
+    box = open_safe(limits=SandboxLimits(memory=256 * MEGABYTE))
     if "memory" not in box.capabilities:
         pytest.skip("there is no cgroup to bound the memory of all processes together")
     child = "import time; b = bytearray(150 << 20); time.sleep(5); print('lived', flush=True)"
@@ -103,7 +103,7 @@ def test_four_processes_together_cannot_either(open_safe: OpenBox) -> None:
 
 
 def test_the_disk_is_bounded(open_safe: OpenBox) -> None:
-    box = open_safe(limits=Limits(disk=16 * MEGABYTE, file_size=8 * MEGABYTE))
+    box = open_safe(limits=SandboxLimits(disk=16 * MEGABYTE, file_size=8 * MEGABYTE))
     if "disk" not in box.capabilities:
         pytest.skip("this back end does not bound the disk")
     result = box.exec("for i in 1 2 3 4 5 6 7 8; do head -c 7M /dev/zero > $i; done; du -sm .")
@@ -116,14 +116,14 @@ def test_the_disk_is_bounded(open_safe: OpenBox) -> None:
 
 
 def test_the_size_of_one_file_is_bounded(open_safe: OpenBox) -> None:
-    box = open_safe(limits=Limits(file_size=MEGABYTE))
+    box = open_safe(limits=SandboxLimits(file_size=MEGABYTE))
     assert denied(box, "head -c 2M /dev/zero > large")
     assert denied(box, "truncate -s 1T sparse")
     assert len(box.read("large", 4 * MEGABYTE)) <= MEGABYTE
 
 
 def test_the_number_of_files_is_bounded(open_safe: OpenBox) -> None:
-    box = open_safe(limits=Limits(files=500))
+    box = open_safe(limits=SandboxLimits(files=500))
     if "files" not in box.capabilities:
         pytest.skip("this back end does not bound the number of files")
     made = (
@@ -134,7 +134,7 @@ def test_the_number_of_files_is_bounded(open_safe: OpenBox) -> None:
 
 
 def test_open_files_are_bounded(open_safe: OpenBox) -> None:
-    box = open_safe(limits=Limits(open_files=64))
+    box = open_safe(limits=SandboxLimits(open_files=64))
     opened = (
         "import os\nn=0\ntry:\n  while n<5000: os.open('/dev/null',0); n+=1\nexcept OSError: pass"
     )
@@ -344,7 +344,7 @@ def test_process_1_shows_nothing_of_itself(safe: Sandbox) -> None:
 
 
 def test_two_boxes_do_not_meet(open_safe: OpenBox, tree: Path) -> None:
-    limits = Limits(processes=80)
+    limits = SandboxLimits(processes=80)
     one, other = open_safe(tree=tree, limits=limits), open_safe(tree=tree, limits=limits)
     one.exec("echo secret > /tmp/meeting; echo secret > meeting; echo secret > /dev/shm/meeting")
     assert denied(other, "cat /tmp/meeting || cat meeting || cat /dev/shm/meeting")

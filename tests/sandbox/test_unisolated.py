@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.sandbox import Limits, Sandbox, SandboxConfig, open_sandbox
+from agentgym.sandbox import Sandbox, SandboxConfig, SandboxLimits, open_sandbox
 from tests.sandbox.test_safety import eventually, running
 
 
@@ -42,7 +42,7 @@ def test_programs_that_change_the_user_do_not(plain: Sandbox) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded on Linux only")
 def test_what_does_not_fit_into_memory_is_an_error() -> None:
     """The server is bound by the limits of commands, which inherit them from it."""
-    config = SandboxConfig(trusted=True, limits=Limits(memory=96 << 20))
+    config = SandboxConfig(trusted=True, limits=SandboxLimits(memory=96 << 20))
     with pytest.warns(RuntimeWarning), open_sandbox(config, "subprocess") as box:
         box.exec("head -c 60M /dev/zero > large")
         with pytest.raises(FileNotFoundError, match="MemoryError"):

@@ -93,7 +93,7 @@ def kept(config: TrainConfig, resolved: Mapping[str, Any] | None = None) -> dict
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SettingsComparison:
     """The settings of a run beside those of its continuation."""
 
     changes: tuple[str, ...]
@@ -102,7 +102,7 @@ class Comparison:
     """Whether it is to go on for longer."""
 
 
-def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> Comparison:
+def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> SettingsComparison:
     """Compare what :func:`kept` returned for a run with what it returns for its continuation.
 
     Settings that did not exist then have their default.
@@ -119,7 +119,7 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> Comparison:
         extends |= wanted > was
         if wanted < was:
             changes.append(f"{name} was {was:g} and is {wanted:g}, and a run only grows")
-    return Comparison(tuple(changes), extends)
+    return SettingsComparison(tuple(changes), extends)
 
 
 def _may_change(name: str) -> bool:

@@ -11,14 +11,16 @@ from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
 from agentgym.envs.swe.runtime import WORKDIR, runtime
 from agentgym.envs.swe.trees import tree
 from agentgym.errors import EnvFailure
-from agentgym.sandbox import Limits, Sandbox, SandboxConfig
+from agentgym.sandbox import Sandbox, SandboxConfig, SandboxLimits
 from agentgym.sandbox.opening import check_backend, open_sandbox
 
-SMALL = Limits(
+SMALL = SandboxLimits(
     memory=1 << 30, processes=64, disk=64 << 20, files=5_000, file_size=16 << 20, output=20 << 20
 )
 """What a box with a repository of a folder may use."""
-LARGE = Limits(memory=8 << 30, processes=1024, disk=4 << 30, files=200_000, file_size=1 << 30)
+LARGE = SandboxLimits(
+    memory=8 << 30, processes=1024, disk=4 << 30, files=200_000, file_size=1 << 30
+)
 """What a box with a repository of an image may use."""
 PULLS = ("missing", "always", "never")
 """When images are pulled."""

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import ConfigurationError, DataError, NotSupported
-from agentgym.sandbox.base import Limits, SandboxConfig, SandboxDied, SandboxUnavailable
+from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxLimits, SandboxUnavailable
 
 TOKEN = "AGENTGYM_SANDBOX_TOKEN"
 """Environment variable that holds the token, for client and server."""
@@ -96,7 +96,7 @@ def read_config(value: Any, tree: Path | None) -> SandboxConfig:
     """
     try:
         limits = value["limits"]
-        known = {field.name for field in fields(Limits)}
+        known = {field.name for field in fields(SandboxLimits)}
         if set(limits) != known or not all(isinstance(limits[name], int) for name in known):
             raise ValueError(f"limits other than {', '.join(sorted(known))} as integers")
         environment = {_text(key): _text(each) for key, each in value["environment"].items()}
@@ -108,7 +108,7 @@ def read_config(value: Any, tree: Path | None) -> SandboxConfig:
             hidden=tuple(Path(_text(path)) for path in value["hidden"]),
             path=tuple(_text(path) for path in value["path"]),
             environment=environment,
-            limits=Limits(**limits),
+            limits=SandboxLimits(**limits),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ConfigurationError(
