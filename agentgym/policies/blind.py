@@ -60,22 +60,28 @@ class BlindPolicy:
     Args:
         choose: Chooses one of them.
         again: Whether what was typed before in the episode may be chosen.
-        seed: Seed of the draws. An episode's depend on it and on the id of the task, so that they
-            are the same in whatever order tasks are played.
+        seed: Seed of the draws. An episode's depend on it, on the id of the task and on the
+            episode's own seed where it has one, so that they are the same in whatever order tasks
+            are played, and others in each sample of a task.
     """
 
     def __init__(self, choose: Choose, *, again: bool = True, seed: int = 0) -> None:
         self._choose = choose
         self._again = again
         self._seed = seed
+        self._seeds = [seed]
         self._typed: set[str] = set()
         self._rng = np.random.Generator(np.random.PCG64(seed))
+
+    def seed(self, seed: int) -> None:
+        """Take the seed of the next episode."""
+        self._seeds = [self._seed, seed]
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
         """Forget what was typed in the episode before."""
         self._typed.clear()
         task = info["task_id"].encode("utf-8", "surrogatepass")
-        self._rng = np.random.Generator(np.random.PCG64([self._seed, *task]))
+        self._rng = np.random.Generator(np.random.PCG64([*self._seeds, *task]))
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Choose an action; nothing where none is on offer."""

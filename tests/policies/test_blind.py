@@ -5,7 +5,15 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import demonstrate, evaluate
-from agentgym.policies import BLIND, BlindPolicy, ConstantPolicy, Policy, blind_policy, fit_blind
+from agentgym.policies import (
+    BLIND,
+    BlindPolicy,
+    ConstantPolicy,
+    Policy,
+    PolicyWithSeed,
+    blind_policy,
+    fit_blind,
+)
 from agentgym.policies.blind import FITTED, UNFITTED, rank_verbs, verb
 from agentgym.policies.loading import load_policy
 from tests.toy import TOY_ID
@@ -56,6 +64,16 @@ def test_draws_depend_on_seed_and_task_and_not_on_the_order_of_tasks() -> None:
     assert sorted(one) == sorted(OFFERED)
     assert one != two and one != typed(other, 5)
     assert (typed(policy, 5, "t/2"), typed(policy, 5)) == (two, one)
+
+
+def test_each_sample_of_a_task_draws_for_itself() -> None:
+    policy = blind_policy("blind-random-new")
+    assert isinstance(policy, PolicyWithSeed), "an evaluation seeds each episode"
+    drawn = []
+    for seed in (3, 4, 3):
+        policy.seed(seed)
+        drawn.append(typed(policy, 5))
+    assert drawn[0] == drawn[2] != drawn[1]
 
 
 def test_verbs_are_ranked_by_how_often_they_were_typed_when_on_offer() -> None:
