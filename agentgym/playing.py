@@ -48,6 +48,7 @@ def play(
     seed: int | None = None,
     options: dict[str, Any] | None = None,
     on_output: Callable[[ModelOutput], None] | None = None,
+    end_when: Callable[[], str] | None = None,
 ) -> Iterator[Moment]:
     """Play one episode, moment by moment.
 
@@ -62,11 +63,13 @@ def play(
         options: Options of the reset.
         on_output: Called with the output of the policy's model, if it has one, before its action
             is carried out.
+        end_when: Asked before each action for a reason to end the episode there, which becomes its
+            stop reason; an empty text lets it go on.
 
     Yields:
         The episode after its reset and after each turn. A failure of the environment, or a
-        `PolicyFailure`, is the last moment; so is the end that a `PolicyStopped` makes. Any other
-        error of the policy is raised.
+        `PolicyFailure`, is the last moment; so is the end that a `PolicyStopped` or ``end_when``
+        makes. Any other error of the policy is raised.
     """
     try:
         observation, info = env.reset(seed=seed, options=options)
@@ -75,6 +78,9 @@ def play(
         return
     yield (moment := Moment(observation, info))
     while not moment.over:
+        if end_when is not None and (reason := end_when()):
+            yield moment.cut(reason)
+            return
         try:
             if moment.action is None:
                 begin(policy, observation, public_info(info))

@@ -58,7 +58,8 @@ class Session:
         options: Options of the reset, such as ``{"split": "test", "index": 0}``.
         record: File to which the episode is appended, see `agentgym.episodes`.
         on_output: Called with what `annotate` is told, before the action is carried out.
-        cancelled: Asked before each call whether to end the episode instead.
+        end_when: Asked after each call for a reason to end the episode there, which becomes its
+            stop reason; an empty text lets it go on.
 
     Raises:
         ConfigurationError: The environment has another grammar, or an option is wrong.
@@ -73,7 +74,7 @@ class Session:
         options: dict[str, Any] | None = None,
         record: str | Path | None = None,
         on_output: Callable[[ModelOutput], None] | None = None,
-        cancelled: Callable[[], bool] | None = None,
+        end_when: Callable[[], str] | None = None,
     ) -> None:
         language: Any = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
         if language.grammar != GRAMMAR:
@@ -85,7 +86,7 @@ class Session:
         self.specs: tuple[ActionSpec, ...] = language.specs
         watched = isinstance(env, Recorder) and record is None
         self._recorder: Recorder = env if watched else Recorder(env, record)  # type: ignore[assignment]
-        self._on_output, self._cancelled = on_output, cancelled
+        self._on_output, self._end_when = on_output, end_when
         self._lock = threading.RLock()
         observation, info = self._recorder.reset(seed=seed, options=options)
         self.goal = str(info["goal"])
@@ -145,8 +146,6 @@ class Session:
             PolicyStopped: The episode has been over for ten calls.
         """
         with self._lock:
-            if not self.over and self._cancelled is not None and self._cancelled():
-                self.end()
             if self.over:
                 self._late += 1
                 if self._late > PATIENCE:
@@ -161,6 +160,8 @@ class Session:
             self.moments.append(
                 Moment(observation, info, action, float(reward), terminated, truncated)
             )
+            if not self.over and self._end_when is not None and (reason := self._end_when()):
+                self.end(reason)
             return f"{observation}\n\n{self._ended()}" if self.over else observation
 
     def annotate(self, output: ModelOutput) -> None:
@@ -273,7 +274,7 @@ def play_agent(
     seed: int | None = None,
     options: dict[str, Any] | None = None,
     on_output: Callable[[ModelOutput], None] | None = None,
-    cancelled: Callable[[], bool] | None = None,
+    end_when: Callable[[], str] | None = None,
 ) -> list[Moment]:
     """Let an agent that owns the loop play one episode, as `agentgym.playing.play` does a policy.
 
@@ -284,19 +285,21 @@ def play_agent(
         seed: Seed of the reset.
         options: Options of the reset.
         on_output: Called with what the agent tells `Session.annotate`.
-        cancelled: Asked before each call whether to end the episode; calls answer that it is over.
+        end_when: Asked after each call for a reason to end the episode there; calls answer then
+            that it is over.
 
     Returns:
         The episode after its reset and after each turn. The last moment is its end: by the
-        environment; with stop reason ``stopped`` if the agent returned before; or with a failure,
-        of the environment or a `PolicyFailure` if the agent raised an error.
+        environment; with stop reason ``stopped`` if the agent returned before; with the reason of
+        ``end_when``; or with a failure, of the environment or a `PolicyFailure` if the agent raised
+        an error.
 
     Raises:
         ConfigurationError: The environment has another grammar, or an option is wrong.
     """
     start = partial(Session, env, seed=seed, options=options)
     try:
-        session = start(on_output=on_output, cancelled=cancelled)
+        session = start(on_output=on_output, end_when=end_when)
     except EnvFailure as failure:
         return [Moment("", {}, failure=failure)]
     try:

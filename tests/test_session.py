@@ -211,9 +211,10 @@ def test_whoever_waits_can_end_the_episode() -> None:
         for _ in range(3):
             asked.append(session.call("press", {"colour": "blue"}))
 
-    moments = play_agent(agent, toy(), options=GOLD_RED, cancelled=lambda: len(asked) == 1)
-    assert len(moments) == 3 and moments[-1].info["stop_reason"] == "stopped"
-    assert "The episode is over (stopped)" in asked[-1]
+    reasons = iter(["", "length"])
+    moments = play_agent(agent, toy(), options=GOLD_RED, end_when=lambda: next(reasons))
+    assert len(moments) == 4 and moments[-1].info["stop_reason"] == "length"
+    assert ["The episode is over (length)" in each for each in asked] == [False, True, True]
 
 
 @pytest.mark.parametrize("swallows", [False, True])

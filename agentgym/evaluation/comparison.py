@@ -141,6 +141,7 @@ def _differing(first: Report, second: Report) -> dict[str, tuple[Any, Any]]:
         {
             "protocol": report.protocol.identity if report.protocol else None,
             "horizon": report.horizon,
+            "limits": asdict(report.limits) if report.limits else None,
             "samples": report.samples,
             "seed": report.seed,
             "commit": report.commit,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,7 @@ class Standing:
             "split": report.split,
             "seed": report.seed,
             "horizon": report.horizon,
+            "limits": asdict(report.limits) if report.limits else None,
             "protocol": report.protocol.identity if report.protocol else None,
             "panel_sha256": report.panel_sha256,
             "samples": report.samples,
@@ -202,6 +203,7 @@ def _settings(report: Report) -> dict[str, Any]:
         "protocol": report.protocol.identity if report.protocol else None,
         "horizon": report.horizon,
         "samples": report.samples,
+        "limits": report.limits,
     }
     for name, value in {**report.env_kwargs, **report.policy_facts}.items():
         found.update(value if isinstance(value, dict) else {name: value})

@@ -87,13 +87,16 @@ class Player:
             if self._recorder is not None:
                 self._recorder.annotate_output(output)
 
-        for moment in self._moments(job.seed, options, listen, stop):
-            tally.add(moment)
+        def end_when() -> str:
             if stop.is_set():
-                return None
-            if not moment.over and rules.limits.reached(tally.tokens, rules.prices):
-                moment = moment.cut(StopReason.LENGTH.value)
-                break
+                return StopReason.STOPPED.value
+            reached = rules.limits.reached(tally.tokens, rules.prices)
+            return StopReason.LENGTH.value if reached else ""
+
+        for moment in self._moments(job.seed, options, listen, end_when):
+            tally.add(moment)
+        if stop.is_set():
+            return None
         self._end(moment)
         result = tally.result(moment)
         if self._recorder is None or self._recorder.last is None:
@@ -112,17 +115,17 @@ class Player:
         seed: int,
         options: dict[str, Any],
         listen: Callable[[ModelOutput], None],
-        stop: threading.Event,
+        end_when: Callable[[], str],
     ) -> Iterable[Moment]:
         """Let the policy, or the agent, play an episode."""
+        how: dict[str, Any] = {
+            "seed": seed, "options": options, "on_output": listen, "end_when": end_when,
+        }  # fmt: skip
         if self._agent is not None:
-            return play_agent(
-                self._agent, self._env, seed=seed, options=options, on_output=listen,
-                cancelled=stop.is_set,
-            )  # fmt: skip
+            return play_agent(self._agent, self._env, **how)
         assert self._policy is not None
         self._policy.seed(seed)
-        return play(self._policy, self._env, seed=seed, options=options, on_output=listen)
+        return play(self._policy, self._env, **how)
 
     def _end(self, last: Moment) -> None:
         """Close the record of an episode that the environment did not end."""

@@ -65,6 +65,12 @@ class Limits:
                     f"expected the limit on an episode's {name} to be greater than 0, got {value}"
                 )
 
+    def __str__(self) -> str:
+        """Return them in words."""
+        told = [f"{self.tokens:,} tokens"] if self.tokens is not None else []
+        told += [f"{self.cost:g} US dollars"] if self.cost is not None else []
+        return " and ".join(told) or "none"
+
     def reached(self, used: ModelOutput, prices: Prices | None) -> bool:
         """Return whether an episode that used these tokens has to end."""
         read_and_written = used.prompt_tokens + used.completion_tokens

@@ -76,6 +76,8 @@ def _cells(report: Report) -> Iterator[tuple[str, str]]:
     settings = {**report.env_kwargs, **({"horizon": report.horizon} if report.horizon else {})}
     if settings:
         yield "environment", ", ".join(f"{name}={value!r:.60}" for name, value in settings.items())
+    if report.limits:
+        yield "limits", f"{report.limits} an episode"
 
 
 def _figures(report: Report) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.prices import Prices
+from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols.schema import ProtocolFigure, ProtocolUse
 from agentgym.evaluation.results import EpisodeResult
 from agentgym.statistics import (
@@ -35,17 +35,21 @@ SOLVES = 0.9
 class Scale:
     """Scores of the random policy and of the expert on the panel of a report: its 0 and its 100."""
 
-    random: float
-    """Mean score of the random policy."""
+    random: float | None
+    """Mean score of the random policy; None if it could not be played."""
     expert: float | None
-    """Mean score of the expert; None if the environment has none."""
+    """Mean score of the expert; None if the environment has none, or it could not be played."""
     expert_success: float | None = None
     """Share of the tasks that the expert solves."""
+    failed: str = ""
+    """Which of the two could not be played, and why."""
 
     @property
     def problem(self) -> str:
         """Why there is no scale from 0 to 100; empty if there is one."""
-        if self.expert is None or self.expert_success is None:
+        if self.failed:
+            return self.failed
+        if self.random is None or self.expert is None or self.expert_success is None:
             return "this environment has no expert that would be 100"
         if self.expert_success < SOLVES:
             return (
@@ -61,7 +65,7 @@ class Scale:
 
     def place(self, score: float) -> float | None:
         """Put a score on the scale; None if there is no scale."""
-        if self.problem or self.expert is None:
+        if self.problem or self.random is None or self.expert is None:
             return None
         return scaled(score, self.random, self.expert)
 
@@ -96,6 +100,8 @@ class Report:
     """Arguments of the environment that JSON can hold."""
     policy_facts: Mapping[str, Any] = field(default_factory=dict)
     """What the policy says of itself: model, endpoint, sampling."""
+    limits: Limits | None = None
+    """What an episode could take at most; None: nothing but its horizon."""
     prices: Prices | None = None
     """What its tokens cost."""
     scale: Scale | None = None

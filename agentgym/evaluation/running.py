@@ -12,7 +12,7 @@ from typing import Any
 
 from agentgym.episodes import Recorder
 from agentgym.episodes.recorder import origin, package_versions, plain
-from agentgym.errors import ConfigurationError, NotSupported
+from agentgym.errors import ConfigurationError, EvaluationFailed, NotSupported
 from agentgym.evaluation.plan import Plan, plan
 from agentgym.evaluation.players import Player, Rules
 from agentgym.evaluation.prices import Limits, Prices
@@ -118,7 +118,7 @@ def evaluate(
     """
     check_seed(seed)
     where = Where(backend, concurrency, step_timeout)
-    _check_limits(limits, prices)
+    limits = _checked_limits(limits, prices)
     with ExitStack() as stack:
         stack.enter_context(backend_session(backend))
         made, setup = _open(env, env_kwargs, protocol, stack)
@@ -128,21 +128,31 @@ def evaluate(
         source = policy_source(policy, made, seed, terms.dressed)
         about = _about(made, source, planned, seed, horizon, samples)
         used = terms.used(source.facts)
-        folder = _folder(out, _settings(about, tasks, limits, used), made.unwrapped.tasks)
+        settings = _settings(about, tasks, limits, prices, used)
+        folder = _folder(out, settings, made.unwrapped.tasks, stack)
         done = folder.report() if folder and folder.finished else None
-        if done is None or (retry_failed and done.errors):
+        report = done
+        if report is None or (retry_failed and report.errors):
             session = EvaluationSession(planned, folder, record, on_episode)
             labels = partial(_labels, made.unwrapped.tasks)
             rules = Rules(horizon, limits or Limits(), prices, labels)
             _play(session, source, made, where, rules, stack)
-            done = _report({**about, "protocol": used}, session)
-        report = replace(done, prices=prices or done.prices)
-        if scale and report.scale is None:
-            same = {"tasks": tasks, "horizon": horizon, "backend": backend}
-            ends = _scale(scale, made, (terms.split, terms.n, seed), same)
-            report = replace(report, scale=ends)
+            report = _report({**about, "limits": limits, "protocol": used}, session)
+        report = replace(
+            report,
+            prices=prices or (done.prices if done else None),
+            scale=done.scale if done else None,
+        )
+        order = [job.key for job in planned.jobs]
         if folder is not None:
-            folder.finish(report, [job.key for job in planned.jobs])
+            folder.finish(report, order)
+        if scale and (report.scale is None or (retry_failed and report.scale.failed)):
+            same = {"tasks": tasks, "horizon": horizon, "backend": backend}
+            panel = (terms.split, terms.n, seed)
+            ends = _scale(scale, made, panel, {**same, "step_timeout": step_timeout})
+            report = replace(report, scale=ends)
+            if folder is not None:
+                folder.finish(report, order)
     return report
 
 
@@ -192,37 +202,43 @@ def _labels(tasks: TaskSet, task_id: str) -> dict[str, str]:
     return tasks.labels(tasks.find(task_id))
 
 
-def _check_limits(limits: Limits | None, prices: Prices | None) -> None:
+def _checked_limits(limits: Limits | None, prices: Prices | None) -> Limits | None:
+    """Return the limits, None if nothing is limited."""
     if limits is not None and limits.cost is not None and prices is None:
         raise ConfigurationError(
             "expected the prices of tokens with a limit on an episode's cost, got none: give "
             "prices=Prices(prompt=..., completion=...) (--price READ WRITTEN)"
         )
+    return None if limits == Limits() else limits
 
 
 def _settings(
     about: Mapping[str, Any],
     tasks: Sequence[str] | None,
     limits: Limits | None,
+    prices: Prices | None,
     used: ProtocolUse | None,
 ) -> dict[str, Any]:
     """Return what has to be the same for an evaluation to go on."""
     chosen = None if tasks is None else list(tasks)
     found = {**about, "tasks": chosen, "limits": asdict(limits) if limits else None}
+    if limits and limits.cost is not None and prices:
+        found["prices"] = asdict(prices)  # they decide when an episode ends
     return found if used is None else {**found, "protocol": used.identity, DETAILS: asdict(used)}
 
 
 def _folder(
-    out: str | Path | None, settings: Mapping[str, Any], tasks: TaskSet
+    out: str | Path | None, settings: Mapping[str, Any], tasks: TaskSet, stack: ExitStack
 ) -> EvaluationFolder | None:
-    """Open the folder of the evaluation, if it has one.
+    """Open the folder of the evaluation, if it has one, and hold it until the stack is closed.
 
     Raises:
-        ConfigurationError: It holds something else, or the tasks have changed since it was begun.
+        ConfigurationError: It holds something else, another process works in it, or the tasks have
+            changed since it was begun.
     """
     if out is None:
         return None
-    folder = EvaluationFolder(out, settings)
+    folder = stack.enter_context(EvaluationFolder.held(out, settings))
     before = folder.previous
     if not before or before["panel_sha256"] == folder.settings["panel_sha256"]:
         return folder
@@ -277,9 +293,14 @@ def _scale(
     """Return the scale that is given, or play its two ends on the tasks of the report."""
     if isinstance(given, Scale):
         return given
-    floor = evaluate("random", env, *panel, **same)
+    try:
+        floor = evaluate("random", env, *panel, **same).score_mean
+    except EvaluationFailed as error:
+        return Scale(None, None, failed=f"the random policy, which would be 0, failed: {error}")
     try:
         ceiling = evaluate("oracle", env, *panel, **same)
     except NotSupported:
-        return Scale(floor.score_mean, None)
-    return Scale(floor.score_mean, ceiling.score_mean, ceiling.success)
+        return Scale(floor, None)
+    except EvaluationFailed as error:
+        return Scale(floor, None, failed=f"the expert, who would be 100, failed: {error}")
+    return Scale(floor, ceiling.score_mean, ceiling.success)

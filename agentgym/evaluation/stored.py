@@ -12,15 +12,16 @@ under ``rows``, and the figures that follow from them: ``n``, ``errors``, ``scor
 ``score_ci95``, ``success``, ``success_ci95``, ``turns_mean``, ``invalid_share``, ``pass_at``,
 ``pass_hat``, ``tokens``, ``cost``, ``scaled``, ``stop_reasons``, ``finish_reasons``, ``by_label``;
 under ``figures`` those of the protocol (name, value, ci95, n) and under ``departures`` where the
-evaluation departs from it. The field ``protocol`` may be missing. Figures are null where there is
-nothing to average. Readers ignore fields that they do not know.
+evaluation departs from it. The fields ``protocol`` and ``limits`` may be missing. Figures are null
+where there is nothing to average. Readers ignore fields that they do not know.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,11 @@ from typing import Any
 from agentgym.caching import write_atomically
 from agentgym.episodes import Episode, append_episode, read_episodes
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.evaluation.prices import Prices
+from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols.schema import ProtocolUse
 from agentgym.evaluation.report import FigureResult, Report, Scale, mean_score, success_rate
 from agentgym.evaluation.results import EpisodeResult
+from agentgym.folder_lock import holds_other_files, lock_folder
 from agentgym.tasks import canonical_json
 
 FORMAT = "agentgym.report/1"
@@ -68,7 +70,7 @@ class EvaluationFolder:
         except (OSError, ValueError) as error:
             raise _unwritable(self.path, error) from error
         head = self._head()
-        if head is None and any(self.path.iterdir()):
+        if head is None and holds_other_files(self.path):
             raise ConfigurationError(
                 f"expected a new folder, or one of an evaluation, got {self.path}, which holds "
                 "other files; choose another --out (out=)"
@@ -81,6 +83,25 @@ class EvaluationFolder:
         """Seconds that were played here before; of sessions that were killed nothing is known."""
         self.started = str(head["started"]) if head else ""
         """When the evaluation began; empty if it has not."""
+
+    @classmethod
+    @contextmanager
+    def held(
+        cls, path: str | Path, settings: Mapping[str, Any]
+    ) -> Generator[EvaluationFolder, None, None]:
+        """Open a folder, in which no other process may work meanwhile.
+
+        Raises:
+            ConfigurationError: Another process does, or as for the class.
+            DataError: As for the class.
+        """
+        unlocked = cls(path, settings)  # refuses what it is about before it leaves a lock there
+        try:
+            lock = lock_folder(unlocked.path, "the evaluation")
+        except OSError as error:
+            raise _unwritable(unlocked.path, error) from error
+        with lock:
+            yield cls(path, settings)
 
     @property
     def finished(self) -> bool:
@@ -95,9 +116,14 @@ class EvaluationFolder:
         return read_report(self.path)
 
     def begin(self, started: str) -> None:
-        """Write down what is evaluated, before the first episode."""
+        """Write down what is evaluated, before the first episode.
+
+        A report of other settings goes, as it is about fewer episodes; one of the same settings
+        stands until there is a new one.
+        """
         self.started = self.started or started
-        self._file("report.json").unlink(missing_ok=True)
+        if self.previous != self.settings:
+            self._file("report.json").unlink(missing_ok=True)
         self._write_head(self.before)
 
     def episodes(self) -> dict[Key, Episode]:
@@ -174,13 +200,14 @@ def report_to_dict(report: Report) -> dict[str, Any]:
     own = {
         entry.name: getattr(report, entry.name)
         for entry in fields(report)
-        if entry.name not in ("rows", "prices", "scale", "protocol")
+        if entry.name not in ("rows", "limits", "prices", "scale", "protocol")
     }
     figures = _figures(report.valid)
     some = bool(report.valid)
     return {
         "format": FORMAT,
         **own,
+        "limits": asdict(report.limits) if report.limits else None,
         "prices": asdict(report.prices) if report.prices else None,
         "scale": asdict(report.scale) if report.scale else None,
         "protocol": asdict(report.protocol) if report.protocol else None,
@@ -217,13 +244,14 @@ def report_from_dict(data: Any) -> Report:
     if found != FORMAT:
         raise DataError(f'expected a report with "format": "{FORMAT}", got {found!r}')
     try:
-        data = {"protocol": None, **data}  # reports of earlier versions have none
+        data = {"protocol": None, "limits": None, **data}  # missing in earlier versions
         values = {entry.name: data[entry.name] for entry in fields(Report)}
         names = {entry.name for entry in fields(EpisodeResult)}
         values["rows"] = tuple(
             EpisodeResult(**{name: value for name, value in row.items() if name in names})
             for row in data["rows"]
         )
+        values["limits"] = _limits(data["limits"])
         values["prices"] = Prices(**data["prices"]) if data["prices"] else None
         values["scale"] = Scale(**data["scale"]) if data["scale"] else None
         values["protocol"] = _protocol(data["protocol"])
@@ -256,12 +284,13 @@ def _unfinished(folder: EvaluationFolder) -> Report:
     settings = folder.settings
     episodes = folder.episodes().values()
     rows = tuple(EpisodeResult.of(each) for each in episodes)
-    taken = {entry.name for entry in fields(Report)} & set(settings) - {"protocol"}
+    taken = {entry.name for entry in fields(Report)} & set(settings) - {"protocol", "limits"}
     return replace(
         Report(settings["env_id"], settings["policy"], settings["split"], settings["seed"], "", ()),
         **{name: settings[name] for name in taken},
         rows=rows,
         protocol=_protocol(settings.get(DETAILS)),
+        limits=_limits(settings.get("limits")),
         planned=settings["n"] * settings["samples"],
         started=folder.started,
         seconds=folder.before,
@@ -270,6 +299,10 @@ def _unfinished(folder: EvaluationFolder) -> Report:
 
 def _protocol(data: Mapping[str, Any] | None) -> ProtocolUse | None:
     return ProtocolUse.from_dict(data) if data else None
+
+
+def _limits(data: Mapping[str, Any] | None) -> Limits | None:
+    return Limits(data["tokens"], data["cost"]) if data and any(data.values()) else None
 
 
 def _figure(figure: FigureResult) -> dict[str, Any]:

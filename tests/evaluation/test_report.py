@@ -35,6 +35,7 @@ from agentgym.evaluation import (
     evaluate,
     pass_at_k,
     pass_hat_k,
+    read_report,
     report_from_dict,
 )
 from agentgym.policies import ModelOutput
@@ -160,6 +161,37 @@ def test_limits_end_an_episode_as_it_stands() -> None:
     ):
         with pytest.raises(ConfigurationError):
             wrong()
+
+
+def test_limits_end_the_episode_of_an_agent_that_owns_the_loop(tmp_path: Path) -> None:
+    answers: list[str] = []
+
+    def agent(session: Session) -> None:
+        for _ in range(3):
+            session.annotate(ModelOutput("blue", prompt_tokens=100, completion_tokens=10))
+            answers.append(session.call("press", {"colour": "blue"}))
+
+    limited = {"env": TOY_ID, "env_kwargs": {"grammar": "tool_call"}, "n": 2, "out": tmp_path}
+    report = evaluate(agent, **limited, limits=Limits(tokens=200))
+    ends = [(each.turns, each.stop_reason, each.prompt_tokens) for each in report.rows]
+    assert ends == [(2, "length", 200)] * 2 and "over (length)" in answers[1]
+    assert report.rows == tuple(map(EpisodeResult.of, read_episodes(tmp_path / "episodes.jsonl")))
+    with pytest.raises(ConfigurationError, match="limits was"):
+        evaluate(agent, **limited)
+
+
+def test_a_report_says_what_limited_its_episodes(tmp_path: Path) -> None:
+    dear = {"limits": Limits(cost=1e-9), "out": tmp_path}
+    report = evaluate(Model(), TOY_ID, n=3, prices=Prices(1.0, 1.0), **dear)
+    assert report.limits == Limits(cost=1e-9) == read_report(tmp_path).limits
+    assert "1e-09 US dollars" in _printed(report) and "1e-09" in report.markdown()
+    with pytest.raises(ConfigurationError, match="prices was"):
+        evaluate(Model(), TOY_ID, n=3, prices=Prices(0.1, 0.1), **dear)
+    free = evaluate(Model(), TOY_ID, n=3, limits=Limits())
+    assert free.limits is None and report_from_dict(free.to_dict()) == free
+    assert compare(report, free).differing["limits"] == ({"tokens": None, "cost": 1e-9}, None)
+    earlier = {key: value for key, value in free.to_dict().items() if key != "limits"}
+    assert report_from_dict(earlier) == free
 
 
 def test_functions_and_coroutines_are_policies() -> None:

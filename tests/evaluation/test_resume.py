@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
+from agentgym.caching import SCRATCH
 from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError, DataError, EvaluationFailed, PolicyFailure
-from agentgym.evaluation import EpisodeResult, Prices, evaluate, read_report
+from agentgym.evaluation import EpisodeResult, Prices, Report, evaluate, read_report
 from agentgym.registration import FAMILIES
-from tests.toy import TOY_ID
+from tests.toy import TOY_ID, ToyEnv
 
 
 class Reader:
@@ -39,6 +40,13 @@ class Reader:
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         time.sleep(self.slow)
         return f"press {observation.split()[-1]}"
+
+
+class BrokenExpert(ToyEnv):
+    """Its expert has a fault."""
+
+    def _oracle_action(self) -> str | None:
+        raise ValueError("planner bug")
 
 
 def test_ctrl_c_keeps_what_is_done_and_the_same_call_goes_on(tmp_path: Path) -> None:
@@ -111,6 +119,51 @@ def test_a_failing_endpoint_costs_its_episodes(tmp_path: Path) -> None:
     mended = evaluate(again, TOY_ID, n=8, out=tmp_path, retry_failed=True)
     assert again.begun == 2 and mended == evaluate(Reader(), TOY_ID, n=8)
     assert len(list(read_episodes(tmp_path / "episodes.jsonl"))) == 8
+
+
+def test_a_retry_that_is_cut_off_costs_nothing_of_the_report(tmp_path: Path) -> None:
+    same: dict[str, Any] = {"env": TOY_ID, "n": 6, "out": tmp_path}
+    first = evaluate(Reader(2, 5), **same, scale=True, prices=Prices(1.0, 2.0))
+    assert first.errors == 2 and first.scale is not None
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Reader(last=1), **same, retry_failed=True)
+    kept = read_report(tmp_path)
+    assert kept == first and kept.commit == first.commit and kept.versions
+    again = Reader()
+    mended = evaluate(again, **same, retry_failed=True)
+    assert again.begun == 1 and mended.errors == 0
+    assert (mended.scale, mended.prices) == (first.scale, first.prices)
+
+
+def test_one_call_at_a_time_works_in_a_folder(tmp_path: Path) -> None:
+    refused: list[ConfigurationError] = []
+
+    class Impatient(Reader):
+        def reset(self, observation: str, info: Mapping[str, Any]) -> None:
+            super().reset(observation, info)
+            with pytest.raises(ConfigurationError, match="no other process to work on") as error:
+                evaluate(Impatient(), TOY_ID, n=3, out=tmp_path)
+            refused.append(error.value)
+
+    assert evaluate(Impatient(), TOY_ID, n=3, out=tmp_path).n == 3 == len(refused)
+    # What a lock and a killed write leave behind is no other evaluation.
+    (tmp_path / "evaluation.json").unlink()
+    for name in ("episodes.jsonl", "report.json", "report.md"):
+        (tmp_path / name).unlink()
+    (tmp_path / f"{SCRATCH}1").touch()
+    assert evaluate(Reader(), TOY_ID, n=3, out=tmp_path).n == 3
+
+
+def test_a_failing_expert_costs_the_scale_alone(tmp_path: Path) -> None:
+    def call(**more: Any) -> Report:
+        return evaluate(policy, BrokenExpert(), n=25, out=tmp_path, scale=True, **more)
+
+    policy = Reader()
+    report = call()
+    assert report.n == 25 and report.scaled is None and report.scale is not None
+    assert report.scale.random is not None and "the expert" in report.scale.problem
+    assert "planner bug" in report.scale.problem and read_report(tmp_path) == report
+    assert call() == report and policy.begun == 25
 
 
 def test_it_stops_when_nearly_everything_fails(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgym.caching import SCRATCH, write_atomically
+from agentgym.caching import write_atomically
 from agentgym.errors import ConfigurationError
+from agentgym.folder_lock import holds_other_files, lock_folder
 from trainers import processes
 from trainers.config.schema import TrainConfig
 from trainers.config.stored import CONFIG_FILE, RESOLVED, compare, kept, read_settings
@@ -114,7 +115,7 @@ class RunFolder:
             raise ConfigurationError(f"expected --out to be a folder, but {self.path} is a file")
         if config_path.exists():
             self._check_same_run(config_path, settings, resume)
-        elif self._holds_other_files():
+        elif holds_other_files(self.path):
             raise ConfigurationError(
                 f"expected --out to be empty or the folder of a run, but {self.path} holds other "
                 "files; choose another --out"
@@ -141,16 +142,7 @@ class RunFolder:
         Raises:
             ConfigurationError: Another process is at work on the run.
         """
-        from filelock import FileLock, Timeout
-
-        self._lock = FileLock(self.path / LOCK)
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout as error:
-            raise ConfigurationError(
-                f"expected no other process to work on the run in {self.path}, but one does; wait "
-                "for it, or choose another --out"
-            ) from error
+        self._lock = lock_folder(self.path, "the run")
 
     @main_only
     def close(self) -> None:
@@ -158,11 +150,6 @@ class RunFolder:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
-
-    def _holds_other_files(self) -> bool:
-        """Return whether the folder has files besides what a kill left of an atomic write."""
-        entries = self.path.iterdir() if self.path.exists() else []
-        return any(entry.name != LOCK and not entry.name.startswith(SCRATCH) for entry in entries)
 
     def _check_same_run(self, path: Path, settings: Mapping[str, Any], resume: bool) -> None:
         """Refuse to mix two runs in one folder."""
