@@ -46,6 +46,18 @@ def test_a_finished_one_is_not_played_again_and_a_longer_one_goes_on(capsys, tmp
     assert all(file.read_text().count("\n") == 5 for file in files)
 
 
+@pytest.mark.parametrize("policies", [("random",), ("random", "oracle")])
+def test_a_shorter_one_is_refused_and_shows_no_other_results(capsys, tmp_path, policies):
+    flags = [word for policy in policies for word in ("--policy", policy)]
+    argv = ("eval", TOY, *flags, "--out", str(tmp_path / "o"))
+    run(capsys, *argv, "--n", "3")
+    before = {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")}
+    code, told, errors = run(capsys, *argv, "--n", "2")
+    assert code != 0 and "n was 3 and is 2" in told + errors
+    assert "score" not in told and "goes on there" not in told
+    assert {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")} == before
+
+
 def test_one_that_fails_costs_the_others_nothing(capsys, tmp_path, monkeypatch):
     (tmp_path / "own.py").write_text("def broken(observation, info):\n    raise OSError('gone')\n")
     (tmp_path / "both.yaml").write_text(

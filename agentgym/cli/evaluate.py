@@ -13,7 +13,7 @@ from agentgym.cli.evaluations import RUNS, Evaluation, check, folder_name, named
 from agentgym.cli.leaderboards import write_leaderboard
 from agentgym.cli.progress import EpisodeProgress
 from agentgym.cli.protocols import number, open_env, tasks_to_play
-from agentgym.errors import AgentGymError
+from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.making import parse_pairs
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def evaluate(command: Eval, console: Console) -> int:
     scale = single.model if command.scale is None else command.scale
     try:
         report = _play(single, out, scale, console)
-    except (KeyboardInterrupt, AgentGymError):
-        if out is not None:
+    except (KeyboardInterrupt, AgentGymError) as error:
+        if out is not None and not isinstance(error, ConfigurationError):
             _show_kept(out, console)
         raise
     console.print(report.table())
@@ -94,7 +94,8 @@ class _Several:
                     told += f": {self._one(each)}"
                 except AgentGymError as error:
                     failures.append(error)
-                    self._keep_failed(each)
+                    if not isinstance(error, ConfigurationError):
+                        self._keep_failed(each)
                     told += f" failed: {error}"
                 self._console.print(told, markup=False, highlight=False, soft_wrap=True)
         finally:
@@ -114,7 +115,10 @@ class _Several:
         return f"score {report.score_mean:.3f}, success {report.success:.3f}{failed}"
 
     def _keep_failed(self, each: Evaluation) -> None:
-        """Let the table show what was played before an evaluation failed."""
+        """Let the table show what was played before an evaluation failed.
+
+        One that was refused played nothing: what is in its folder is another's.
+        """
         from agentgym.evaluation import read_report
 
         if self._out:
