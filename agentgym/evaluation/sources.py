@@ -15,7 +15,7 @@ from agentgym.errors import (
     NotSupported,
     PolicyFailure,
 )
-from agentgym.policies.asynchronous import EventLoop
+from agentgym.policies.asynchronous import AsyncFunction, EventLoop
 from agentgym.policies.base import (
     ModelOutput,
     Policy,
@@ -25,6 +25,7 @@ from agentgym.policies.base import (
     PolicyWithReset,
     PolicyWithSeed,
     PolicyWithWaits,
+    checked_action,
 )
 from agentgym.policies.basic import CallablePolicy
 from agentgym.policies.blind import BLIND
@@ -89,7 +90,7 @@ def policy_source(
     if _takes(policy, 1):
         return PolicySource(None, name, True, True, agent=policy)
     waits = inspect.iscoroutinefunction(policy)
-    shared = cast(Policy, _Coroutine(policy)) if waits else CallablePolicy(policy)
+    shared = cast(Policy, AsyncFunction(policy)) if waits else CallablePolicy(policy)
     return PolicySource(lambda env: shared, name, True, waits)
 
 
@@ -167,16 +168,6 @@ def _no_policy(given: Any) -> ConfigurationError:
     )
 
 
-class _Coroutine:
-    """A coroutine function as a policy."""
-
-    def __init__(self, function: Callable[[str, Mapping[str, Any]], Any]) -> None:
-        self._function = function
-
-    async def act(self, observation: str, info: Mapping[str, Any]) -> Any:
-        return await self._function(observation, info)
-
-
 class GuardedPolicy:
     """A policy whose errors are `PolicyFailure`, so that each costs one episode.
 
@@ -211,12 +202,7 @@ class GuardedPolicy:
         Raises:
             PolicyFailure: It failed, or answered with something else than text.
         """
-        action = self._call(self._policy.act, observation, info)
-        if not isinstance(action, str):
-            raise PolicyFailure(
-                f"expected the policy to return the text of an action, got {type(action).__name__}"
-            )
-        return action
+        return checked_action(self._call(self._policy.act, observation, info))
 
     def interrupt(self) -> None:
         """End its waits, from any thread."""

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol, TypeVar
 
-from agentgym.errors import ConfigurationError
-from agentgym.policies.base import ModelOutput, begin
+from agentgym.policies.base import ModelOutput, begin, checked_action
 
-__all__ = ["AsyncPlayer", "AsyncPolicy", "EventLoop"]
+__all__ = ["AsyncFunction", "AsyncPlayer", "AsyncPolicy", "EventLoop"]
 
 Result = TypeVar("Result")
 
@@ -61,6 +60,22 @@ class AsyncPolicy(Protocol):
         ...
 
 
+class AsyncFunction:
+    """An async function of (observation, info) as an async policy.
+
+    Args:
+        function: The function.
+    """
+
+    def __init__(self, function: Callable[[str, Mapping[str, Any]], Any]) -> None:
+        self._function = function
+
+    async def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Await the function; whoever plays the policy checks the answer."""
+        action: str = await self._function(observation, info)
+        return action
+
+
 class AsyncPlayer:
     """Play an async policy as an ordinary one.
 
@@ -92,11 +107,6 @@ class AsyncPlayer:
         """Wait for the policy's action.
 
         Raises:
-            ConfigurationError: The answer is no text.
+            PolicyFailure: The answer is no text.
         """
-        action = self._loop.run(self._policy.act(observation, info))
-        if not isinstance(action, str):
-            raise ConfigurationError(
-                f"expected the async policy to return a str, got {type(action).__name__}"
-            )
-        return action
+        return checked_action(self._loop.run(self._policy.act(observation, info)))

@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 
 from agentgym.errors import ConfigurationError, NotSupported
+from agentgym.policies.base import checked_action
 
 
 class RandomPolicy:
@@ -79,11 +80,6 @@ class CallablePolicy:
         """Call the function.
 
         Raises:
-            ConfigurationError: The answer is no text.
+            PolicyFailure: The answer is no text.
         """
-        action = self._function(observation, info)
-        if not isinstance(action, str):
-            raise ConfigurationError(
-                f"expected the policy function to return a str, got {type(action).__name__}"
-            )
-        return action
+        return checked_action(self._function(observation, info))

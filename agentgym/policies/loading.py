@@ -21,7 +21,7 @@ import gymnasium
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from agentgym.making import import_named
 from agentgym.playing import play
-from agentgym.policies.asynchronous import AsyncPlayer, EventLoop
+from agentgym.policies.asynchronous import AsyncFunction, AsyncPlayer, EventLoop
 from agentgym.policies.base import Policy
 from agentgym.policies.basic import CallablePolicy, OraclePolicy, RandomPolicy
 from agentgym.policies.blind import BLIND, FITTED, UNFITTED, Turn, blind_policy, fit_blind
@@ -351,7 +351,7 @@ def _own(
         return PolicyMaker(name, None, env, facts, agent=agent)
     function = partial(found, **options) if options else found
     if inspect.iscoroutinefunction(found):
-        make, release = _played(lambda env: _AsyncFunction(function))
+        make, release = _played(lambda env: AsyncFunction(function))
         return PolicyMaker(name, make, env, facts, release=release)
     return PolicyMaker(name, lambda env: CallablePolicy(function), env, facts)
 
@@ -417,15 +417,3 @@ def _played(
         return checked
 
     return made, loop.close
-
-
-class _AsyncFunction:
-    """An async function of (observation, info) as an async policy."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-
-    async def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Await the function."""
-        action: str = await self._function(observation, info)
-        return action
