@@ -7,11 +7,19 @@ open serve all episodes, and episodes that play in several threads wait for thei
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from agentgym.policies.base import ModelOutput, begin, checked_action
+from agentgym.policies.base import (
+    ModelOutput,
+    PolicyWithFacts,
+    PolicyWithReset,
+    PolicyWithSeed,
+    checked_action,
+)
 
 __all__ = ["AsyncFunction", "AsyncPlayer", "AsyncPolicy", "EventLoop"]
 
@@ -87,12 +95,24 @@ class AsyncPlayer:
     def __init__(self, policy: AsyncPolicy, loop: EventLoop) -> None:
         self._policy, self._loop = policy, loop
 
-    def __getattr__(self, name: str) -> Any:
-        """Offer what else the policy offers: its seed, its facts, copies of it."""
-        if name not in ("seed", "facts", "copy"):
-            raise AttributeError(name)
-        found = getattr(self._policy, name)
-        return found if name != "copy" else lambda: AsyncPlayer(found(), self._loop)
+        # What makes others like it is there only if the policy has it, and is set here because from
+        # Python 3.12 on nothing that `__getattr__` returns counts for a protocol.
+        for name in ("copy", "with_prompt"):
+            if hasattr(policy, name):
+                setattr(self, name, partial(self._another, name))
+
+    def _another(self, name: str, *arguments: Any) -> AsyncPlayer:
+        """Return a player of the policy that a method of this one's returns."""
+        return AsyncPlayer(getattr(self._policy, name)(*arguments), self._loop)
+
+    def seed(self, seed: int) -> None:
+        """Tell the policy the seed of its next episode, if it draws."""
+        if isinstance(self._policy, PolicyWithSeed):
+            self._policy.seed(seed)
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return what the policy says of itself; nothing if it does not."""
+        return self._policy.facts() if isinstance(self._policy, PolicyWithFacts) else {}
 
     @property
     def last_output(self) -> ModelOutput | None:
@@ -101,7 +121,10 @@ class AsyncPlayer:
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
         """Tell the policy that an episode begins, if it wants to know."""
-        begin(self._policy, observation, info)  # type: ignore[arg-type]  # its act is not called
+        if isinstance(self._policy, PolicyWithReset):
+            begun: Any = self._policy.reset(observation, info)  # type: ignore[func-returns-value]
+            if inspect.iscoroutine(begun):
+                self._loop.run(begun)
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Wait for the policy's action.
