@@ -285,6 +285,7 @@ def play_agent(
         options: Options of the reset.
         on_output: Called with what the agent tells `Session.annotate`.
         cancelled: Asked before each call whether to end the episode; calls answer that it is over.
+            An async agent is ended where it waits.
 
     Returns:
         The episode after its reset and after each turn. The last moment is its end: by the
@@ -303,9 +304,10 @@ def play_agent(
         returned = agent(session)
         if inspect.iscoroutine(returned):
             with closing(EventLoop()) as loop:
-                loop.run(returned)
+                loop.run(returned, cancelled=cancelled)
     except Exception as error:
-        session.fail(_failure(error))
+        if cancelled is None or not cancelled():
+            session.fail(_failure(error))
     session.end()
     return session.moments
 

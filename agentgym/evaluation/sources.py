@@ -206,6 +206,7 @@ class GuardedPolicy:
 
     def interrupt(self) -> None:
         """End its waits, from any thread."""
+        self._loop.interrupt(self)
         if isinstance(self._policy, PolicyWithWaits):
             self._policy.interrupt()
 
@@ -217,7 +218,7 @@ class GuardedPolicy:
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             result = function(*arguments)
-            return self._loop.run(result) if inspect.iscoroutine(result) else result
+            return self._loop.run(result, self) if inspect.iscoroutine(result) else result
         except (ConfigurationError, DependencyNotInstalled, NotSupported, PolicyFailure):
             raise
         except Exception as error:
