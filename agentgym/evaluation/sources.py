@@ -29,7 +29,13 @@ from agentgym.policies.base import (
 )
 from agentgym.policies.basic import CallablePolicy
 from agentgym.policies.blind import BLIND
-from agentgym.policies.loading import OWN, Agent, PolicyMaker, load_policy
+from agentgym.policies.loading import (
+    Agent,
+    PolicyMaker,
+    load_policy,
+    makes_more,
+    waits,
+)
 
 Env = gymnasium.Env[str, str]
 SHOWN = 500
@@ -89,9 +95,9 @@ def policy_source(
     name = getattr(policy, "__name__", type(policy).__name__)
     if _takes(policy, 1):
         return PolicySource(None, name, True, True, agent=policy)
-    waits = inspect.iscoroutinefunction(policy)
-    shared = cast(Policy, AsyncFunction(policy)) if waits else CallablePolicy(policy)
-    return PolicySource(lambda env: shared, name, True, waits)
+    later = inspect.iscoroutinefunction(policy)
+    shared = cast(Policy, AsyncFunction(policy)) if later else CallablePolicy(policy)
+    return PolicySource(lambda env: shared, name, True, later)
 
 
 def _of_maker(maker: PolicyMaker, dressed: Callable[[Policy], Policy]) -> PolicySource:
@@ -99,13 +105,10 @@ def _of_maker(maker: PolicyMaker, dressed: Callable[[Policy], Policy]) -> Policy
     facts = dict(maker.facts)
     if facts.get("kind") in ("random", "oracle", *BLIND):
         return PolicySource(maker, maker.name, maker.several)  # name and seed stand in the report
-    # Functions of one's own need not bear several threads; models and endpoints are made for it.
-    waits = facts.get("kind") != OWN
     if maker.agent is not None:
-        return PolicySource(None, maker.name, True, waits, facts, maker.agent)
-    return PolicySource(
-        lambda env: dressed(maker(env)), maker.name, maker.several, waits and maker.several, facts
-    )
+        return PolicySource(None, maker.name, True, maker.waits, facts, maker.agent)
+    together = maker.waits and maker.several
+    return PolicySource(lambda env: dressed(maker(env)), maker.name, maker.several, together, facts)
 
 
 def _made(policy: Policy) -> PolicySource:
@@ -132,14 +135,8 @@ def _policy_of(make: Callable[[], Any], dressed: Callable[[Policy], Policy]) -> 
 def _maker(make: Callable[[], Policy]) -> PolicySource:
     """Return the source of a function or class that makes policies; it is tried once."""
     first = make()
-    waiting = [first]
-    return PolicySource(
-        lambda env: waiting.pop() if waiting else make(),
-        _name(first),
-        True,
-        isinstance(first, PolicyWithCopies) or inspect.iscoroutinefunction(first.act),
-        _facts(first),
-    )
+    more = makes_more(first, lambda env: make())
+    return PolicySource(more, _name(first), True, waits(first), _facts(first))
 
 
 def _name(policy: Policy) -> str:

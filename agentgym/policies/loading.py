@@ -22,7 +22,7 @@ from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from agentgym.making import import_named
 from agentgym.playing import play
 from agentgym.policies.asynchronous import AsyncFunction, AsyncPlayer, EventLoop
-from agentgym.policies.base import Policy
+from agentgym.policies.base import Policy, PolicyWithCopies
 from agentgym.policies.basic import CallablePolicy, OraclePolicy, RandomPolicy
 from agentgym.policies.blind import BLIND, FITTED, UNFITTED, Turn, blind_policy, fit_blind
 from agentgym.session import Session
@@ -36,7 +36,9 @@ __all__ = [
     "PolicyMaker",
     "demonstrate",
     "load_policy",
+    "makes_more",
     "policy_kinds",
+    "waits",
 ]
 
 GROUP = "agentgym.policies"
@@ -70,6 +72,9 @@ class PolicyMaker:
     """Whether its policies may play at the same time."""
     agent: Agent | None = None
     """What plays whole episodes by itself, in place of policies."""
+    waits: bool = True
+    """Whether its policies, or its agent, wait for something else than this process, such as a
+    model, so that several should play unless told otherwise."""
     release: Callable[[], None] = lambda: None
     """Frees what its policies share."""
 
@@ -185,6 +190,37 @@ def policy_kinds() -> dict[str, metadata.EntryPoint]:
                 f"{entry.value} both are: uninstall one of the packages"
             )
     return dict(sorted(kinds.items()))
+
+
+def makes_more(
+    first: Policy,
+    make: Callable[[gymnasium.Env[str, str]], Policy],
+    env: gymnasium.Env[str, str] | None = None,
+) -> Callable[[gymnasium.Env[str, str]], Policy]:
+    """Return what makes the policies of several environments, of which the first is made already.
+
+    Those that can be copied are copies of the first, so that all share what is one: a connection, a
+    rate limit, what was learnt of an endpoint.
+
+    Args:
+        first: The first.
+        make: Makes others.
+        env: The environment that the first one holds, if each holds its own.
+    """
+    waiting = [first]
+
+    def made(played: gymnasium.Env[str, str]) -> Policy:
+        if waiting and (env is None or env is played):
+            return waiting.pop()
+        return first.copy() if env is None and isinstance(first, PolicyWithCopies) else make(played)
+
+    return made
+
+
+def waits(policy: Policy) -> bool:
+    """Return whether a policy waits for something else than this process, as far as it shows."""
+    acts = inspect.iscoroutinefunction(getattr(policy, "act", None))
+    return acts or isinstance(policy, PolicyWithCopies | AsyncPlayer)
 
 
 def demonstrate(
@@ -345,7 +381,9 @@ def _own(
     needed, supplied = _parameters(name, found, seed, options)
     if isinstance(found, type) or not needed:
         make, release = _played(_constructor(found, supplied, options))
-        return PolicyMaker(name, make, env, facts, release=release)
+        first = make(env)
+        make = makes_more(first, make, env if "env" in supplied else None)
+        return PolicyMaker(name, make, env, facts, waits=waits(first), release=release)
     if len(needed) == 1:
         agent: Agent = partial(found, **options) if options else found
         return PolicyMaker(name, None, env, facts, agent=agent)
@@ -353,7 +391,7 @@ def _own(
     if inspect.iscoroutinefunction(found):
         make, release = _played(lambda env: AsyncFunction(function))
         return PolicyMaker(name, make, env, facts, release=release)
-    return PolicyMaker(name, lambda env: CallablePolicy(function), env, facts)
+    return PolicyMaker(name, lambda env: CallablePolicy(function), env, facts, waits=False)
 
 
 def _parameters(
