@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgym.cli.chat import chat_policy
 from agentgym.cli.evaluation_file import read_evaluations
 from agentgym.cli.evaluations import RUNS, Evaluation, check, folder_name, named_evaluations
 from agentgym.cli.leaderboards import write_leaderboard
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from agentgym.cli.arguments import Eval
     from agentgym.core import TextEnv
     from agentgym.evaluation import Prices, Report, Scale
-    from agentgym.policies.base import Policy
 
 
 def evaluate(command: Eval, console: Console) -> int:
@@ -209,14 +208,9 @@ def _policy(evaluation: Evaluation, env: TextEnv) -> Iterator[Any]:
 
     command = evaluation.settings
     if evaluation.policy == "chat":
-        yield partial(_chat, command, env.action_prompt(), env.language.grammar)
+        # Made once: its copies, which play the episodes, share the connection and the rate limit.
+        yield chat_policy(command, env.action_prompt(), env.language.grammar)
         return
     options = parse_pairs(command.policy_set, "--policy-set")
     with load_policy(evaluation.policy, env, seed=command.seed, **options) as maker:
         yield maker
-
-
-def _chat(command: Eval, action_prompt: str, grammar: str) -> Policy:
-    from agentgym.cli.chat import chat_policy
-
-    return chat_policy(command, action_prompt, grammar)
