@@ -14,6 +14,7 @@ from agentgym.cli.arguments import Eval
 from agentgym.cli.protocols import open_env, tasks_to_play
 from agentgym.errors import ConfigurationError
 from agentgym.policies.blind import BLIND
+from agentgym.redaction import hide_secrets
 
 RUNS = Path("runs")
 """Where evaluations are kept that were given no folder."""
@@ -49,7 +50,8 @@ class Evaluation:
     @property
     def title(self) -> str:
         """What it is called to a person."""
-        return " ".join((self.settings.model or self.policy, "on", self.env, *self.set))
+        shown = without_secrets(self.set)
+        return " ".join((self.settings.model or self.policy, "on", self.env, *shown))
 
     @property
     def name(self) -> str:
@@ -59,7 +61,9 @@ class Evaluation:
     @property
     def identity(self) -> dict[str, str]:
         """What makes it another evaluation, by the names of the flags."""
-        said = {key: str(value) for key, value in asdict(self.settings).items()}
+        its = asdict(self.settings)
+        its |= {name: without_secrets(its[name]) for name in ("set", "policy_set", "extra")}
+        said = {key: str(value) for key, value in its.items()}
         kept = {key: value for key, value in said.items() if key not in CHANGEABLE}
         return {**kept, "env": self.env, "policy": self.policy}
 
@@ -92,6 +96,22 @@ def named_evaluations(command: Eval) -> list[Evaluation]:
                 "that differ in their settings are told in a --file"
             )
     return [Evaluation(env, policy, command) for env in command.env for policy in policies]
+
+
+def without_secrets(pairs: Sequence[str]) -> tuple[str, ...]:
+    """Return name=value pairs as they may be shown."""
+    found = []
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = text
+        shown = hide_secrets(value, name)
+        if shown != value:
+            pair = f"{name}{equals}{shown if isinstance(shown, str) else json.dumps(shown)}"
+        found.append(pair)
+    return tuple(found)
 
 
 def folder_name(words: Sequence[str], identity: Any) -> str:

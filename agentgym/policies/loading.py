@@ -25,6 +25,7 @@ from agentgym.policies.asynchronous import AsyncFunction, AsyncPlayer, EventLoop
 from agentgym.policies.base import Policy, PolicyWithCopies
 from agentgym.policies.basic import CallablePolicy, OraclePolicy, RandomPolicy
 from agentgym.policies.blind import BLIND, FITTED, UNFITTED, Turn, blind_policy, fit_blind
+from agentgym.redaction import hide_secrets
 from agentgym.session import Session
 from agentgym.vector.episode import derive_seed
 
@@ -149,7 +150,8 @@ def load_policy(
             of `policy_kinds`, such as ``run:PATH``; or a path that one of them understands.
         env: The environment that will be played, or one like it, wrapped or not.
         seed: Seed of what the policies draw.
-        **options: What the kind takes, or keyword arguments of your own class or maker.
+        **options: What the kind takes, or keyword arguments of your own class or maker. They stand
+            in reports, but for values whose names look like secrets, such as ``api_key``.
 
     Raises:
         ConfigurationError: Nothing has this name, or there is no such option.
@@ -372,7 +374,7 @@ def _own(
         if not hasattr(found, part):
             raise ConfigurationError(f"expected {OWN}, but {module} has no {attribute!r}")
         found = getattr(found, part)
-    facts = {"kind": OWN, "policy": name, "seed": seed, "options": dict(options)}
+    facts = {"kind": OWN, "policy": name, "seed": seed, "options": hide_secrets(options)}
     if isinstance(found, Policy) and not isinstance(found, type):
         _check_options(name, options, ())
         copied = getattr(found, "copy", None)
