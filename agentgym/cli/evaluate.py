@@ -150,6 +150,7 @@ def _play(
     from agentgym.evaluation import Limits, evaluate
 
     command, prices = evaluation.settings, _prices(evaluation.settings)
+    before = _valid(out)
     env = open_env(evaluation)
     try:
         total = tasks_to_play(evaluation, env)
@@ -157,7 +158,7 @@ def _play(
             _policy(evaluation, env) as policy,
             EpisodeProgress(console, total * command.samples, prices) as progress,
         ):
-            return evaluate(
+            report = evaluate(
                 policy,
                 env,
                 command.split,
@@ -179,6 +180,32 @@ def _play(
             )
     finally:
         env.close()
+    _say_read(report, before if progress.told else None, out, console)
+    return report
+
+
+def _say_read(
+    report: Report, before: set[tuple[str, int]] | None, out: Path | None, console: Console
+) -> None:
+    """Say how many episodes were not played now: those from before, or all where that is None."""
+    rows = report.rows
+    read = sum(before is None or (each.task_id, each.sample) in before for each in rows)
+    if read:
+        told = f"{read:,} {'episode was' if read == 1 else 'episodes were'} read from {out}, "
+        told += f"{len(rows) - read:,} played."
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
+
+
+def _valid(out: Path | None) -> set[tuple[str, int]]:
+    """Return the keys of the episodes that count in the folder of an evaluation."""
+    from agentgym.evaluation import read_report
+
+    if out is None or not out.exists():
+        return set()
+    try:
+        return {(each.task_id, each.sample) for each in read_report(out).rows if each.valid}
+    except AgentGymError:  # is said by the evaluation
+        return set()
 
 
 def _show_kept(out: Path, console: Console) -> None:

@@ -6,13 +6,16 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from agentgym.cli.arguments import Eval
 from agentgym.cli.protocols import open_env, tasks_to_play
-from agentgym.errors import ConfigurationError
+from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.making import parse_pairs
 from agentgym.policies.blind import BLIND
 from agentgym.redaction import hide_secrets
 
@@ -58,6 +61,21 @@ class Evaluation:
         """A name for a folder: the same for evaluations that differ in length alone."""
         return folder_name([self.env, self.settings.model or self.policy], self.identity)
 
+    @cached_property
+    def content(self) -> str:
+        """A hash of what a policy of one's own is made of; empty if there is none.
+
+        What is amiss with the policy is said when it is loaded.
+        """
+        from agentgym.policies.loading import policy_content
+
+        if not self.model or self.policy == "chat":
+            return ""
+        with suppress(AgentGymError, OSError):
+            options = parse_pairs(self.settings.policy_set, "--policy-set")
+            return policy_content(self.policy, **options)
+        return ""
+
     @property
     def identity(self) -> dict[str, str]:
         """What makes it another evaluation, by the names of the flags."""
@@ -65,7 +83,8 @@ class Evaluation:
         its |= {name: without_secrets(its[name]) for name in ("set", "policy_set", "extra")}
         said = {key: str(value) for key, value in its.items()}
         kept = {key: value for key, value in said.items() if key not in CHANGEABLE}
-        return {**kept, "env": self.env, "policy": self.policy}
+        made_of = {"content": self.content} if self.content else {}
+        return {**kept, **made_of, "env": self.env, "policy": self.policy}
 
     @property
     def tasks(self) -> tuple[Any, ...]:

@@ -29,13 +29,13 @@ from agentgym.policies.base import (
 )
 from agentgym.policies.basic import CallablePolicy
 from agentgym.policies.blind import BLIND
+from agentgym.policies.identity import is_ours, source_sha256
 from agentgym.policies.loading import (
     Agent,
     PolicyMaker,
     load_policy,
-    makes_more,
-    waits,
 )
+from agentgym.policies.several import makes_more, waits
 
 Env = gymnasium.Env[str, str]
 SHOWN = 500
@@ -89,15 +89,16 @@ def policy_source(
     if not callable(policy):
         raise _no_policy(policy)
     if _takes(policy, 0):
-        return _maker(lambda: _policy_of(policy, dressed))
+        return _maker(policy, lambda: _policy_of(policy, dressed))
     if isinstance(policy, type) or not (_takes(policy, 1) or _takes(policy, 2)):
         raise _no_policy(policy)
     name = getattr(policy, "__name__", type(policy).__name__)
+    facts = _facts(policy, source_sha256(policy))
     if _takes(policy, 1):
-        return PolicySource(None, name, True, True, agent=policy)
+        return PolicySource(None, name, True, True, facts, policy)
     later = inspect.iscoroutinefunction(policy)
     shared = cast(Policy, AsyncFunction(policy)) if later else CallablePolicy(policy)
-    return PolicySource(lambda env: shared, name, True, later)
+    return PolicySource(lambda env: shared, name, True, later, facts)
 
 
 def _of_maker(maker: PolicyMaker, dressed: Callable[[Policy], Policy]) -> PolicySource:
@@ -121,7 +122,7 @@ def _made(policy: Policy) -> PolicySource:
             return waiting.pop() if waiting else policy
         return policy.copy()
 
-    return PolicySource(make, _name(policy), copies, copies, _facts(policy))
+    return PolicySource(make, _name(policy), copies, copies, _facts(policy, _made_of(policy)))
 
 
 def _policy_of(make: Callable[[], Any], dressed: Callable[[Policy], Policy]) -> Policy:
@@ -132,11 +133,12 @@ def _policy_of(make: Callable[[], Any], dressed: Callable[[Policy], Policy]) -> 
     return dressed(made)
 
 
-def _maker(make: Callable[[], Policy]) -> PolicySource:
+def _maker(given: Any, make: Callable[[], Policy]) -> PolicySource:
     """Return the source of a function or class that makes policies; it is tried once."""
     first = make()
+    facts = _facts(first, _made_of(first, given))
     more = makes_more(first, lambda env: make())
-    return PolicySource(more, _name(first), True, waits(first), _facts(first))
+    return PolicySource(more, _name(first), True, waits(first), facts)
 
 
 def _name(policy: Policy) -> str:
@@ -144,8 +146,17 @@ def _name(policy: Policy) -> str:
     return str(_facts(policy).get("model") or type(policy).__name__)
 
 
-def _facts(policy: Policy) -> dict[str, Any]:
-    return dict(policy.facts()) if isinstance(policy, PolicyWithFacts) else {}
+def _facts(policy: Any, source: str = "") -> dict[str, Any]:
+    """Return what a policy says of itself, and the hash of its source if it has one."""
+    said = dict(policy.facts()) if isinstance(policy, PolicyWithFacts) else {}
+    return {**said, "source_sha256": source} if source else said
+
+
+def _made_of(policy: Policy, *makers: Any) -> str:
+    """Return the hash of the source of a policy and of what made it."""
+    if isinstance(policy, PolicyWithFacts) and is_ours(policy):  # such as a chat policy: that is it
+        return ""
+    return source_sha256(policy, *(each for each in makers if each is not type(policy)))
 
 
 def _takes(function: Callable[..., Any], n: int) -> bool:

@@ -133,6 +133,7 @@ class AsyncFunction:
 
     def __init__(self, function: Callable[[str, Mapping[str, Any]], Any]) -> None:
         self._function = function
+        self.__wrapped__ = function  # so that `inspect.unwrap` finds what the policy is made of
 
     async def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Await the function; whoever plays the policy checks the answer."""
@@ -150,6 +151,7 @@ class AsyncPlayer:
 
     def __init__(self, policy: AsyncPolicy, loop: EventLoop) -> None:
         self._policy, self._loop = policy, loop
+        self.__wrapped__ = policy
 
         # What makes others like it is there only if the policy has it, and is set here because from
         # Python 3.12 on nothing that `__getattr__` returns counts for a protocol.

@@ -75,6 +75,7 @@ class CallablePolicy:
                 f"expected a function of (observation, info) that returns text, got {function!r}"
             )
         self._function = function
+        self.__wrapped__ = function  # so that `inspect.unwrap` finds what the policy is made of
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Call the function.
