@@ -15,7 +15,6 @@ from agentgym.episodes import Recorder, read_episodes, replay
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
 from agentgym.redaction import HIDDEN, hide_secrets, is_secret, without_users
-from tests.retrieval.servers import running
 from tests.toy import TOY_ID, ToyEnv
 
 SECRET, PASSWORD = "sk-live-8f3a1c77", "hunter2hunter2"
@@ -111,6 +110,9 @@ def test_further_fields_of_a_request_by_name(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_user_of_a_search_server_is_not_recorded_and_the_record_replays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("uvicorn")
+    from tests.retrieval.servers import running
+
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(corpora, "_libraries", {})
     small: dict[str, Any] = {"size": 1000, "difficulty": "easy", "shared_corpus": True}
