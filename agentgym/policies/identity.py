@@ -110,10 +110,12 @@ def _module(module: ModuleType) -> str:
     file = getattr(module, "__file__", None)
     digest = ""
     if file and file.endswith(".py") and Path(file).is_file():
-        depth = name.count(".") + (Path(file).name == "__init__.py")
-        root = Path(file).resolve().parents[depth]
-        texts = [f"{each} {digest}" for each, digest in sorted(_neighbours(root, name).items())]
-        digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+        place = Path(file).resolve()
+        depth = name.count(".") + (place.name == "__init__.py")
+        texts = [_hashed(_source(place))]  # also where its name is not that of its file
+        if depth < len(place.parents):
+            texts += map(" ".join, sorted(_neighbours(place.parents[depth], name).items()))
+        digest = _hashed("\n".join(texts).encode())
     _seen[name] = spec, digest
     return digest
 
@@ -135,10 +137,19 @@ def _neighbours(root: Path, first: str) -> dict[str, str]:
         package = (place / "__init__.py").is_file()
         file = place / "__init__.py" if package else place.with_name(f"{place.name}.py")
         if file.is_file():
-            source = file.read_bytes().replace(b"\r\n", b"\n")
-            found[name] = hashlib.sha256(source).hexdigest()
+            source = _source(file)
+            found[name] = _hashed(source)
             waiting += _imports(source, name if package else name.rpartition(".")[0])
     return found
+
+
+def _source(file: Path) -> bytes:
+    """Read a source as it is on systems of every kind."""
+    return file.read_bytes().replace(b"\r\n", b"\n")
+
+
+def _hashed(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _imports(source: bytes, package: str) -> Iterator[str]:

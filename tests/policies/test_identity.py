@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
@@ -120,6 +120,22 @@ def test_wrapped_functions_and_arguments_count(load: Any) -> None:
     assert source_sha256(CallablePolicy(module.act)) == source_sha256(module.act)
     some = {source_sha256(partial(module.act, word=word)) for word in "ab"}
     assert len({*some, source_sha256(module.act)}) == 3
+
+
+def test_a_module_may_have_another_name_than_its_file(tmp_path: Path) -> None:
+    found = set()
+    for body in ("return 'press red'", "return 'press blue'"):
+        (tmp_path / "file.py").write_text(f"def act(observation, info): {body}\n")
+        for name in ("own_loaded", ".".join("x" * 99)):
+            spec = importlib.util.spec_from_file_location(name, tmp_path / "file.py")
+            assert spec is not None and spec.loader is not None
+            sys.modules[name] = module = importlib.util.module_from_spec(spec)
+            try:
+                exec(spec.loader.get_source(name), vars(module))  # type: ignore[attr-defined]
+                found.add((name, source_sha256(module.act)))
+            finally:
+                del sys.modules[name]
+    assert len(found) == 4 and all(len(sha) == 16 for _, sha in found)
 
 
 SCRIPT = """
