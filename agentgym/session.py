@@ -275,6 +275,7 @@ def play_agent(
     options: dict[str, Any] | None = None,
     on_output: Callable[[ModelOutput], None] | None = None,
     end_when: Callable[[], str] | None = None,
+    cancelled: Callable[[], bool] | None = None,
 ) -> list[Moment]:
     """Let an agent that owns the loop play one episode, as `agentgym.playing.play` does a policy.
 
@@ -287,6 +288,7 @@ def play_agent(
         on_output: Called with what the agent tells `Session.annotate`.
         end_when: Asked after each call for a reason to end the episode there; calls answer then
             that it is over.
+        cancelled: Asked while an async agent runs whether to end it where it waits.
 
     Returns:
         The episode after its reset and after each turn. The last moment is its end: by the
@@ -306,9 +308,10 @@ def play_agent(
         returned = agent(session)
         if inspect.iscoroutine(returned):
             with closing(EventLoop()) as loop:
-                loop.run(returned)
+                loop.run(returned, cancelled=cancelled)
     except Exception as error:
-        session.fail(_failure(error))
+        if cancelled is None or not cancelled():
+            session.fail(_failure(error))
     session.end()
     return session.moments
 

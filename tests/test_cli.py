@@ -133,7 +133,8 @@ def test_eval_writes_a_report_and_a_record(capsys, tmp_path):
     assert code == 0 and "1.000  [0.566, 1.000]" in out
     assert json.loads((tmp_path / "report.json").read_text())["n"] == 5
     assert "# oracle on" in (tmp_path / "report.md").read_text()
-    assert run(capsys, *argv)[1] == out, "a finished evaluation is not played again"
+    told = f"5 episodes were read from {tmp_path}, 0 played.\n"
+    assert run(capsys, *argv)[1] == told + out, "a finished evaluation is not played again"
     code, out, _ = run(capsys, "replay", str(record))
     assert code == 0 and "5 equal, 0 changed." in out
     played = record.read_text()

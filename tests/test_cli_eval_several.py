@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -186,3 +188,31 @@ def test_charts_are_drawn(capsys, tmp_path):
     assert all(picture.stat().st_size > 1000 for picture in pictures)
     code, _, error = run(capsys, "eval", TOY, "--n", "3", "--chart", "picture.bmp")
     assert code == 2 and ".png or .svg" in error
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_an_edited_policy_is_played_and_what_is_read_is_said(
+    capsys, tmp_path, monkeypatch, several
+):
+    monkeypatch.chdir(tmp_path)
+    name = f"own_edited_{several}"
+    policies = ["--policy", f"{name}:agent", *["--policy", "random"] * several]
+    argv = ("eval", TOY, *policies, "--n", "4", "--scale", "False")
+
+    def play(body: str, *flags: str) -> tuple[str, str]:
+        (tmp_path / f"{name}.py").write_text(f"def agent(observation, info):\n    {body}\n")
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+        return run(capsys, *argv, *flags)[1:]
+
+    good, bad = "return f'press {observation.split()[-1]}'", "raise ValueError('edited')"
+    assert "read from" not in play(good)[0]
+    said = play(good)[0]
+    assert "4 episodes were read from runs/eval-" in said and "0 played." in said
+    said = play(good, "--n", "6")[0]
+    assert "4 episodes were read" in said and "2 played." in said
+    told, error = play(bad)
+    assert "edited" in told + error and "read from" not in error
+    assert len([*(tmp_path / "runs").iterdir()]) == 2
+    assert "4 episodes were read from kept" not in play(good, "--out", "kept")[0]
+    assert "4 episodes were read from kept" in play(good, "--out", "kept")[0]

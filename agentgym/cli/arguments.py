@@ -70,7 +70,8 @@ class Eval:
     verbs."""
     policy_set: tuple[str, ...] = ()
     """Options of a policy that is loaded by name, each as name=value, such as temperature=0; may be
-    repeated."""
+    repeated. They stand in reports: let the policy read keys from the environment instead. Values
+    whose names look like secrets, such as api_key, are hidden there."""
     protocol: str | None = None
     """Evaluate as a paper does: verl-agent, agentgym, official, or a file of your own (agentgym
     protocols shows them). It says which tasks are played, for how many turns, how prompts are laid

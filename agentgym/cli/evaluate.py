@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgym.cli.chat import chat_policy
 from agentgym.cli.evaluation_file import read_evaluations
 from agentgym.cli.evaluations import RUNS, Evaluation, check, folder_name, named_evaluations
 from agentgym.cli.leaderboards import write_leaderboard
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from agentgym.cli.arguments import Eval
     from agentgym.core import TextEnv
     from agentgym.evaluation import Prices, Report, Scale
-    from agentgym.policies.base import Policy
 
 
 def evaluate(command: Eval, console: Console) -> int:
@@ -155,6 +154,7 @@ def _play(
     from agentgym.evaluation import Limits, evaluate
 
     command, prices = evaluation.settings, _prices(evaluation.settings)
+    before = _valid(out)
     env = open_env(evaluation)
     try:
         total = tasks_to_play(evaluation, env)
@@ -162,7 +162,7 @@ def _play(
             _policy(evaluation, env) as policy,
             EpisodeProgress(console, total * command.samples, prices) as progress,
         ):
-            return evaluate(
+            report = evaluate(
                 policy,
                 env,
                 command.split,
@@ -184,6 +184,32 @@ def _play(
             )
     finally:
         env.close()
+    _say_read(report, before if progress.told else None, out, console)
+    return report
+
+
+def _say_read(
+    report: Report, before: set[tuple[str, int]] | None, out: Path | None, console: Console
+) -> None:
+    """Say how many episodes were not played now: those from before, or all where that is None."""
+    rows = report.rows
+    read = sum(before is None or (each.task_id, each.sample) in before for each in rows)
+    if read:
+        told = f"{read:,} {'episode was' if read == 1 else 'episodes were'} read from {out}, "
+        told += f"{len(rows) - read:,} played."
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
+
+
+def _valid(out: Path | None) -> set[tuple[str, int]]:
+    """Return the keys of the episodes that count in the folder of an evaluation."""
+    from agentgym.evaluation import read_report
+
+    if out is None or not out.exists():
+        return set()
+    try:
+        return {(each.task_id, each.sample) for each in read_report(out).rows if each.valid}
+    except AgentGymError:  # is said by the evaluation
+        return set()
 
 
 def _show_kept(out: Path, console: Console) -> None:
@@ -213,14 +239,9 @@ def _policy(evaluation: Evaluation, env: TextEnv) -> Iterator[Any]:
 
     command = evaluation.settings
     if evaluation.policy == "chat":
-        yield partial(_chat, command, env.action_prompt(), env.language.grammar)
+        # Made once: its copies, which play the episodes, share the connection and the rate limit.
+        yield chat_policy(command, env.action_prompt(), env.language.grammar)
         return
     options = parse_pairs(command.policy_set, "--policy-set")
     with load_policy(evaluation.policy, env, seed=command.seed, **options) as maker:
         yield maker
-
-
-def _chat(command: Eval, action_prompt: str, grammar: str) -> Policy:
-    from agentgym.cli.chat import chat_policy
-
-    return chat_policy(command, action_prompt, grammar)

@@ -6,14 +6,18 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from agentgym.cli.arguments import Eval
 from agentgym.cli.protocols import open_env, tasks_to_play
-from agentgym.errors import ConfigurationError
+from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.making import parse_pairs
 from agentgym.policies.blind import BLIND
+from agentgym.redaction import hide_secrets
 
 RUNS = Path("runs")
 """Where evaluations are kept that were given no folder."""
@@ -49,19 +53,38 @@ class Evaluation:
     @property
     def title(self) -> str:
         """What it is called to a person."""
-        return " ".join((self.settings.model or self.policy, "on", self.env, *self.set))
+        shown = without_secrets(self.set)
+        return " ".join((self.settings.model or self.policy, "on", self.env, *shown))
 
     @property
     def name(self) -> str:
         """A name for a folder: the same for evaluations that differ in length alone."""
         return folder_name([self.env, self.settings.model or self.policy], self.identity)
 
+    @cached_property
+    def content(self) -> str:
+        """A hash of what a policy of one's own is made of; empty if there is none.
+
+        What is amiss with the policy is said when it is loaded.
+        """
+        from agentgym.policies.loading import policy_content
+
+        if not self.model or self.policy == "chat":
+            return ""
+        with suppress(AgentGymError, OSError):
+            options = parse_pairs(self.settings.policy_set, "--policy-set")
+            return policy_content(self.policy, **options)
+        return ""
+
     @property
     def identity(self) -> dict[str, str]:
         """What makes it another evaluation, by the names of the flags."""
-        said = {key: str(value) for key, value in asdict(self.settings).items()}
+        its = asdict(self.settings)
+        its |= {name: without_secrets(its[name]) for name in ("set", "policy_set", "extra")}
+        said = {key: str(value) for key, value in its.items()}
         kept = {key: value for key, value in said.items() if key not in CHANGEABLE}
-        return {**kept, "env": self.env, "policy": self.policy}
+        made_of = {"content": self.content} if self.content else {}
+        return {**kept, **made_of, "env": self.env, "policy": self.policy}
 
     @property
     def tasks(self) -> tuple[Any, ...]:
@@ -92,6 +115,22 @@ def named_evaluations(command: Eval) -> list[Evaluation]:
                 "that differ in their settings are told in a --file"
             )
     return [Evaluation(env, policy, command) for env in command.env for policy in policies]
+
+
+def without_secrets(pairs: Sequence[str]) -> tuple[str, ...]:
+    """Return name=value pairs as they may be shown."""
+    found = []
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = text
+        shown = hide_secrets(value, name)
+        if shown != value:
+            pair = f"{name}{equals}{shown if isinstance(shown, str) else json.dumps(shown)}"
+        found.append(pair)
+    return tuple(found)
 
 
 def folder_name(words: Sequence[str], identity: Any) -> str:

@@ -41,6 +41,11 @@ class EpisodeProgress:
         """Take the bar away."""
         self._progress.stop()
 
+    @property
+    def told(self) -> bool:
+        """Whether any episode was counted; those of a finished evaluation are not."""
+        return bool(self._rows)
+
     def add(self, row: EpisodeResult) -> None:
         """Count an episode that has ended."""
         self._rows.append(row)

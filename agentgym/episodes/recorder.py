@@ -17,6 +17,7 @@ from gymnasium.utils import RecordConstructorArgs
 from agentgym.episodes.records import Episode, State, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
 from agentgym.policies.base import ModelOutput
+from agentgym.redaction import hide_secrets, without_users
 from agentgym.rewards.table import hooks_to_json
 
 FACTS = "record"
@@ -278,13 +279,16 @@ def origin(
     """Return the fields of `Episode` that all episodes of an environment and a policy share.
 
     Returns:
-        Keyword arguments of `Episode`: how the environment was made, as far as JSON can hold it,
-        and the versions of the packages.
+        Keyword arguments of `Episode`: how the environment was made, as far as JSON can hold it and
+        without secrets, and the versions of the packages.
     """
     kwargs = dict(env.spec.kwargs) if env.spec else {}
-    stored = {key: plain(value) for key, value in kwargs.items() if _is_json(value)}
+    plainly = {key: plain(value) for key, value in kwargs.items() if _is_json(value)}
+    whole = without_users(plainly)
+    stored = hide_secrets(whole)
     described = None if "reward_hooks" in stored else hooks_to_json(kwargs.get("reward_hooks"))
-    held = {*stored, "reward_hooks"} if described is not None else set(stored)
+    held = {key for key in stored if stored[key] == whole[key]}
+    held |= {"reward_hooks"} if described is not None else set()
     wrappers = [wrapper.name for wrapper in env.spec.additional_wrappers] if env.spec else []
     return {
         "env_id": env.spec.id if env.spec else type(env.unwrapped).__name__,

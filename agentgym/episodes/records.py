@@ -106,7 +106,7 @@ class Episode:
     hooks: tuple[str, ...] = ()
     """Names of the reward terms that hooks added to the family's own."""
     not_stored: tuple[str, ...] = ()
-    """Arguments and wrappers of the environment that JSON cannot hold."""
+    """Arguments and wrappers of the environment that JSON cannot hold, or that are secret."""
     panel_sha256: str = ""
     """Hash of the panel that the task belongs to, if any."""
     policy: str = ""

@@ -93,7 +93,7 @@ class Player:
             reached = rules.limits.reached(tally.tokens, rules.prices)
             return StopReason.LENGTH.value if reached else ""
 
-        for moment in self._moments(job.seed, options, listen, end_when):
+        for moment in self._moments(job.seed, options, listen, end_when, stop):
             tally.add(moment)
         if stop.is_set():
             return None
@@ -116,13 +116,14 @@ class Player:
         options: dict[str, Any],
         listen: Callable[[ModelOutput], None],
         end_when: Callable[[], str],
+        stop: threading.Event,
     ) -> Iterable[Moment]:
         """Let the policy, or the agent, play an episode."""
         how: dict[str, Any] = {
             "seed": seed, "options": options, "on_output": listen, "end_when": end_when,
         }  # fmt: skip
         if self._agent is not None:
-            return play_agent(self._agent, self._env, **how)
+            return play_agent(self._agent, self._env, **how, cancelled=stop.is_set)
         assert self._policy is not None
         self._policy.seed(seed)
         return play(self._policy, self._env, **how)

@@ -15,7 +15,7 @@ from agentgym.errors import (
     NotSupported,
     PolicyFailure,
 )
-from agentgym.policies.asynchronous import EventLoop
+from agentgym.policies.asynchronous import AsyncFunction, EventLoop
 from agentgym.policies.base import (
     ModelOutput,
     Policy,
@@ -25,10 +25,17 @@ from agentgym.policies.base import (
     PolicyWithReset,
     PolicyWithSeed,
     PolicyWithWaits,
+    checked_action,
 )
 from agentgym.policies.basic import CallablePolicy
 from agentgym.policies.blind import BLIND
-from agentgym.policies.loading import OWN, Agent, PolicyMaker, load_policy
+from agentgym.policies.identity import is_ours, source_sha256
+from agentgym.policies.loading import (
+    Agent,
+    PolicyMaker,
+    load_policy,
+)
+from agentgym.policies.several import makes_more, waits
 
 Env = gymnasium.Env[str, str]
 SHOWN = 500
@@ -82,15 +89,16 @@ def policy_source(
     if not callable(policy):
         raise _no_policy(policy)
     if _takes(policy, 0):
-        return _maker(lambda: _policy_of(policy, dressed))
+        return _maker(policy, lambda: _policy_of(policy, dressed))
     if isinstance(policy, type) or not (_takes(policy, 1) or _takes(policy, 2)):
         raise _no_policy(policy)
     name = getattr(policy, "__name__", type(policy).__name__)
+    facts = _facts(policy, source_sha256(policy))
     if _takes(policy, 1):
-        return PolicySource(None, name, True, True, agent=policy)
-    waits = inspect.iscoroutinefunction(policy)
-    shared = cast(Policy, _Coroutine(policy)) if waits else CallablePolicy(policy)
-    return PolicySource(lambda env: shared, name, True, waits)
+        return PolicySource(None, name, True, True, facts, policy)
+    later = inspect.iscoroutinefunction(policy)
+    shared = cast(Policy, AsyncFunction(policy)) if later else CallablePolicy(policy)
+    return PolicySource(lambda env: shared, name, True, later, facts)
 
 
 def _of_maker(maker: PolicyMaker, dressed: Callable[[Policy], Policy]) -> PolicySource:
@@ -98,13 +106,10 @@ def _of_maker(maker: PolicyMaker, dressed: Callable[[Policy], Policy]) -> Policy
     facts = dict(maker.facts)
     if facts.get("kind") in ("random", "oracle", *BLIND):
         return PolicySource(maker, maker.name, maker.several)  # name and seed stand in the report
-    # Functions of one's own need not bear several threads; models and endpoints are made for it.
-    waits = facts.get("kind") != OWN
     if maker.agent is not None:
-        return PolicySource(None, maker.name, True, waits, facts, maker.agent)
-    return PolicySource(
-        lambda env: dressed(maker(env)), maker.name, maker.several, waits and maker.several, facts
-    )
+        return PolicySource(None, maker.name, True, maker.waits, facts, maker.agent)
+    together = maker.waits and maker.several
+    return PolicySource(lambda env: dressed(maker(env)), maker.name, maker.several, together, facts)
 
 
 def _made(policy: Policy) -> PolicySource:
@@ -117,7 +122,7 @@ def _made(policy: Policy) -> PolicySource:
             return waiting.pop() if waiting else policy
         return policy.copy()
 
-    return PolicySource(make, _name(policy), copies, copies, _facts(policy))
+    return PolicySource(make, _name(policy), copies, copies, _facts(policy, _made_of(policy)))
 
 
 def _policy_of(make: Callable[[], Any], dressed: Callable[[Policy], Policy]) -> Policy:
@@ -128,17 +133,12 @@ def _policy_of(make: Callable[[], Any], dressed: Callable[[Policy], Policy]) -> 
     return dressed(made)
 
 
-def _maker(make: Callable[[], Policy]) -> PolicySource:
+def _maker(given: Any, make: Callable[[], Policy]) -> PolicySource:
     """Return the source of a function or class that makes policies; it is tried once."""
     first = make()
-    waiting = [first]
-    return PolicySource(
-        lambda env: waiting.pop() if waiting else make(),
-        _name(first),
-        True,
-        isinstance(first, PolicyWithCopies) or inspect.iscoroutinefunction(first.act),
-        _facts(first),
-    )
+    facts = _facts(first, _made_of(first, given))
+    more = makes_more(first, lambda env: make())
+    return PolicySource(more, _name(first), True, waits(first), facts)
 
 
 def _name(policy: Policy) -> str:
@@ -146,8 +146,17 @@ def _name(policy: Policy) -> str:
     return str(_facts(policy).get("model") or type(policy).__name__)
 
 
-def _facts(policy: Policy) -> dict[str, Any]:
-    return dict(policy.facts()) if isinstance(policy, PolicyWithFacts) else {}
+def _facts(policy: Any, source: str = "") -> dict[str, Any]:
+    """Return what a policy says of itself, and the hash of its source if it has one."""
+    said = dict(policy.facts()) if isinstance(policy, PolicyWithFacts) else {}
+    return {**said, "source_sha256": source} if source else said
+
+
+def _made_of(policy: Policy, *makers: Any) -> str:
+    """Return the hash of the source of a policy and of what made it."""
+    if isinstance(policy, PolicyWithFacts) and is_ours(policy):  # such as a chat policy: that is it
+        return ""
+    return source_sha256(policy, *(each for each in makers if each is not type(policy)))
 
 
 def _takes(function: Callable[..., Any], n: int) -> bool:
@@ -165,16 +174,6 @@ def _no_policy(given: Any) -> ConfigurationError:
         " info) that returns an action, an agent (a function of a session), or the name of a "
         f"policy, got {given!r:.80}"
     )
-
-
-class _Coroutine:
-    """A coroutine function as a policy."""
-
-    def __init__(self, function: Callable[[str, Mapping[str, Any]], Any]) -> None:
-        self._function = function
-
-    async def act(self, observation: str, info: Mapping[str, Any]) -> Any:
-        return await self._function(observation, info)
 
 
 class GuardedPolicy:
@@ -211,15 +210,11 @@ class GuardedPolicy:
         Raises:
             PolicyFailure: It failed, or answered with something else than text.
         """
-        action = self._call(self._policy.act, observation, info)
-        if not isinstance(action, str):
-            raise PolicyFailure(
-                f"expected the policy to return the text of an action, got {type(action).__name__}"
-            )
-        return action
+        return checked_action(self._call(self._policy.act, observation, info))
 
     def interrupt(self) -> None:
         """End its waits, from any thread."""
+        self._loop.interrupt(self)
         if isinstance(self._policy, PolicyWithWaits):
             self._policy.interrupt()
 
@@ -231,7 +226,7 @@ class GuardedPolicy:
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             result = function(*arguments)
-            return self._loop.run(result) if inspect.iscoroutine(result) else result
+            return self._loop.run(result, self) if inspect.iscoroutine(result) else result
         except (ConfigurationError, DependencyNotInstalled, NotSupported, PolicyFailure):
             raise
         except Exception as error:

@@ -186,8 +186,9 @@ class EvaluationFolder:
         differing = [name for name in names if name not in (*MAY_GROW, DETAILS)] + shorter
         if differing:
             told = "; ".join(
-                f"{name} was {before.get(name)!r:.200} and is {now.get(name)!r:.200}"
-                for name in differing
+                f"{name} was {old!r:.200} and is {new!r:.200}"
+                for each in differing
+                for name, old, new in _changes(each, before.get(each), now.get(each))
             )
             raise ConfigurationError(
                 f"expected the evaluation that was begun in {self.path}, but {told}; choose "
@@ -331,6 +332,14 @@ def _draws(report: Report, estimate: Any) -> dict[str, Any]:
     """Return an estimate for every number of samples that all tasks have."""
     most = min((len(rows) for rows in report.by_task.values()), default=0)
     return {str(k): list(estimate(k)) for k in range(1, most + 1)} if report.samples > 1 else {}
+
+
+def _changes(name: str, before: Any, now: Any) -> list[tuple[str, Any, Any]]:
+    """Return a setting that has changed, or the facts of the policy that have, with both values."""
+    if name != "policy_facts" or not isinstance(before, Mapping) or not isinstance(now, Mapping):
+        return [(name, before, now)]
+    facts = [fact for fact in {**before, **now} if before.get(fact) != now.get(fact)]
+    return [(f"{name}.{fact}", before.get(fact), now.get(fact)) for fact in facts]
 
 
 def _more(before: Any, now: Any) -> bool:

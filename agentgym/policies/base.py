@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from agentgym.errors import PolicyFailure
+
 if TYPE_CHECKING:
     from agentgym.policies.chat.layout import Prompt
 
@@ -144,3 +146,16 @@ def begin(policy: Policy, observation: str, info: Mapping[str, Any]) -> None:
     """Tell a policy that an episode begins, if it is a `PolicyWithReset`."""
     if isinstance(policy, PolicyWithReset):
         policy.reset(observation, info)
+
+
+def checked_action(action: object) -> str:
+    """Return what a policy answered, if it is the text of an action.
+
+    Raises:
+        PolicyFailure: It is something else.
+    """
+    if not isinstance(action, str):
+        raise PolicyFailure(
+            f"expected the policy to return the text of an action, got {type(action).__name__}"
+        )
+    return action

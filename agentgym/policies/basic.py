@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 
 from agentgym.errors import ConfigurationError, NotSupported
+from agentgym.policies.base import checked_action
 
 
 class RandomPolicy:
@@ -74,16 +75,12 @@ class CallablePolicy:
                 f"expected a function of (observation, info) that returns text, got {function!r}"
             )
         self._function = function
+        self.__wrapped__ = function  # so that `inspect.unwrap` finds what the policy is made of
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Call the function.
 
         Raises:
-            ConfigurationError: The answer is no text.
+            PolicyFailure: The answer is no text.
         """
-        action = self._function(observation, info)
-        if not isinstance(action, str):
-            raise ConfigurationError(
-                f"expected the policy function to return a str, got {type(action).__name__}"
-            )
-        return action
+        return checked_action(self._function(observation, info))

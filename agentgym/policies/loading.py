@@ -14,17 +14,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import metadata
 from itertools import pairwise
-from typing import Any, Protocol
+from types import ModuleType
+from typing import Any, Protocol, runtime_checkable
 
 import gymnasium
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from agentgym.making import import_named
 from agentgym.playing import play
-from agentgym.policies.asynchronous import AsyncPlayer, EventLoop
+from agentgym.policies.asynchronous import AsyncFunction
 from agentgym.policies.base import Policy
 from agentgym.policies.basic import CallablePolicy, OraclePolicy, RandomPolicy
 from agentgym.policies.blind import BLIND, FITTED, UNFITTED, Turn, blind_policy, fit_blind
+from agentgym.policies.identity import source_sha256
+from agentgym.policies.several import makes_more, played, waits
+from agentgym.redaction import hide_secrets
 from agentgym.session import Session
 from agentgym.vector.episode import derive_seed
 
@@ -33,9 +37,11 @@ __all__ = [
     "GROUP",
     "Agent",
     "PolicyKind",
+    "PolicyKindWithContent",
     "PolicyMaker",
     "demonstrate",
     "load_policy",
+    "policy_content",
     "policy_kinds",
 ]
 
@@ -70,6 +76,9 @@ class PolicyMaker:
     """Whether its policies may play at the same time."""
     agent: Agent | None = None
     """What plays whole episodes by itself, in place of policies."""
+    waits: bool = True
+    """Whether its policies, or its agent, wait for something else than this process, such as a
+    model, so that several should play unless told otherwise."""
     release: Callable[[], None] = lambda: None
     """Frees what its policies share."""
 
@@ -108,6 +117,19 @@ class PolicyMaker:
         self.close()
 
 
+@runtime_checkable
+class PolicyKindWithContent(Protocol):
+    """A kind of policies that notices when what stands at a path has changed."""
+
+    def problem(self, path: str) -> str:
+        """See `PolicyKind`."""
+        ...
+
+    def content(self, path: str, **options: Any) -> str:
+        """Return a hash of what a path leads to with options, in little time."""
+        ...
+
+
 class PolicyKind(Protocol):
     """A kind of policies that a package adds, under the name of its entry point."""
 
@@ -144,7 +166,8 @@ def load_policy(
             of `policy_kinds`, such as ``run:PATH``; or a path that one of them understands.
         env: The environment that will be played, or one like it, wrapped or not.
         seed: Seed of what the policies draw.
-        **options: What the kind takes, or keyword arguments of your own class or maker.
+        **options: What the kind takes, or keyword arguments of your own class or maker. They stand
+            in reports, but for values whose names look like secrets, such as ``api_key``.
 
     Raises:
         ConfigurationError: Nothing has this name, or there is no such option.
@@ -165,9 +188,37 @@ def load_policy(
         return _load(prefix, kind, rest, env, seed, options)
     if os.path.exists(name):
         return _load_path(name, kinds, env, seed, options)
-    if colon and all(part.isidentifier() for part in [*prefix.split("."), *rest.split(".")]):
+    if _is_own(name):
         return _own(name, env, seed, options)
     raise ConfigurationError(f"expected {_choices(kinds)}; got {name!r}")
+
+
+def policy_content(name: str, **options: Any) -> str:
+    """Return a hash of what a name leads to, without loading a model.
+
+    Args:
+        name: As for `load_policy`.
+        **options: As for `load_policy`.
+
+    Returns:
+        A hash of the source of what you wrote yourself, or of the weights of a model; empty for
+        what is part of the suite, and for kinds that do not say.
+
+    Raises:
+        AgentGymError: Nothing has this name, or it cannot be read.
+    """
+    kinds = policy_kinds()
+    prefix, colon, path = name.partition(":")
+    found: PolicyKind | None = None
+    if colon and prefix in kinds:
+        found = _kind(kinds[prefix])
+    elif os.path.exists(name):
+        path, found = name, _best_kind(name, kinds)[1]
+    elif _is_own(name):
+        return source_sha256(*_found(name))
+    if isinstance(found, PolicyKindWithContent) and not found.problem(path):
+        return found.content(path, **options)
+    return ""
 
 
 def policy_kinds() -> dict[str, metadata.EntryPoint]:
@@ -280,7 +331,17 @@ def _load_path(
     seed: int,
     options: Mapping[str, Any],
 ) -> PolicyMaker:
-    """Load a path by the kind that understands it best; say what each misses if none does."""
+    """Load a path by the kind that understands it best."""
+    prefix, kind = _best_kind(path, kinds)
+    return _load(prefix, kind, path, env, seed, options)
+
+
+def _best_kind(path: str, kinds: Mapping[str, metadata.EntryPoint]) -> tuple[str, PolicyKind]:
+    """Return the kind that understands a path best, and its name.
+
+    Raises:
+        ConfigurationError: None does; says what each misses.
+    """
     problems: list[str] = []
     able: list[tuple[int, str, PolicyKind]] = []
     for prefix, entry in kinds.items():
@@ -294,10 +355,17 @@ def _load_path(
         else:
             able.append((kind.rank, prefix, kind))
     if able:
-        _, prefix, kind = max(able, key=lambda found: found[0])
-        return _load(prefix, kind, path, env, seed, options)
+        return max(able, key=lambda found: found[0])[1:]
     found = "; ".join(problems) or f"no package adds kinds of policies ({GROUP})"
     raise ConfigurationError(f"expected the path of a policy, got {path!r}, which is {found}")
+
+
+def _is_own(name: str) -> bool:
+    """Return whether a name has the form of an attribute of a module."""
+    module, colon, attribute = name.partition(":")
+    return bool(colon) and all(
+        p.isidentifier() for p in [*module.split("."), *attribute.split(".")]
+    )
 
 
 def _choices(kinds: Mapping[str, metadata.EntryPoint]) -> str:
@@ -330,30 +398,49 @@ def _own(
     name: str, env: gymnasium.Env[str, str], seed: int, options: Mapping[str, Any]
 ) -> PolicyMaker:
     """Load a policy, what makes one, a policy function or an agent of a module."""
-    module, _, attribute = name.partition(":")
-    found: Any = import_named(module, OWN)
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            raise ConfigurationError(f"expected {OWN}, but {module} has no {attribute!r}")
-        found = getattr(found, part)
-    facts = {"kind": OWN, "policy": name, "seed": seed, "options": dict(options)}
+    module, found = _found(name)
+    facts = {
+        "kind": OWN,
+        "policy": name,
+        "seed": seed,
+        "options": hide_secrets(options),
+        "source_sha256": source_sha256(module, found),
+    }
     if isinstance(found, Policy) and not isinstance(found, type):
         _check_options(name, options, ())
         copied = getattr(found, "copy", None)
-        make, release = _played(lambda env: copied() if copied else found)
+        make, release = played(lambda env: copied() if copied else found)
         return PolicyMaker(name, make, env, facts, copied is not None, release=release)
     needed, supplied = _parameters(name, found, seed, options)
     if isinstance(found, type) or not needed:
-        make, release = _played(_constructor(found, supplied, options))
-        return PolicyMaker(name, make, env, facts, release=release)
+        make, release = played(_constructor(found, supplied, options))
+        first = make(env)
+        make = makes_more(first, make, env if "env" in supplied else None)
+        return PolicyMaker(name, make, env, facts, waits=waits(first), release=release)
     if len(needed) == 1:
         agent: Agent = partial(found, **options) if options else found
         return PolicyMaker(name, None, env, facts, agent=agent)
     function = partial(found, **options) if options else found
     if inspect.iscoroutinefunction(found):
-        make, release = _played(lambda env: _AsyncFunction(function))
+        make, release = played(lambda env: AsyncFunction(function))
         return PolicyMaker(name, make, env, facts, release=release)
-    return PolicyMaker(name, lambda env: CallablePolicy(function), env, facts)
+    return PolicyMaker(name, lambda env: CallablePolicy(function), env, facts, waits=False)
+
+
+def _found(name: str) -> tuple[ModuleType, Any]:
+    """Return the module and the attribute that a name stands for.
+
+    Raises:
+        ConfigurationError: There is no such module, or it has no such attribute.
+    """
+    place, _, attribute = name.partition(":")
+    module = import_named(place, OWN)
+    found: Any = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise ConfigurationError(f"expected {OWN}, but {place} has no {attribute!r}")
+        found = getattr(found, part)
+    return module, found
 
 
 def _parameters(
@@ -401,31 +488,3 @@ def _constructor(
         return found(**{**supplied, **{p: env for p in supplied if p == "env"}, **options})
 
     return make
-
-
-def _played(
-    make: Callable[[gymnasium.Env[str, str]], Any],
-) -> tuple[Callable[[gymnasium.Env[str, str]], Policy], Callable[[], None]]:
-    """Return what makes ordinary policies, and what frees what these share."""
-    loop = EventLoop()
-
-    def made(env: gymnasium.Env[str, str]) -> Policy:
-        policy = make(env)
-        if inspect.iscoroutinefunction(getattr(policy, "act", None)):
-            return AsyncPlayer(policy, loop)
-        checked: Policy = policy
-        return checked
-
-    return made, loop.close
-
-
-class _AsyncFunction:
-    """An async function of (observation, info) as an async policy."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-
-    async def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Await the function."""
-        action: str = await self._function(observation, info)
-        return action

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,9 @@ import pytest
 
 from agentgym.cli import main
 from agentgym.cli.arguments import Eval
+from agentgym.cli.chat import chat_policy
+from agentgym.cli.parsing import parse
+from agentgym.evaluation import evaluate as run
 from agentgym.policies import ChatConfig
 from tests.policies.endpoint import KEY, Answer, ChatServer, completion, press_next, refusal
 from tests.toy import TOY_ID
@@ -28,11 +33,100 @@ def evaluate(server: ChatServer, out: Path, *flags: str, n: int = 1) -> dict[str
     return dict(json.loads((out / "report.json").read_text()))
 
 
-def test_every_setting_of_the_policy_has_a_flag() -> None:
-    named = {"seed": "sampling_seed", "tools": "grammar"}
-    flags = {field.name for field in dataclasses.fields(Eval)}
-    settings = {named.get(f.name, f.name) for f in dataclasses.fields(ChatConfig)}
-    assert settings <= flags
+FLAGS: dict[str, tuple[list[str], Any]] = {
+    "model": (["--model", "other"], "other"),
+    "base_url": (["--base-url", "http://127.0.0.1:9/v1"], "http://127.0.0.1:9/v1"),
+    "api_key_env": (["--api-key-env", "OTHER_KEY"], "OTHER_KEY"),
+    "instructions": (["--instructions", "Be brief."], "Be brief."),
+    "window": (["--window", "3"], 3),
+    "tools": (["--grammar", "tool_call"], True),
+    "max_tokens": (["--max-tokens", "77"], 77),
+    "temperature": (["--temperature", "0.25"], 0.25),
+    "top_p": (["--top-p", "0.5"], 0.5),
+    "seed": (["--sampling-seed", "9"], 9),
+    "timeout": (["--timeout", "8.5"], 8.5),
+    "retries": (["--retries", "2"], 2),
+    "extra": (["--extra", "top_k=20"], {"top_k": 20}),
+    "stream": (["--stream"], True),
+    "max_tokens_parameter": (
+        ["--max-tokens-parameter", "max_completion_tokens"], "max_completion_tokens",
+    ),
+    "send_reasoning": (["--send-reasoning"], True),
+    "requests_per_minute": (["--requests-per-minute", "30"], 30.0),
+}  # fmt: skip
+"""By field of `ChatConfig`: a flag with another value than the default, and what arrives."""
+
+
+@pytest.mark.parametrize("field", dataclasses.fields(ChatConfig), ids=lambda field: field.name)
+def test_every_setting_of_the_policy_has_a_flag_whose_value_arrives(
+    field: dataclasses.Field[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER_KEY", OTHER_KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    flags, wanted = FLAGS[field.name]
+    command = parse(["eval", TOY_ID, "--policy", "chat", "--model", "m", *flags])
+    assert isinstance(command, Eval)
+    policy = chat_policy(command, "how to act", command.grammar or "native")
+    assert getattr(policy.config, field.name) == wanted != field.default
+    usual = chat_policy(replace(command, **_defaults(field.name)), "", "native").config
+    others = {f.name for f in dataclasses.fields(ChatConfig)} - {field.name}
+    assert {n: getattr(policy.config, n) for n in others} == {n: getattr(usual, n) for n in others}
+
+
+def _defaults(name: str) -> dict[str, Any]:
+    """The flag of a setting as it is when it is left out."""
+    flag = {"seed": "sampling_seed", "tools": "grammar"}.get(name, name)
+    usual = {field.name: field.default for field in dataclasses.fields(Eval)}
+    return {flag: "m" if flag == "model" else usual[flag]}
+
+
+@pytest.mark.parametrize("backend", ["sync", "thread"])
+def test_the_rate_limit_is_one_of_all_episodes_together(
+    serve: Serve, tmp_path: Path, backend: str
+) -> None:
+    arrived: list[float] = []
+
+    def answer(body: dict[str, Any], number: int) -> dict[str, Any]:
+        arrived.append(time.monotonic())
+        return press_next(body, number)
+
+    server, began = serve(answer), time.monotonic()
+    limit = ("--requests-per-minute", "1200", "--concurrency", "4", "--backend", backend)
+    evaluate(server, tmp_path, *limit, n=6)
+    assert len(arrived) >= 12
+    early = [k for k, at in enumerate(sorted(arrived)) if at < began + k * 60 / 1200]
+    assert not early, "a request came before the limit allowed it"
+
+
+MAKER = """
+from agentgym.policies import ChatConfig, ChatPolicy
+
+MADE = []
+
+def make():
+    MADE.append(ChatPolicy(ChatConfig("m", URL, requests_per_minute=1200), ""))
+    return MADE[-1]
+"""
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_what_a_maker_makes_is_shared_by_all_episodes(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_name: bool
+) -> None:
+    arrived: list[float] = []
+
+    def answer(body: dict[str, Any], number: int) -> dict[str, Any]:
+        arrived.append(time.monotonic())
+        return press_next(body, number)
+
+    name = f"own_chat_{by_name}"
+    (tmp_path / f"{name}.py").write_text(MAKER)
+    monkeypatch.syspath_prepend(tmp_path)
+    found: Any = __import__(name)
+    found.URL, began = serve(answer).url, time.monotonic()
+    report = run(f"{name}:make" if by_name else found.make, TOY_ID, n=6, concurrency=4)
+    assert report.success == 1.0 and len(found.MADE) == 1
+    assert all(at >= began + k * 60 / 1200 for k, at in enumerate(sorted(arrived)))
 
 
 def test_further_fields_of_the_request(serve: Serve, tmp_path: Path) -> None:

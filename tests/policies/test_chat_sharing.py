@@ -13,7 +13,7 @@ from agentgym.errors import ConfigurationError, PolicyFailure
 from agentgym.playing import play
 from agentgym.policies import ChatConfig, ChatPolicy, Policy, begin
 from agentgym.policies.chat.limiter import RateLimiter
-from agentgym.policies.chat.redaction import HIDDEN, Redactor, public_url
+from agentgym.redaction import HIDDEN, Redactor, public_url
 from tests.policies.endpoint import KEY, completion, press_next, refusal, texts
 from tests.toy import ToyEnv
 

@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from agentgym.errors import ConfigurationError, NotSupported
+from agentgym.errors import ConfigurationError, NotSupported, PolicyFailure
 from agentgym.policies import CallablePolicy, OraclePolicy, Policy, RandomPolicy, begin
 from tests.toy import TOY_ID
 
@@ -52,7 +52,7 @@ def test_a_function_is_a_policy():
     policy = CallablePolicy(lambda observation, info: f"press {observation.split()[-1]}")
     assert isinstance(policy, Policy)
     assert episode(env, policy)[1]["success"]
-    with pytest.raises(ConfigurationError, match="return a str"):
+    with pytest.raises(PolicyFailure, match="the text of an action, got NoneType"):
         CallablePolicy(lambda observation, info: None).act("", {})  # type: ignore[arg-type,return-value]
     with pytest.raises(ConfigurationError, match="function of"):
         CallablePolicy("look")  # type: ignore[arg-type]

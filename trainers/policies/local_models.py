@@ -34,6 +34,17 @@ class LocalModels:
             return "the folder has no tokenizer (tokenizer_config.json)"
         return ""
 
+    def content(self, path: str, **options: Any) -> str:
+        """Return a hash of the weights.
+
+        Raises:
+            DependencyNotInstalled: Packages of the extra ``train`` are absent.
+        """
+        check_packages()
+        from trainers.policies.weights import weights_sha256
+
+        return weights_sha256(Path(path))
+
     def load(
         self,
         path: str,
@@ -95,6 +106,13 @@ class LocalModels:
             settings,
             temperature=temperature,
             top_p=top_p,
-            facts={"kind": "hf", "path": path, "seed": seed},
+            facts={
+                "kind": "hf",
+                "path": path,
+                "seed": seed,
+                "history": history,
+                "template_args": template_args or {},
+                "system": system,
+            },
         )
         return maker(f"hf:{path}", player, env, seed)

@@ -76,6 +76,7 @@ def load_player(
     from trainers.models.policy import budget_within, loading, stop_ids
     from trainers.models.torch_setup import device, one_thread
     from trainers.output.summary import versions
+    from trainers.policies.weights import weights_sha256
     from trainers.rollouts.chat import TurnTokenizer
     from trainers.rollouts.runner import make_initial_messages
 
@@ -99,6 +100,7 @@ def load_player(
     bf16 = settings.precision == "bf16"
     make = engine_maker("hf", EngineSettings(chat.pad_id, budget.context, SLOTS, bf16=bf16))
     weights = {
+        "weights_sha256": weights_sha256(folder),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
         "packages": versions(),

@@ -48,6 +48,20 @@ class Runs:
             return f"the folder has no weights ({', '.join(WEIGHTS)})"
         return ""
 
+    def content(self, path: str, *, checkpoint: str | None = None, **options: Any) -> str:
+        """Return a hash of the weights of the policy that would play.
+
+        Raises:
+            ConfigurationError: The run has no such checkpoint.
+            DependencyNotInstalled: Packages of the extra ``train`` are absent.
+        """
+        check_packages()
+        from trainers.policies.weights import weights_sha256
+
+        run = _run_of(Path(path))
+        assert run is not None  # `problem` has looked
+        return weights_sha256(_chosen(run, Path(path), checkpoint)[0])
+
     def load(
         self,
         path: str,

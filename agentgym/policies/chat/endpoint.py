@@ -12,8 +12,8 @@ from agentgym.policies.chat.completions import Completion, streamed, whole
 from agentgym.policies.chat.config import ChatConfig
 from agentgym.policies.chat.faults import Cause, Fault, remedy, status_fault
 from agentgym.policies.chat.limiter import RateLimiter
-from agentgym.policies.chat.redaction import Redactor, public_url, url_secrets
 from agentgym.policies.chat.waiting import Waits
+from agentgym.redaction import Redactor, public_url, url_secrets
 from agentgym.stream import Stream
 
 FIRST_WAIT = 0.5

@@ -22,6 +22,7 @@ from agentgym.policies.chat.conversation import (
 from agentgym.policies.chat.endpoint import Endpoint
 from agentgym.policies.chat.layout import Prompt, Seen
 from agentgym.policies.chat.waiting import Waits
+from agentgym.redaction import hide_secrets
 from agentgym.stream import Stream
 
 SEEDS = 1 << 31
@@ -160,7 +161,7 @@ class ChatPolicy:
             "max_tokens": config.max_tokens,
             "instructions": sendable(redactor.hide(config.instructions)),
             "send_reasoning": config.send_reasoning,
-            "extra": sendable(redactor.clean(dict(config.extra))),
+            "extra": sendable(redactor.clean(hide_secrets(config.extra))),
         }
 
     def _laid_out(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
-from agentgym.policies.loading import load_policy
+from agentgym.policies.loading import load_policy, policy_content
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID
+from trainers.policies import weights
 
 
 @pytest.fixture(autouse=True)
@@ -103,3 +105,55 @@ def test_a_damaged_model_is_refused(small_model: Path, env: Any, tmp_path: Path)
     (folder / "tokenizer_config.json").unlink()
     with pytest.raises(ConfigurationError, match="the folder has no tokenizer"):
         load_policy(f"hf:{folder}", env)
+
+
+def test_other_weights_at_the_same_place_are_noticed(
+    small_model: Path, env: Any, tmp_path: Path
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        shutil.copytree(small_model, folder)
+
+    def facts(folder: Path) -> dict[str, Any]:
+        with load_policy(f"hf:{folder}", env, **SHORT) as maker:
+            assert maker.facts["weights_sha256"] == policy_content(f"hf:{folder}")
+            assert policy_content(str(folder)) == maker.facts["weights_sha256"]
+            return dict(maker.facts)
+
+    before = facts(here)
+    assert before["weights_sha256"] == facts(there)["weights_sha256"], "no path counts"
+    (here / "notes.txt").write_text("of no account")
+    with load_policy(f"hf:{here}", env, **SHORT) as maker:
+        evaluate(maker, env, n=2, out=tmp_path / "out")
+    [file] = here.glob("*.safetensors")
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    assert facts(here)["weights_sha256"] != before["weights_sha256"]
+    refused = pytest.raises(ConfigurationError, match=r"policy_facts.weights_sha256 was '\w{16}'")
+    with load_policy(f"hf:{here}", env, **SHORT) as maker, refused:
+        evaluate(maker, env, n=2, out=tmp_path / "out")
+    # Settings that decide what is played make another policy as well.
+    with load_policy(f"hf:{there}", env, turn_tokens=4, system="Be brief.") as maker:
+        assert maker.facts["system"] == "Be brief." and maker.facts != before
+
+
+def test_of_large_weights_pieces_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "WHOLE", 100)
+    monkeypatch.setattr(weights, "PIECE", 10)
+    file = tmp_path / "model.safetensors"
+    content = bytearray(2000)
+    found = set()
+    for place in (None, 0, 5, 1015, 1999):
+        changed = bytearray(content)
+        if place is not None:
+            changed[place] = 1
+        file.write_bytes(changed)
+        found.add(weights.weights_sha256(tmp_path))
+    file.write_bytes(content + b"0")
+    found.add(weights.weights_sha256(tmp_path))
+    (tmp_path / "tokenizer_config.json").write_text('{"chat_template": "{{ x }}", "path": "/a"}')
+    found.add(weights.weights_sha256(tmp_path))
+    assert len(found) == 7
+    (tmp_path / "tokenizer_config.json").write_text('{"chat_template": "{{ x }}", "path": "/b"}')
+    assert weights.weights_sha256(tmp_path) in found

@@ -14,10 +14,13 @@ from agentgym.episodes import read_episodes
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Report, evaluate
 from agentgym.playing import Moment, play
-from agentgym.policies.loading import load_policy
+from agentgym.policies.loading import load_policy, policy_content
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID, ToyEnv
 from trainers.config.environments import TEST
+from trainers.output.card import has_adapters
+from trainers.phases.export import base_of
+from trainers.policies.weights import weights_sha256
 
 HORIZON = 5
 """Turns of the run's evaluation."""
@@ -239,6 +242,37 @@ def test_a_run_that_has_not_ended_plays_its_best_so_far(
     for name in ("best", "trained"):
         shutil.rmtree(copied / "checkpoints" / name)
     assert chosen() == "rl/checkpoint-6"
+
+
+def test_a_run_that_was_trained_on_is_another_policy(
+    finished: Path, env: Any, tmp_path: Path
+) -> None:
+    copied = tmp_path / "run"
+    shutil.copytree(finished, copied)
+    names = (f"run:{finished}", f"run:{copied}")
+    contents = [policy_content(name) for name in names]
+    assert contents[0] == contents[1] != ""
+    with load_policy(names[1], env) as maker:
+        assert maker.facts["weights_sha256"] == contents[1]
+        place = copied / "checkpoints" / maker.facts["checkpoint"]
+    assert policy_content(names[1], checkpoint="warm-start") not in contents
+    file = place / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    assert policy_content(names[1]) != contents[0]
+
+
+def test_the_weights_under_adapters_count(adapter_run: Path) -> None:
+    place = adapter_run / "checkpoints" / "trained"
+    assert has_adapters(place)
+    found = {weights_sha256(place)}
+    file = next(Path(base_of(place)).glob("*.safetensors"))
+    content = file.read_bytes()
+    try:
+        file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        found.add(weights_sha256(place))
+    finally:
+        file.write_bytes(content)
+    assert len(found) == 2
 
 
 def test_settings_of_an_earlier_version_are_refused(

@@ -1,8 +1,9 @@
-"""Keeping keys out of everything that is shown or written."""
+"""Keeping secrets out of everything that is shown or written."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
@@ -13,6 +14,14 @@ SHORT = 8
 keys, such as ``x``, would else be cut out of every word."""
 EXCERPT = 300
 """Most characters shown of what an endpoint said."""
+
+_USER = re.compile(r"(://)[^/?#\s]*@")
+_WEB_USER = re.compile(r"(https?://)[^/?#\s]*@", re.IGNORECASE)
+_SECRET = re.compile(
+    r"(?:^|_)(?:secrets?|passwords?|passwd|pwd|passphrase|credentials?|authorization|auth|bearer"
+    r"|cookies?|(?:api|access|private|secret|signing)_?keys|(?:api|access|auth)_?tokens)(?:_|$)"
+    r"|(?:^|_|api|access|auth)(?:key|token)(?:_?\d+)?$"
+)
 
 
 class Redactor:
@@ -46,6 +55,45 @@ class Redactor:
         if isinstance(value, dict):
             return {self.hide(str(key)): self.clean(entry) for key, entry in value.items()}
         return [self.clean(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def hide_secrets(value: Any, name: str = "") -> Any:
+    """Return JSON-safe data without what its names call secrets, nor users in its addresses.
+
+    Args:
+        value: The data.
+        name: What it is called itself.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if is_secret(name):
+        return HIDDEN
+    if isinstance(value, str):
+        return _USER.sub(rf"\1{HIDDEN}@", value)
+    if isinstance(value, Mapping):
+        return {key: hide_secrets(entry, str(key)) for key, entry in value.items()}
+    return [hide_secrets(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def is_secret(name: str) -> bool:
+    """Return whether a name is one of a secret, such as ``api_key`` or ``accessToken``.
+
+    Numbers of tokens, such as ``max_tokens``, are none.
+    """
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name).lower()
+    return _SECRET.search(words) is not None
+
+
+def without_users(value: Any) -> Any:
+    """Return JSON-safe data in which addresses of the web have neither user nor password.
+
+    No client of agentgym sends these, so that what is left leads to the same place.
+    """
+    if isinstance(value, str):
+        return _WEB_USER.sub(r"\1", value)
+    if isinstance(value, Mapping):
+        return {key: without_users(entry) for key, entry in value.items()}
+    return [without_users(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def public_url(url: str) -> str:

@@ -1,0 +1,170 @@
+"""What a policy of one's own is made of, as a hash, so that an edited one is another policy.
+
+The hash is over the source of the module that holds it, and of the modules that this imports from
+the same folder or package, as they were when the process first looked: what is imported already
+does not change with its file. It is the same on every machine, and holds no path.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+DIGITS = 16
+"""Hexadecimal digits of a hash that are kept."""
+_HOUSE = __name__.partition(".")[0]
+_INSTALLED = ("site-packages", "dist-packages")
+_seen: dict[str, tuple[object, str]] = {}
+"""By name of a module: the spec by which it was loaded, and its hash."""
+
+
+def source_sha256(*parts: Any) -> str:
+    """Hash the source of what a policy is made of.
+
+    Args:
+        *parts: Modules, functions, classes, or objects of classes. What this package itself has
+            does not count: reports name its version.
+
+    Returns:
+        The first 16 hexadecimal digits of a SHA-256; empty if there is no source.
+    """
+    texts = [text for text in map(_text, parts) if text]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:DIGITS] if texts else ""
+
+
+def is_ours(thing: Any) -> bool:
+    """Return whether the class of an object, or a class or function, is of this package."""
+    return _module_name(_definition(thing)).partition(".")[0] == _HOUSE
+
+
+def _text(part: Any) -> str:
+    """Return a text that changes with the source of a part."""
+    if isinstance(part, ModuleType):
+        return _module(part)
+    if isinstance(part, partial):
+        given = json.dumps([part.args, part.keywords], default=lambda value: type(value).__name__)
+        return f"{_text(part.func)} {given}"
+    found = _definition(part)
+    if is_ours(found):
+        return ""
+    module = sys.modules.get(_module_name(found))
+    if module is not None and module.__name__ != "__main__" and (text := _module(module)):
+        return text
+    # A script or notebook also holds what calls the evaluation, and may change with its settings.
+    if getattr(found, "__name__", "") != "<lambda>":  # whose source is the line that it stands in
+        try:
+            return inspect.getsource(found)
+        except (OSError, TypeError):
+            pass
+    return " ".join(_codes(found))
+
+
+def _definition(thing: Any) -> Any:
+    """Return the function or class in which an object's behaviour is written."""
+    found = inspect.unwrap(thing)
+    found = getattr(found, "__func__", found)
+    return found if inspect.isfunction(found) or isinstance(found, type) else type(found)
+
+
+def _module_name(found: Any) -> str:
+    return str(getattr(found, "__module__", None) or "")
+
+
+def _codes(found: Any) -> Iterator[str]:
+    """Yield the bytecode of a function, or of the methods of a class."""
+    members = sorted(vars(found).items()) if isinstance(found, type) else [("", found)]
+    for name, member in members:
+        code = getattr(inspect.unwrap(member), "__code__", None)
+        if isinstance(code, CodeType):
+            yield f"{name} {_code(code)}"
+
+
+def _code(code: CodeType) -> str:
+    constants = [_code(each) if isinstance(each, CodeType) else _plain(each)
+                 for each in code.co_consts]  # fmt: skip
+    return f"{code.co_code.hex()} {constants} {code.co_names}"
+
+
+def _plain(constant: Any) -> str:
+    entries = isinstance(constant, frozenset)
+    return str(sorted(map(repr, constant))) if entries else repr(constant)
+
+
+# -- modules ---------------------------------------------------------------------------------------
+
+
+def _module(module: ModuleType) -> str:
+    """Return the hash of a module and of its neighbours that it imports; empty without a file."""
+    name, spec = module.__name__, module.__spec__
+    known = _seen.get(name)
+    if known is not None and known[0] is spec and spec is not None:
+        return known[1]
+    file = getattr(module, "__file__", None)
+    digest = ""
+    if file and file.endswith(".py") and Path(file).is_file():
+        place = Path(file).resolve()
+        depth = name.count(".") + (place.name == "__init__.py")
+        texts = [_hashed(_source(place))]  # also where its name is not that of its file
+        if depth < len(place.parents):
+            texts += map(" ".join, sorted(_neighbours(place.parents[depth], name).items()))
+        digest = _hashed("\n".join(texts).encode())
+    _seen[name] = spec, digest
+    return digest
+
+
+def _neighbours(root: Path, first: str) -> dict[str, str]:
+    """Return the hashes of modules by name: the first, and those below a folder that it leads to.
+
+    Of what is installed only the package of the first counts.
+    """
+    top, installed = first.partition(".")[0], any(part in _INSTALLED for part in root.parts)
+    found: dict[str, str] = {}
+    waiting = [first]
+    while waiting:
+        name = waiting.pop()
+        own = name.partition(".")[0]
+        if name in found or (own != top and (installed or own == _HOUSE)):
+            continue
+        place = root.joinpath(*name.split("."))
+        package = (place / "__init__.py").is_file()
+        file = place / "__init__.py" if package else place.with_name(f"{place.name}.py")
+        if file.is_file():
+            source = _source(file)
+            found[name] = _hashed(source)
+            waiting += _imports(source, name if package else name.rpartition(".")[0])
+    return found
+
+
+def _source(file: Path) -> bytes:
+    """Read a source as it is on systems of every kind."""
+    return file.read_bytes().replace(b"\r\n", b"\n")
+
+
+def _hashed(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _imports(source: bytes, package: str) -> Iterator[str]:
+    """Yield the names of what may be modules that a source imports, with the packages above."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError):  # the file was damaged after it had been imported
+        return
+    for node in nodes:
+        names = [alias.name for alias in getattr(node, "names", ())
+                 if isinstance(node, ast.Import | ast.ImportFrom)]  # fmt: skip
+        if isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            base = ".".join([*(above if node.level else []), *filter(None, [node.module])])
+            names = [base, *(f"{base}.{name}" for name in names)]
+        for name in names:
+            parts = name.split(".")
+            yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1) if all(parts[:n]))

@@ -1,0 +1,129 @@
+"""Policies of one's own are evaluated alike, whether given as objects or by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.evaluation import evaluate
+from tests.toy import TOY_ID
+
+SLIP = """
+TURNS = iter(range(10**6))
+
+def slip(observation, info):
+    return None if next(TURNS) == 7 else f"press {observation.split()[-1]}"
+
+async def slip_later(observation, info):
+    return slip(observation, info)
+
+class Slip:
+    def act(self, observation, info):
+        return slip(observation, info)
+
+class SlipLater:
+    async def act(self, observation, info):
+        return slip(observation, info)
+"""
+
+MEETING = """
+import asyncio, threading
+
+class Meeting:
+    now = most = 0
+    lock = threading.Lock()
+
+    def enter(self):
+        with self.lock:
+            Meeting.now += 1
+            Meeting.most = max(self.most, self.now)
+
+    def leave(self):
+        with self.lock:
+            Meeting.now -= 1
+
+    async def answer(self, observation):
+        self.enter()
+        for _ in range(400):  # until the others have come, if there are any
+            if self.most < WANTED:
+                await asyncio.sleep(0.005)
+        self.leave()
+        return f"press {observation.split()[-1]}"
+
+async def function(observation, info):
+    return await Meeting().answer(observation)
+
+class Async:
+    async def act(self, observation, info):
+        return await Meeting().answer(observation)
+
+class Copied:
+    def act(self, observation, info):
+        return asyncio.run(Meeting().answer(observation))
+
+    def copy(self):
+        return Copied()
+
+def make_async():
+    return Async()
+
+def make_copied():
+    return Copied()
+
+def agent(session):
+    session.call("press", {"colour": asyncio.run(Meeting().answer(session.observation))[6:]})
+
+async def async_agent(session):
+    session.call("press", {"colour": (await Meeting().answer(session.observation))[6:]})
+
+def plain(observation, info):
+    return asyncio.run(Meeting().answer(observation))
+
+class Plain:
+    def act(self, observation, info):
+        return plain(observation, info)
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: Any) -> str:
+    """Name of a module in which a test may write what it needs."""
+    monkeypatch.syspath_prepend(tmp_path)
+    name = "own_" + "".join(char if char.isalnum() else "_" for char in request.node.name)
+    (tmp_path / f"{name}.py").write_text(SLIP + MEETING)
+    return name
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+@pytest.mark.parametrize("attribute", ["slip", "slip_later", "Slip", "SlipLater"])
+def test_an_answer_that_is_no_text_costs_its_episode(
+    module: str, attribute: str, by_name: bool
+) -> None:
+    found = getattr(__import__(module), attribute)
+    policy = f"{module}:{attribute}" if by_name else found
+    report = evaluate(policy, TOY_ID, n=6, concurrency=1)
+    assert report.errors == 1 and report.success == 1.0
+    [failed] = [row for row in report.rows if not row.valid]
+    assert failed.error == "expected the policy to return the text of an action, got NoneType"
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+@pytest.mark.parametrize(
+    ("attribute", "together"),
+    [
+        *((name, 8) for name in ("function", "Async", "Copied", "make_async", "make_copied")),
+        *((name, 8) for name in ("agent", "async_agent")),
+        *((name, 1) for name in ("plain", "Plain")),
+    ],
+)
+def test_as_many_episodes_play_at_the_same_time_however_a_policy_is_given(
+    module: str, attribute: str, together: int, by_name: bool
+) -> None:
+    found: Any = __import__(module)
+    found.WANTED = together
+    policy = f"{module}:{attribute}" if by_name else getattr(found, attribute)
+    grammar = "tool_call" if "agent" in attribute else "native"
+    report = evaluate(policy, TOY_ID, n=10, horizon=1, env_kwargs={"grammar": grammar})
+    assert report.errors == 0 and found.Meeting.most == together

@@ -1,0 +1,74 @@
+"""Which weights stand in a folder, as a short hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from trainers.output.card import has_adapters
+
+__all__ = ["weights_sha256"]
+
+DIGITS = 16
+"""Hexadecimal digits of the hash that are kept."""
+WHOLE = 64 << 20
+"""Most bytes of a file that is read whole."""
+PIECE, PIECES = 1 << 20, 64
+"""Bytes of a piece, and pieces that are read of a larger file, at even distances: a training step
+changes weights everywhere, and reading tens of gigabytes would take longer than many episodes."""
+FILES = (
+    "*.safetensors", "pytorch_model*.bin", "adapter_model.bin",
+    "tokenizer.json", "chat_template.jinja", "generation_config.json",
+)  # fmt: skip
+"""What decides how a model plays and holds no path."""
+
+
+def weights_sha256(folder: Path) -> str:
+    """Hash names, sizes and contents of a model's weights, tokenizer and chat template.
+
+    Files of up to 64 MiB count whole, larger ones by 64 pieces of 1 MiB. Of adapters the weights
+    under them count, too, if they stand in a folder here.
+
+    Args:
+        folder: The folder of a model or of adapters.
+
+    Returns:
+        The first 16 hexadecimal digits of a SHA-256.
+    """
+    digest = hashlib.sha256()
+    for file in sorted({file for pattern in FILES for file in folder.glob(pattern)}):
+        size = file.stat().st_size
+        digest.update(f"{file.name} {size} ".encode())
+        _add(digest, file, size)
+    digest.update(_template(folder).encode())
+    if has_adapters(folder):
+        base = _base(folder)
+        digest.update((weights_sha256(base) if base.is_dir() else base.name).encode())
+    return digest.hexdigest()[:DIGITS]
+
+
+def _add(digest: hashlib._Hash, file: Path, size: int) -> None:
+    with file.open("rb") as stream:
+        if size <= WHOLE:
+            while block := stream.read(PIECE):
+                digest.update(block)
+            return
+        for piece in range(PIECES):
+            stream.seek((size - PIECE) * piece // (PIECES - 1))
+            digest.update(stream.read(PIECE))
+
+
+def _template(folder: Path) -> str:
+    """Return the chat template where it stands among the tokenizer's settings."""
+    try:
+        settings = json.loads((folder / "tokenizer_config.json").read_text("utf-8"))
+        return json.dumps(settings.get("chat_template"))
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
+def _base(folder: Path) -> Path:
+    from trainers.phases.export import base_of
+
+    return Path(base_of(folder))
