@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agentgym.cli.arguments import View
 from agentgym.cli.leaderboards import evaluation_folders, holds_several
 from agentgym.errors import ConfigurationError
+from agentgym.printing import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -98,7 +99,7 @@ def _summary(runs: Sequence[Run], output: Path, size: int) -> str:
             if source.skipped:
                 lines.append(
                     f"  {source.path}: {source.skipped:,} line{'s' * (source.skipped != 1)} could "
-                    f"not be read and left out; first: {source.reason}"
+                    f"not be read and left out; first: {printable(source.reason)}"
                 )
             if source.cut:
                 lines.append(f"  {source.path}: only the first {source.episodes:,} (--limit)")
