@@ -94,6 +94,27 @@ def test_the_scale_is_played_once_for_each_panel(capsys, tmp_path):
     assert reports[0].scale is not None
 
 
+def press(observation, info):
+    """A policy of somebody's own, which gets a scale if nothing is said."""
+    return "press " + observation.split()[-1]
+
+
+@pytest.mark.parametrize(
+    ("said", "scaled"),
+    [
+        ((), True),
+        (("--no-scale",), False),
+        (("--no_scale",), False),
+        (("--scale", "False"), False),
+        (("--scale", "None"), True),
+    ],
+)
+def test_a_scale_can_be_left_out(capsys, tmp_path, said, scaled):
+    argv = ("eval", TOY, "--policy", f"{__name__}:press", "--n", "2", "--out", str(tmp_path))
+    assert run(capsys, *argv, *said)[0] == 0
+    assert (read_report(tmp_path).scale is not None) == scaled
+
+
 FILE = f"""
 n: 3
 seed: 5

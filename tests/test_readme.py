@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import re
+import shlex
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+
+from agentgym.cli import arguments
+from agentgym.cli.parsing import parse
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -19,6 +27,41 @@ PAGES = sorted(
 
 def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield the pages and the texts of the notebooks, by their names."""
+    for page in PAGES:
+        yield page, (ROOT / page).read_text()
+    for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        cells = json.loads(notebook.read_text("utf-8"))["cells"]
+        texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+        yield f"notebooks/{notebook.name}", "\n\n".join(texts)
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """Yield the commands of agentgym in the blocks for a shell, as their arguments."""
+    for block in re.findall(r"```bash\n(.*?)```", text, flags=re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.shlex(line, posix=True, punctuation_chars=True)
+            words.whitespace_split = True
+            command: list[str] = []
+            for word in chain(words, [";"]):
+                if set(word) <= set("();<>|&"):
+                    if command[:1] == ["agentgym"]:
+                        yield command[1:]
+                    command = []
+                elif command or not re.match(r"\w+=", word):  # a variable for the command
+                    command.append(word)
+
+
+def flags(name: str) -> set[str]:
+    """Return the flags of a subcommand, all of them as they are printed."""
+    union = arguments.SweCommand if name.startswith("swe ") else arguments.Command
+    [known] = (cls for cls, word in map(get_args, get_args(union)) if word.name == name.split()[-1])
+    fields = (field for field in dataclasses.fields(known) if "Positional" not in str(field.type))
+    found = {f"--{field.name.replace('_', '-')}" for field in fields} | {"--help"}
+    return found | {*arguments.SWITCHED_OFF} if name == "eval" else found
 
 
 # The families' pages have tests of their own, which also compare what is printed.
@@ -51,3 +94,29 @@ def test_links_lead_somewhere(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_no_placeholder_is_left(page: str) -> None:
     assert "@@" not in (ROOT / page).read_text()
+
+
+COMMANDS = [
+    pytest.param(argv, id=f"{page}: {shlex.join(argv)}")
+    for page, text in pages()
+    for argv in commands(text)
+]
+
+
+@pytest.mark.parametrize("argv", COMMANDS)
+def test_commands_can_be_typed_as_printed(argv: list[str]) -> None:
+    parse(argv)
+
+
+def test_no_command_is_passed_over() -> None:
+    assert len(COMMANDS) > 25
+    text = "```bash\na && B=1 agentgym list --json | c > d  # e\nagentgym swe \\\n  list\n```"
+    assert [*commands(text)] == [["list", "--json"], ["swe", "list"]]
+
+
+@pytest.mark.parametrize(("page", "text"), [*pages()])
+def test_flags_in_a_sentence_exist(page: str, text: str) -> None:
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    for name, rest in re.findall(r"`agentgym ((?:swe )?[a-z]+)((?: [^`]*)?)`", prose):
+        if name != "swe":
+            assert {*re.findall(r"--[a-z-]+", rest)} <= flags(name), (name, rest)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agentgym.cli.exits import run_command
+from agentgym.printing import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
 __all__ = ["main"]
 
@@ -34,9 +36,17 @@ def _main(argv: Sequence[str]) -> int:
 def _screen() -> Console:
     """Return where the subcommands print."""
     from rich.console import Console
+    from rich.segment import Segment
 
     class Screen(Console):
-        """Tell the command when nobody reads its output any more."""
+        """Tell the command when nobody reads its output any more; obey no text that is printed."""
+
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterator[Segment]:
+            """Pass on what is drawn; codes for the terminal are rich's own alone."""
+            for part in super().render(renderable, options):
+                yield part if part.control else Segment(printable(part.text, None), part.style)
 
         def on_broken_pipe(self) -> None:
             """Pass the error on; rich would exit with code 1, which means a failed check here."""

@@ -10,6 +10,9 @@ from tyro.conf import OmitArgPrefixes, Positional, Suppress, UseAppendAction, su
 
 LISTS = ("--set", "--policy-set", "--task", "--visible", "--hooks", "--extra")
 """Flags that take a list and may be repeated."""
+SWITCHED_OFF = {"--no-scale": "--scale=False"}
+"""Of switches of ``agentgym eval`` that decide for themselves if they are left out, the short way
+to say no."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class Eval:
     """Play the failed episodes of a finished evaluation again."""
     scale: bool | None = None
     """Also play the random policy and the expert, for the score from 0 to 100; done for models if
-    left out."""
+    left out. --no-scale is short for --scale False."""
     model: str = ""
     """Chat: name of the model."""
     base_url: str | None = None
@@ -247,9 +250,11 @@ class View:
 
     paths: Positional[tuple[Path, ...]]
     """A JSONL file of episodes, the folder of a run of agentgym-train, or a folder that holds an
-    episodes.jsonl, as agentgym eval --out makes; a second one is shown beside it, task by task."""
+    episodes.jsonl, as agentgym eval --out makes, also of several evaluations; a second one is shown
+    beside it, task by task."""
     output: Path | None = None
-    """The page; beside the input, with its name and .html, if left out."""
+    """The page; if left out, view.html in the folder that is shown, or beside the file with its
+    name and .html."""
     open: bool = False
     """Open the page in the browser."""
     limit: int | None = None

@@ -27,6 +27,7 @@ from agentgym.cli.arguments import (
 from agentgym.cli.environments import make
 from agentgym.errors import AgentGymError
 from agentgym.making import make_env, resolve
+from agentgym.printing import cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,8 +58,7 @@ def _list(command: List, console: Console) -> int:
     table = Table(whole("name"), whole("id"), whole("tasks"), "status", "summary")
     for row in rows:
         sizes = "\n".join(f"{split} {size:,}" for split, size in row["splits"].items())
-        status = row["status"].replace("[", r"\[")
-        table.add_row(row["name"], row["id"], sizes, status, row["summary"])
+        table.add_row(row["name"], row["id"], sizes, cell(row["status"]), row["summary"])
     console.print(table)
     return 0
 
@@ -149,7 +149,7 @@ def _doctor(command: Doctor, console: Console) -> int:
         good = all(check.ok for check in group)
         some = any(check.ok for check in group)
         lacking = "[red]broken[/]" if bad else f"[yellow]{'partly' if some else 'missing'}[/]"
-        table.add_row("[green]ok[/]" if good else lacking, name, _found(group).replace("[", r"\["))
+        table.add_row("[green]ok[/]" if good else lacking, name, cell(_found(group)))
     console.print(table)
     for fix, groups in _fixes(checks).items():
         needed = "needed" if "core" in groups else "optional"

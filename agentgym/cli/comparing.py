@@ -41,9 +41,15 @@ def compare(command: Compare, console: Console) -> int:
 def _reports(paths: Sequence[Path]) -> list[Report]:
     """Read reports; those of several evaluations in the order in which they were named."""
     from agentgym.evaluation import read_report
+    from agentgym.web.viewer import is_html
 
     found: list[Report] = []
     for path in paths:
+        if is_html(path):
+            raise ConfigurationError(
+                f"expected folders of evaluations, or report.json files, got {path}, a page for "
+                "the browser; leave it out"
+            )
         found += map(read_report, evaluation_folders(path) if holds_several(path) else [path])
     if len(found) < 2:
         raise ConfigurationError(

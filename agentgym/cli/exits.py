@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from agentgym.errors import AgentGymError
+from agentgym.printing import printable
 
 BAD_INPUT = 2
 INTERNAL_ERROR = 70
@@ -99,7 +100,7 @@ def _fail(program: str, message: str, code: int = BAD_INPUT) -> int:
 def _say(text: str) -> None:
     """Write to standard error, if anybody listens there."""
     with suppress(OSError, ValueError):
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
     _drop_output()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from agentgym.cli.arguments import COMMANDS, LISTS, Arguments, Command, Eval
+from agentgym.cli.arguments import COMMANDS, LISTS, SWITCHED_OFF, Arguments, Command, Eval
 from agentgym.cli.helptext import explain_fields
 from agentgym.making import merge_repeated
 
@@ -20,7 +20,10 @@ def parse(argv: Sequence[str]) -> Command:
     import tyro
 
     _explain()
-    command = tyro.cli(Arguments, args=merge_repeated(argv, LISTS), prog="agentgym").command
+    args = merge_repeated(argv, LISTS)
+    if args[:1] == ["eval"]:
+        args = [SWITCHED_OFF.get(each.replace("_", "-"), each) for each in args]
+    command = tyro.cli(Arguments, args=args, prog="agentgym").command
     return replace(command, typed=tuple(argv)) if isinstance(command, Eval) else command
 
 

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentgym.printing import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -58,4 +60,5 @@ def torn_note(torn: Sequence[int]) -> str:
 
 def say(console: Console, text: str) -> None:
     """Print text as it is, in one line."""
-    console.print(" ".join(text.split()), markup=False, highlight=False, soft_wrap=True)
+    told = printable(" ".join(text.split()))
+    console.print(told, markup=False, highlight=False, soft_wrap=True)

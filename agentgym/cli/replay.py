@@ -17,6 +17,7 @@ from agentgym.cli.replaying import Replaying, ReplayOutcome, Rescoring
 from agentgym.cli.workers import in_order
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.making import resolve
+from agentgym.printing import cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -192,7 +193,7 @@ def _table(before: Mapping[str, Any], after: Mapping[str, Any]) -> Table:
     table.add_section()
     for name in dict.fromkeys([*before["terms"], *after["terms"]]):
         cells = [f"{terms[name]:.4f}" if name in terms else "" for terms in _terms(before, after)]
-        table.add_row(f"term {name}".replace("[", r"\["), *cells)
+        table.add_row(cell(f"term {name}"), *cells)
     return table
 
 

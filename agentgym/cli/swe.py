@@ -9,6 +9,7 @@ from agentgym.cli import swe_images
 from agentgym.cli.arguments import SweBuild, SweCache, SweImage, SweList, SwePrefetch
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.options import integer
+from agentgym.printing import cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,7 +106,7 @@ def _yield(rows: Sequence[Progress]) -> Table:
         "library", "tests", "flaky", "candidates", "tried", "usable", "share", "s each", "others"
     )
     for cells in summary(rows):
-        table.add_row(*cells)
+        table.add_row(*map(cell, cells))
     return table
 
 
@@ -122,8 +123,8 @@ def list_tasks(command: SweList, console: Console) -> int:
         for index in range(min(limit, instances.len(split))):
             one = instances.instance(split, index)
             counts = f"{len(one.fail_to_pass):,}", f"{len(one.pass_to_pass):,}"
-            title = one.statement.strip().partition("\n")[0][:100].replace("[", r"\[")
-            table.add_row(split, one.id, one.repo, *counts, title)
+            title = one.statement.strip().partition("\n")[0][:100]
+            table.add_row(*map(cell, (split, one.id, one.repo, *counts, title)))
     console.print(table)
     for split in instances.splits:
         console.print(f"{split}: {instances.len(split):,} tasks")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.cli.arguments import SweCache, SweImage, SwePrefetch
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.options import integer
+from agentgym.printing import cell, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,7 +78,7 @@ def cache(command: SweCache, console: Console) -> int:
     table = Table("image", "size", "last used")
     for one in reversed(found):
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(one["used"]))
-        table.add_row(one["name"].replace("[", r"\["), _size(one["size"]), used)
+        table.add_row(cell(one["name"]), _size(one["size"]), used)
     if found:
         console.print(table)
     total = sum(one["size"] for one in found)
@@ -125,7 +126,8 @@ def _open(command: SweImage | SwePrefetch) -> OfficialInstances:
         sys.stderr.write(f"rows of {name}, by their fields (--data-set says otherwise)\n")
     if instances.broken:
         sys.stderr.write(
-            f"{instances.broken:,} row(s) left out; the first: {instances.first_problem}\n"
+            f"{instances.broken:,} row(s) left out; the first: "
+            f"{printable(str(instances.first_problem))}\n"
         )
     return instances
 

@@ -12,6 +12,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.making import make_env, parse_pairs, resolve
 from agentgym.policies.base import Policy
 from agentgym.policies.blind import FITTED, UNFITTED, ConstantPolicy, blind_policy, fit_blind
+from agentgym.printing import cell, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,7 +68,7 @@ class BlindResult:
     def cell(self) -> str:
         """Return the policy and its share, for people."""
         share = self.share
-        return rf"{self.policy} {share.value:.3f} \[{share.low:.3f}, {share.high:.3f}]"
+        return f"{self.policy} {share.value:.3f} [{share.low:.3f}, {share.high:.3f}]"
 
 
 def validate(command: Validate, console: Console) -> int:
@@ -94,7 +95,7 @@ def validate(command: Validate, console: Console) -> int:
                 expert, nothing = panels.expert(split), panels.nothing(split)
                 best = panels.best_blind(split, players)
                 blind += [best] if best else []
-                table.add_row(split, *_cells(expert, nothing, best))
+                table.add_row(*map(cell, (split, *_cells(expert, nothing, best))))
                 failing += _failures(expert, nothing)
     finally:
         env.close()
@@ -222,7 +223,8 @@ def _failures(expert: Sequence[EpisodeResult], nothing: Sequence[EpisodeResult])
 def _tell(failing: Sequence[Failure], console: Console) -> None:
     """Show what fails."""
     for entry in failing[:SHOWN]:
-        console.print(f"{entry.task_id}: {entry.problem}", markup=False, soft_wrap=True)
+        told = printable(f"{entry.task_id}: {entry.problem}")
+        console.print(told, markup=False, soft_wrap=True)
     if len(failing) > SHOWN:
         console.print(f"... and {len(failing) - SHOWN:,} more")
 

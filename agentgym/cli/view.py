@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentgym.cli.arguments import View
+from agentgym.cli.leaderboards import evaluation_folders, holds_several
 from agentgym.errors import ConfigurationError
+from agentgym.printing import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from agentgym.web.viewer import Run
+
+PAGE = "view"
+"""How the page of a folder begins. It is in the folder: beside it, a pattern such as ``runs/a-*``
+would match the page as well."""
 
 
 def view(command: View, console: Console) -> int:
@@ -27,13 +33,13 @@ def view(command: View, console: Console) -> int:
             them or something that is no such page.
         DataError: An input holds no episodes, or cannot be read.
     """
-    from agentgym.web.viewer import find_run, render_page
+    from agentgym.web.viewer import render_page
 
     if not 1 <= len(command.paths) <= 2:
         raise ConfigurationError(
             f"expected one file or folder, or two to compare, got {len(command.paths)}"
         )
-    runs = [find_run(path) for path in command.paths]
+    runs = [_run(path) for path in command.paths]
     output = _output(command, runs)
     page = render_page(runs, limit=command.limit)
     _write(output, page)
@@ -43,6 +49,13 @@ def view(command: View, console: Console) -> int:
 
         webbrowser.open(output.resolve().as_uri())
     return 0
+
+
+def _run(path: Path) -> Run:
+    """Find the episodes of a path; those of several evaluations are parts of one run."""
+    from agentgym.web.viewer import find_run
+
+    return find_run(path, evaluation_folders(path) if holds_several(path) else ())
 
 
 def _output(command: View, runs: Sequence[Run]) -> Path:
@@ -58,15 +71,21 @@ def _output(command: View, runs: Sequence[Run]) -> Path:
                 f"expected --output to be another file than the episodes, got {command.output}"
             )
         return command.output
-    places = [path.resolve() if not path.name else path for path in command.paths]
-    stems = [place.name if place.is_dir() else place.stem for place in places]
-    output = places[0].parent / ("-vs-".join(stems) + ".html")
+    output = _place(command.paths)
     if output.exists() and not (output.is_file() and is_page(output)):
         raise ConfigurationError(
             f"expected no file, or an older page, at {output}, but it holds something else; name "
             "the page with --output"
         )
     return output
+
+
+def _place(paths: Sequence[Path]) -> Path:
+    """Return where a page is looked for: in the folder that is shown, or beside the file."""
+    first, *others = paths
+    folder, name = (first, PAGE) if first.is_dir() else (first.parent, first.stem)
+    names = [other.resolve().name if other.is_dir() else other.stem for other in others]
+    return folder / ("-vs-".join([name, *names]) + ".html")
 
 
 def _summary(runs: Sequence[Run], output: Path, size: int) -> str:
@@ -80,7 +99,7 @@ def _summary(runs: Sequence[Run], output: Path, size: int) -> str:
             if source.skipped:
                 lines.append(
                     f"  {source.path}: {source.skipped:,} line{'s' * (source.skipped != 1)} could "
-                    f"not be read and left out; first: {source.reason}"
+                    f"not be read and left out; first: {printable(source.reason)}"
                 )
             if source.cut:
                 lines.append(f"  {source.path}: only the first {source.episodes:,} (--limit)")
@@ -99,5 +118,5 @@ def _write(path: Path, data: bytes) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(
-            f"expected a file that can be written, got {path}: {reason}"
+            f"expected a file that can be written, got {path}: {reason}; --output names another"
         ) from error

@@ -10,6 +10,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.evaluation.rendering import interval, markdown_table
 from agentgym.evaluation.report import Report
 from agentgym.evaluation.results import EpisodeResult
+from agentgym.printing import cell
 from agentgym.statistics import Estimate, mcnemar, paired_difference
 
 if TYPE_CHECKING:
@@ -56,12 +57,11 @@ class Comparison:
     def table(self) -> Table:
         """Return the comparison as a rich table of two columns."""
         from rich.table import Table
-        from rich.text import Text
 
         title = f"{self.first} minus {self.second} on {self.env_id}"
-        table = Table(title=Text(title), show_header=False)
-        for name, cell in self._cells():
-            table.add_row(name, Text(cell))
+        table = Table(title=cell(title), show_header=False)
+        for name, told in self._cells():
+            table.add_row(cell(name), cell(told))
         return table
 
     def markdown(self) -> str:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.comparison import Comparison, compare
-from agentgym.evaluation.rendering import interval, markdown_table
+from agentgym.evaluation.rendering import inline, interval, markdown_table
 from agentgym.evaluation.report import Report
+from agentgym.printing import cell
 from agentgym.statistics import Estimate
 
 if TYPE_CHECKING:
@@ -120,15 +121,14 @@ class Leaderboard:
     def tables(self) -> list[Table]:
         """Return a rich table for each panel."""
         from rich.table import Table
-        from rich.text import Text
 
         found = []
         for title, (header, *lines) in self._tables():
-            table = Table(title=Text(title))
+            table = Table(title=cell(title))
             for name in header:
-                table.add_column(Text(name), overflow="fold", no_wrap=name == "score")
+                table.add_column(cell(name), overflow="fold", no_wrap=name == "score")
             for line in lines:  # an interval stands below its number, for narrow terminals
-                table.add_row(*(Text(cell.replace("  [", "\n[")) for cell in line))
+                table.add_row(*(cell(told.replace("  [", "\n[")) for told in line))
             found.append(table)
         return found
 
@@ -145,12 +145,12 @@ class Leaderboard:
         parts = []
         for environment, rows in self.panels.items():
             header, *lines = _lines(rows)
-            title = f"## {environment}\n\n{_panel(rows[0].report)}\n\n"
+            title = f"## {inline(environment)}\n\nOn {inline(_panel(rows[0].report))}\n\n"
             parts.append(title + markdown_table(header, lines))
             protocol = _protocol(rows)
             if protocol:
                 header, *lines = protocol[1]
-                parts.append(f"{protocol[0]}\n\n" + markdown_table(header, lines))
+                parts.append(f"{inline(protocol[0])}\n\n" + markdown_table(header, lines))
         return "\n".join(parts)
 
     def chart(self, path: str | Path | None = None) -> Figure:
@@ -299,4 +299,4 @@ def _figure(estimate: Estimate) -> dict[str, float]:
 def _html_rows(lines: Sequence[Sequence[str]]) -> Iterator[str]:
     for index, line in enumerate(lines):
         tag = "td" if index else "th"
-        yield "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line) + "</tr>"
+        yield "<tr>" + "".join(f"<{tag}>{escape(told)}</{tag}>" for told in line) + "</tr>"

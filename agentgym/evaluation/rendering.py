@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from agentgym.evaluation.report import Report, mean_score, success_rate
+from agentgym.printing import cell, printable
 from agentgym.statistics import Estimate
 
 if TYPE_CHECKING:
@@ -19,32 +20,31 @@ EXCERPT = 300
 def report_table(report: Report) -> Table:
     """Return the summary as a rich table of two columns."""
     from rich.table import Table
-    from rich.text import Text
 
-    table = Table(title=Text(_title(report)), show_header=False)
-    for name, cell in _cells(report):
-        table.add_row(name, Text(cell))
+    table = Table(title=cell(_title(report)), show_header=False)
+    for name, told in _cells(report):
+        table.add_row(cell(name), cell(told))
     for name, rows in _groups(report):
         table.add_section()
-        for label, cell in rows:
-            table.add_row(Text(f"{name} {label}"), Text(cell))
+        for label, told in rows:
+            table.add_row(cell(f"{name} {label}"), cell(told))
     if report.protocol is not None:
         table.add_section()
-        for name, cell in _protocol(report):
-            table.add_row(Text(name), Text(cell))
+        for name, told in _protocol(report):
+            table.add_row(cell(name), cell(told))
     return table
 
 
 def report_markdown(report: Report) -> str:
     """Return the summary, and the results by kind of task, as Markdown."""
-    lines = [f"# {_inline(_title(report))}", "", "| | |", "|---|---|"]
-    lines += [f"| {name} | {_inline(cell)} |" for name, cell in _cells(report)]
+    lines = [f"# {inline(_title(report))}", "", "| | |", "|---|---|"]
+    lines += [f"| {name} | {inline(told)} |" for name, told in _cells(report)]
     for name, rows in _groups(report):
-        lines += ["", f"| {name} | score, success |", "|---|---|"]
-        lines += [f"| {_inline(label)} | {cell} |" for label, cell in rows]
+        lines += ["", f"| {inline(name)} | score, success |", "|---|---|"]
+        lines += [f"| {inline(label)} | {told} |" for label, told in rows]
     if report.protocol is not None:
         lines += ["", "| protocol | |", "|---|---|"]
-        lines += [f"| {_inline(name)} | {_inline(cell)} |" for name, cell in _protocol(report)]
+        lines += [f"| {inline(name)} | {inline(told)} |" for name, told in _protocol(report)]
     return "\n".join(lines) + "\n"
 
 
@@ -52,7 +52,7 @@ def report_html(report: Report) -> str:
     """Return the summary as a table for a notebook."""
     rows = [*_cells(report)]
     for name, group in _groups(report):
-        rows += [(f"{name} {label}", cell) for label, cell in group]
+        rows += [(f"{name} {label}", told) for label, told in group]
     rows += _protocol(report)
     body = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
     return f"<table><caption>{escape(_title(report))}</caption>{body}</table>"
@@ -165,14 +165,17 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name or 'unknown'} {number:,}" for name, number in counts.items())
 
 
-def _inline(text: str) -> str:
-    """Write text so that Markdown and HTML in it do nothing."""
-    flat = " ".join(escape(text).split())
+def inline(text: str) -> str:
+    """Write text of others in one line of Markdown: neither it nor a terminal obeys any of it.
+
+    A line must not begin with it, where a hyphen makes a list.
+    """
+    flat = " ".join(escape(printable(text)).split())
     return "".join(f"\\{c}" if c in "\\|*_`[]#~" else c for c in flat)
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table; cells are taken as text."""
     lines = [header, ["---"] * len(header), *rows]
-    cells = [[_inline(cell) for cell in line] for line in lines]
+    cells = [[inline(told) for told in line] for line in lines]
     return "".join(f"| {' | '.join(line)} |\n" for line in cells)

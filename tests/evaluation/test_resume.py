@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from agentgym.caching import SCRATCH
+from agentgym.cli import main
 from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError, DataError, EvaluationFailed, PolicyFailure
 from agentgym.evaluation import EpisodeResult, Prices, Report, evaluate, read_report
@@ -200,6 +201,15 @@ def test_kill_9_loses_no_episode_that_has_ended(tmp_path: Path) -> None:
     report = evaluate(again, TOY_ID, n=200, out=tmp_path)
     assert again.begun == 200 - played and report == evaluate(Reader(), TOY_ID, n=200)
     assert len(list(read_episodes(records))) == 200
+
+
+def test_it_goes_on_beside_the_page_of_its_episodes(tmp_path: Path) -> None:
+    command = ["eval", TOY_ID, "--policy", "oracle", "--out", str(tmp_path / "o")]
+    assert main([*command, "--n", "2"]) == 0 == main(["view", str(tmp_path / "o")])
+    page = (tmp_path / "o/view.html").read_bytes()
+    assert main([*command, "--n", "4"]) == 0
+    assert len(read_report(tmp_path / "o").rows) == 4
+    assert (tmp_path / "o/view.html").read_bytes() == page
 
 
 def test_changed_tasks_are_noticed(tmp_path: Path) -> None:

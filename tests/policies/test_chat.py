@@ -14,7 +14,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
 from agentgym.playing import play
 from agentgym.policies import ChatConfig, ChatPolicy, begin
-from tests.policies.endpoint import KEY, call, completion, press_next
+from tests.policies.endpoint import KEY, call, completion, events, press_next
 from tests.toy import TOY_ID
 
 pytest.importorskip("openai")
@@ -70,6 +70,20 @@ def test_what_the_model_produced_is_recorded(serve, tmp_path):
         assert (turn.cached_tokens, turn.reasoning_tokens) == (7, 2)
         assert (turn.reasoning, turn.finish_reason) == ("Which one?", "length")
     assert KEY not in (tmp_path / "episodes.jsonl").read_text()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_finish_reason_is_cut(serve, stream):
+    whole = "press red", "stop" + 10_000 * "!"
+
+    def answer(body: dict[str, Any], number: int) -> Any:
+        pieces = {"content": whole[0]}, {"finish_reason": whole[1]}
+        return events(*pieces) if stream else completion(*whole)
+
+    policy = ChatPolicy(ChatConfig("m", serve(answer).url, stream=stream), "")
+    policy.act("next is red", {})
+    assert policy.last_output is not None
+    assert policy.last_output.finish_reason == "stop" + 56 * "!"
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])

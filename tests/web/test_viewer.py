@@ -23,6 +23,7 @@ from agentgym.web.viewer import find_run, render_page
 from agentgym.web.viewer.embedding import CHUNK_CHARS, SIMPLE_CHARS, Chunks, block, to_json
 from agentgym.web.viewer.pairing import pair_rows
 from tests.test_episodes import episodes as any_episode
+from tests.toy import TOY_ID
 from tests.web.records import HOSTILE, episode, hostile, many, turn, write
 
 
@@ -228,7 +229,7 @@ def test_no_episode_is_an_error_that_says_what_to_do(tmp_path: Path, content: st
     ) as failed:
         render_page([find_run(path)])
     assert ("line 1" in str(failed.value)) == (content == "{}\n")
-    assert "--record" in str(failed.value)
+    assert "agentgym eval --out FOLDER" in str(failed.value)
 
 
 def test_a_run_folder_shows_what_was_evaluated_and_the_training(tmp_path: Path) -> None:
@@ -311,17 +312,56 @@ def test_the_command_writes_beside_the_input(tmp_path: Path, capsys: Any) -> Non
     ]  # fmt: skip
 
 
-def test_a_run_folder_gets_its_page_beside_it(
-    tmp_path: Path, capsys: Any, monkeypatch: Any
-) -> None:
-    (tmp_path / "web").mkdir()
-    write(tmp_path / "web" / "episodes.jsonl", many(1))
-    assert run_view(capsys, str(tmp_path / "web"))[0] == 0
-    assert (tmp_path / "web.html").exists()
-    (tmp_path / "web.html").unlink()
-    monkeypatch.chdir(tmp_path / "web")
-    assert run_view(capsys, ".")[0] == 0
-    assert (tmp_path / "web.html").exists()
+def test_the_page_of_a_folder_is_in_it(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+    for name in ("web-a", "web-b"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name / "episodes.jsonl", many(1))
+    for _ in range(2):  # the shell fills in the same paths again
+        paths = sorted(map(str, tmp_path.glob("web-*")))
+        assert run_view(capsys, *paths)[0] == 0
+        assert run_view(capsys, paths[0])[0] == 0
+    pages = ["episodes.jsonl", "view-vs-web-b.html", "view.html"]
+    assert sorted(each.name for each in (tmp_path / "web-a").iterdir()) == pages
+    monkeypatch.chdir(tmp_path / "web-b")
+    assert run_view(capsys, ".", "../web-a")[0] == 0
+    assert run_view(capsys, "../web-a", ".")[0] == 0
+    assert sorted(each.name for each in (tmp_path / "web-a").iterdir()) == pages
+    assert (tmp_path / "web-b/view-vs-web-a.html").exists()
+
+
+@pytest.mark.parametrize("argv", ["view web.html", "compare web.html ."])
+def test_a_page_is_no_input(tmp_path: Path, capsys: Any, monkeypatch: Any, argv: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("web.html").write_text("<p>")
+    assert main(argv.split()) == 2
+    said = capsys.readouterr().err
+    assert "got web.html, a page for the browser" in said and "Expecting value" not in said
+
+
+def test_a_folder_of_several_evaluations_is_one_run_of_parts(tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "several"
+    policies = ("--policy", "random", "--policy", "oracle")
+    assert main(["eval", TOY_ID, *policies, "--n", "2", "--out", str(out)]) == 0
+    names = json.loads((out / "leaderboard.json").read_text())["folders"]
+    code, said, _ = run_view(capsys, str(out))
+    assert code == 0 and "several: 4 episodes of 2 files" in said
+    page = Parsed((out / "view.html").read_bytes())
+    assert [row["part"] for row in page.rows()[0]] == [names[0]] * 2 + [names[1]] * 2
+    (out / names[0] / "episodes.jsonl").unlink()
+    assert "several: 2 episodes" in run_view(capsys, str(out))[1]
+
+
+@pytest.mark.parametrize("inner", ["{}", "suite/{}"])
+def test_folders_of_episodes_are_named(tmp_path: Path, capsys: Any, inner: str) -> None:
+    (tmp_path / "more").mkdir()
+    for number in range(22):
+        folder = tmp_path / inner.format(f"run-{number:02}")
+        folder.mkdir(parents=True)
+        write(folder / "episodes.jsonl", many(1))
+    code, _, err = run_view(capsys, str(tmp_path))
+    first, last = (tmp_path / inner.format(name) for name in ("run-00", "run-19"))
+    assert code == 2 and f"name one or two of these, which do: {first}, " in err
+    assert err.endswith(f"{last} and 2 more\n") and "more," not in err
 
 
 def test_the_command_opens_the_page_if_asked(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentgym.cli import main
 from agentgym.episodes import State
+from agentgym.errors import PolicyFailure
+from agentgym.evaluation import Report, compare, evaluate
+from tests.toy import TOY_ID
 from tests.web.chromium import Page
 from tests.web.records import HOSTILE, episode, hostile, many, turn
 
 Viewer = Callable[..., Path]
 HASH = "decodeURIComponent(location.hash)"
+NOTHING = "\u2013"
 AT = "document.querySelector('.turn.at')?.dataset.turn"
 
 
@@ -39,9 +44,80 @@ def test_the_list_shows_every_episode_and_its_figures(viewer: Viewer, tab: Page)
     assert shown(tab) == [f"toy/{i}" for i in range(8)]
     assert "find the way of toy/3" in tab.text("#space")
     summary = tab.text("#summary")
-    assert "8" in summary and "25 %" in summary and "failed to run" in summary
+    assert "8" in summary and "33.3 %" in summary and "failed, not averaged" in summary
     assert tab.run("document.querySelector('#table').ariaRowCount") == "9"
     assert tab.text("#status") == "8 episodes"
+
+
+def figures(tab: Page, line: int = 1) -> dict[str, str]:
+    """Return the figures of a line of the summary, by their labels."""
+    parts = tab.texts(f"#summary dl:nth-child({line}) > div")
+    return dict(part.split("\n")[:2] for part in parts)
+
+
+class Solver:
+    """Presses nothing in tasks that end with a colour, and fails in some of its episodes."""
+
+    def __init__(self, failing: Callable[[int], bool], last: str) -> None:
+        self.failing, self.last, self.begun = failing, last, 0
+
+    def reset(self, observation: str, info: Mapping[str, Any]) -> None:
+        self.begun += 1
+        self.lost = info["goal"].endswith(self.last)
+        if self.failing(self.begun):
+            raise PolicyFailure("the endpoint answered 500")
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        if self.lost:
+            return "press pink"
+        return f"press {observation.split()[-1]}"
+
+
+@pytest.mark.parametrize("samples", [1, 3])
+def test_the_page_says_what_the_report_says(tab: Page, tmp_path: Path, samples: int) -> None:
+    def played(name: str, failing: Callable[[int], bool], last: str) -> Report:
+        policy, out = Solver(failing, last), tmp_path / name
+        report = evaluate(policy, TOY_ID, n=12, samples=samples, out=out)
+        assert report.errors > 1 and 0 < report.success < 1
+        assert main(["view", str(out)]) == 0
+        return report
+
+    first = played("a", lambda i: i % 5 == 3 or 20 < i < 24, "red")
+    for name, wanted in (("a", first), ("b", played("b", lambda i: i % 3 == 2, "gold"))):
+        tab.open(tmp_path / name / "view.html")
+        shown = figures(tab)
+        assert shown["episodes"] == str(12 * samples)
+        assert shown["failed, not averaged"] == str(wanted.errors)
+        assert float(shown["mean score"]) == pytest.approx(wanted.score_mean, abs=5e-4)
+        percent = float(shown["solved"].removesuffix(" %"))
+        assert percent == pytest.approx(100 * wanted.success, abs=0.051)
+        assert float(shown["mean turns"]) == pytest.approx(wanted.turns_mean, abs=0.051)
+
+
+def test_pairs_are_those_that_compare_compares(tab: Page, tmp_path: Path) -> None:
+    one, other = Solver(lambda i: i in (2, 5), "red"), Solver(lambda i: i in (5, 7), "gold")
+    first, second = (
+        evaluate(policy, TOY_ID, n=12, out=tmp_path / name)
+        for name, policy in (("a", one), ("b", other))
+    )
+    found = compare(second, first)
+    assert main(["view", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    tab.open(tmp_path / "a" / "view-vs-b.html")
+    shown = figures(tab, 3)
+    assert (shown["pairs"], shown["left out, one failed"]) == (str(found.n), "3")
+    change = float(shown["score"].replace("\u2212", "-"))
+    assert change == pytest.approx(found.score.value, abs=5e-4) and change
+    assert tab.texts("#space .row .diff").count("") == 3
+
+
+def test_where_everything_failed_nothing_is_averaged(viewer: Viewer, tab: Page) -> None:
+    lost = [episode(f"toy/{i}", stop_reason="error") for i in range(2)]
+    tab.open(viewer(lost, lost))
+    for line in (1, 2):
+        shown = figures(tab, line)
+        assert (shown["mean score"], shown["solved"], shown["mean turns"]) == (NOTHING,) * 3
+        assert shown["failed, not averaged"] == "2"
+    assert (figures(tab, 3)["pairs"], figures(tab, 3)["score"]) == ("0", NOTHING)
 
 
 @pytest.mark.parametrize(

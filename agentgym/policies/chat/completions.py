@@ -14,6 +14,9 @@ REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 LARGEST = 1 << 22
 """Most characters of a streamed answer, each piece counted as one more: none is endless."""
 
+LONGEST_REASON = 60
+"""Most characters of a finish reason: it is a word, and reports count those that there are."""
+
 
 @dataclass(frozen=True)
 class Completion:
@@ -47,7 +50,7 @@ def whole(body: bytes) -> Completion | Fault:
         said = f"no chat completion with choices: {body.decode('utf-8', 'replace')}"
         return Fault(Cause.BROKEN, said, status=200)
     usage = as_mapping(answer.get("usage"))
-    return _unfiltered(Completion(choice["message"], as_text(choice.get("finish_reason")), usage))
+    return _unfiltered(Completion(choice["message"], _finish_reason(choice), usage))
 
 
 def streamed(chunks: Iterable[Any]) -> Completion | Fault:
@@ -89,7 +92,7 @@ class _Gathered:
         self._usage = as_mapping(chunk.get("usage")) or self._usage
         choices = chunk.get("choices")
         choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
-        self.finish_reason = as_text(choice.get("finish_reason")) or self.finish_reason
+        self.finish_reason = _finish_reason(choice) or self.finish_reason
         delta = as_mapping(choice.get("delta"))
         for field in ("content", "refusal", *REASONING_FIELDS):
             if text := content_text(delta.get(field)):
@@ -131,6 +134,10 @@ class _Gathered:
             for call in self._calls
         ]
         return Completion(message, self.finish_reason, self._usage)
+
+
+def _finish_reason(choice: Mapping[str, Any]) -> str:
+    return as_text(choice.get("finish_reason"))[:LONGEST_REASON]
 
 
 def _unfiltered(completion: Completion) -> Completion | Fault:

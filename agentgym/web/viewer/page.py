@@ -105,8 +105,8 @@ def _read(
         why = f"; {broken[0].path}, {broken[0].reason}" if broken else ""
         paths = ", ".join(str(source.path) for source in run.sources)
         raise DataError(
-            f"expected at least one episode in {paths}, got none{why}; agentgym eval --record FILE "
-            "writes them"
+            f"expected at least one episode in {paths}, got none{why}; agentgym eval --out "
+            "FOLDER writes them"
         )
     return rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,10 @@ EVALUATED = "eval_episodes"
 """Folder of a run in which each compared policy has a file."""
 TRAINING = "training"
 """What the training episodes are called where there are others."""
+PAGES = (".html", ".htm")
+"""How pages end, which are written and not read."""
+NAMED = 20
+"""Most folders that an error names."""
 
 
 @dataclass
@@ -63,19 +67,46 @@ class Run:
     """Its files, in the order in which they are shown."""
 
 
-def find_run(path: Path) -> Run:
+def find_run(path: Path, evaluations: Sequence[Path] = ()) -> Run:
     """Find the episodes of a run.
 
     Args:
         path: A file of episodes; the folder of a run of ``agentgym-train``; or a folder that holds
             an ``episodes.jsonl``.
+        evaluations: Folders of evaluations of which ``path`` is the folder, in the order in which
+            they are shown, each as a part of the run. Those without episodes are left out.
 
     Raises:
-        DataError: There are none.
+        DataError: There are none, or the path is a page.
     """
     name = _shown(path.name or path.resolve().name or "episodes")
     if not path.is_dir():
+        if is_html(path):
+            raise DataError(
+                f"expected a JSONL file of episodes, or a folder that holds one, got {path}, a "
+                "page for the browser; name the file or folder that it was made of"
+            )
         return Run(name, [Source(path)])
+    found = [
+        Source(folder / EPISODES, _shown(folder.name))
+        for folder in evaluations
+        if (folder / EPISODES).exists()
+    ] or _of_folder(path)
+    if not found:
+        raise DataError(
+            f"expected a JSONL file of episodes, or a folder that holds {EPISODES} or {EVALUATED}, "
+            f"got the folder {path} without them; {_advice(path)}"
+        )
+    return Run(name, found)
+
+
+def is_html(path: Path) -> bool:
+    """Return whether a path is named as a page is, and so holds nothing to read."""
+    return path.suffix.lower() in PAGES and not path.is_dir()
+
+
+def _of_folder(path: Path) -> list[Source]:
+    """Return the files of one evaluation, or of a run: what it evaluated, then its training."""
     evaluated = path / EVALUATED
     found = [
         Source(file, _shown(file.relative_to(evaluated).with_suffix("").as_posix()))
@@ -83,12 +114,26 @@ def find_run(path: Path) -> Run:
     ]
     if (path / EPISODES).exists():
         found.append(Source(path / EPISODES, TRAINING if found else ""))
-    if not found:
-        raise DataError(
-            f"expected a JSONL file of episodes, or a folder that holds {EPISODES} or {EVALUATED}, "
-            f"got the folder {path} without them; agentgym eval --record FILE writes such a file"
-        )
-    return Run(name, found)
+    return found
+
+
+def _advice(path: Path) -> str:
+    """Say which folders in a folder hold episodes, or how to get some."""
+    inside = _below([path]) or _below(each for each in path.iterdir() if each.is_dir())
+    if not inside:
+        return "agentgym eval --out FOLDER writes such a folder"
+    more = f" and {len(inside) - NAMED:,} more" if len(inside) > NAMED else ""
+    return f"name one or two of these, which do: {', '.join(map(str, inside[:NAMED]))}{more}"
+
+
+def _below(folders: Iterable[Path]) -> list[Path]:
+    """Return the folders with episodes that are right in others."""
+    return sorted(
+        each
+        for folder in folders
+        for each in folder.iterdir()
+        if each.is_dir() and _of_folder(each)
+    )
 
 
 def _shown(name: str) -> str:

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from agentgym.caching import SCRATCH
+from agentgym.cli import main as agentgym
 from agentgym.errors import ConfigurationError, DataError
 from tests.trainers import toy_runs
+from tests.web.records import many, write
 from trainers.output.jsonl import append_line, read_jsonl
 from trainers.output.run_folder import COMPLETE, RunFolder
 
@@ -221,6 +223,14 @@ def test_only_one_process_works_on_a_run(tmp_path):
     first.close()
     second.lock()
     second.close()
+
+
+def test_a_run_resumes_beside_the_page_of_its_episodes(tmp_path):
+    write(opened(tmp_path / "run").episodes_path, many(2))
+    assert agentgym(["view", str(tmp_path / "run")]) == 0
+    page = (tmp_path / "run/view.html").read_bytes()
+    opened(tmp_path / "run", "--resume")
+    assert (tmp_path / "run/view.html").read_bytes() == page
 
 
 def test_the_same_settings_resume_also_elsewhere(tmp_path):

@@ -44,10 +44,13 @@ async function readRows() {
     item.order = order;
     for (const row of item.rows) if (row) row.item = item;
     const [a, b] = item.rows;
-    item.difference = a && b && isNumber(a.score) && isNumber(b.score) ? b.score - a.score : null;
+    item.difference = a && b && scored(a) && scored(b) ? b.score - a.score : null;
   });
   for (const side of runs) side.byKey = new Map(side.map((row) => [row.key, row]));
 }
 
+/** Whether the environment, the policy or its endpoint failed: such an episode has no result. */
+const failed = (row) => row.stop === "error";
+const scored = (row) => !failed(row) && isNumber(row.score);
 const compares = () => runs.length > 1;
 const present = (item) => item.rows.filter(Boolean);

@@ -45,8 +45,8 @@ function short(value) {
   return value >= 1e4 ? number(value / 1e3, 1) + "k" : number(value, 0);
 }
 
-const percent = (share) => number(100 * share, 1) + " %";
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const percent = (share) => (share == null ? number(share) : number(100 * share, 1) + " %");
+const mean = (values) => (values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : null);
 const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 
 function announce(text) {

@@ -31,7 +31,7 @@ const ORDERS = [
 const list = { shown: [], at: 0, drawn: new Map(), filters: null };
 
 function outcome(row) {
-  if (row.stop === "error") return "failed to run";
+  if (failed(row)) return "failed to run";
   return row.success ? "solved" : "not solved";
 }
 
@@ -138,15 +138,17 @@ function syncFilters() {
 function summarize() {
   const sides = runs.map((_, side) => list.shown.map((item) => item.rows[side]).filter(Boolean));
   const lines = sides.map((rows, side) => figures(rows, side));
-  const pairs = list.shown.filter((item) => item.difference !== null);
-  if (compares() && pairs.length) {
-    const change = mean(pairs.map((item) => item.difference));
+  const both = list.shown.filter(PAIRS.both);
+  const pairs = both.filter((item) => item.difference !== null);
+  if (compares() && both.length) {
+    const change = taskMean(pairs, (item) => item.rows[0], (item) => item.difference);
     const better = pairs.filter((item) => item.difference > 0).length;
     const worse = pairs.filter((item) => item.difference < 0).length;
     lines.push(el("dl", { class: "figures paired" }, el("div", { class: "who" }, el("dt", {}, "Paired"), el("dd", {}, "B \u2212 A")),
       figure("pairs", number(pairs.length)), figure("score", signed(change), tone(change)),
       figure("B better", number(better)), figure("B worse", number(worse)),
-      figure("same", number(pairs.length - better - worse))));
+      figure("same", number(pairs.length - better - worse)),
+      both.length > pairs.length && figure("left out, one failed", number(both.length - pairs.length), "bad")));
   }
   $("summary").replaceChildren(...lines);
 }
@@ -162,19 +164,32 @@ function figures(rows, side) {
   const count = rows.length === all ? number(all) : `${number(rows.length)} of ${number(all)}`;
   const who = compares() && el("div", { class: "who" }, el("dt", {}, badge(side)), el("dd", {}, line(facts.runs[side].name, 40)));
   if (!rows.length) return el("dl", { class: "figures" }, who, figure("episodes", count));
-  const average = (of) => mean(rows.map(of).filter(isNumber));
-  const turns = rows.reduce((sum, row) => sum + row.turns, 0);
-  const invalid = rows.reduce((sum, row) => sum + row.invalid, 0);
+  const valid = rows.filter((row) => !failed(row));
+  const turns = valid.reduce((sum, row) => sum + row.turns, 0);
+  const invalid = valid.reduce((sum, row) => sum + row.invalid, 0);
   const tokens = rows.map((row) => row.tokens).filter(isNumber);
-  const errors = rows.filter((row) => row.stop === "error").length;
+  const errors = rows.length - valid.length;
+  const own = (row) => row;
   return el("dl", { class: "figures" }, who,
-    figure("episodes", count), figure("mean score", number(average((row) => row.score))),
-    figure("solved", percent(mean(rows.map((row) => (row.success ? 1 : 0))))),
-    figure("mean return", number(average((row) => row.return))),
-    figure("mean turns", number(turns / rows.length, 1)),
+    figure("episodes", count), figure("mean score", number(taskMean(valid, own, (row) => row.score))),
+    figure("solved", percent(taskMean(valid, own, (row) => (row.success ? 1 : 0)))),
+    figure("mean return", number(mean(valid.map((row) => row.return).filter(isNumber)))),
+    figure("mean turns", number(valid.length ? turns / valid.length : null, 1)),
     figure("invalid actions", turns ? percent(invalid / turns) : "\u2013", invalid ? "warn" : ""),
     tokens.length > 0 && figure("tokens", short(tokens.reduce((a, b) => a + b, 0))),
-    errors > 0 && figure("failed to run", number(errors), "bad"));
+    errors > 0 && figure("failed, not averaged", number(errors), "bad"));
+}
+
+/** Average as reports do: episodes of one task make one observation, each task counts the same. */
+function taskMean(all, rowOf, of) {
+  const tasks = new Map();
+  for (const one of all) {
+    const { part, env, policy, task } = rowOf(one);
+    const key = JSON.stringify([part, env, policy, task]);
+    if (!tasks.has(key)) tasks.set(key, []);
+    if (isNumber(of(one))) tasks.get(key).push(of(one));
+  }
+  return mean([...tasks.values()].map(mean).filter(isNumber));
 }
 
 const badge = (side) => el("span", { class: `side side-${"ab"[side]}` }, NAMES[side]);
@@ -220,8 +235,8 @@ function drawDifference(item) {
 }
 
 function drawEnd(row) {
-  const kind = row.stop === "error" ? "bad" : row.success ? "good" : "dull";
-  const sign = row.stop === "error" ? "!" : row.success ? "\u2713" : "\u00d7";
+  const kind = failed(row) ? "bad" : row.success ? "good" : "dull";
+  const sign = failed(row) ? "!" : row.success ? "\u2713" : "\u00d7";
   return [
     el("span", { class: "stop " + kind }, el("span", { "aria-hidden": "true" }, sign), line(row.stop || "(none)", 24)),
     row.invalid > 0 && el("span", { class: "stop warn", title: "turns whose action was not valid" }, `${number(row.invalid)} invalid`),

@@ -1,0 +1,61 @@
+"""Text of others on a terminal: what is in it is shown, and nothing in it is obeyed.
+
+Names, reasons and errors come from models, endpoints, records and reports of somebody else. A
+terminal would carry out the escape codes in them, which colour or delete what stands there, set its
+title, or answer as if somebody had typed.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+LONGEST = 4000
+"""Most characters of one message or cell that are shown."""
+CUT = " [...] "
+"""What stands where a text was cut."""
+_ACTING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+"""Categories of characters that have no shape of their own: they act on what is around them."""
+_HARMLESS = frozenset("\n\t\u200c\u200d")
+"""Those of them that only lay out text, or join letters and emoji."""
+
+
+def printable(text: str, most: int | None = LONGEST) -> str:
+    """Return text that does nothing on a terminal but stand there.
+
+    Control characters are written as terminals do (``^[`` for escape), others that hide or turn the
+    text around them by their number (``⟨U+202E⟩``). Line breaks and tabs stay.
+
+    Args:
+        text: Any text.
+        most: Most characters; of a longer text the middle is left out, since messages and names say
+            what matters at their ends. None: all of it.
+    """
+    if not text.isprintable():
+        text = "".join(map(_shape, _cut(text, most).replace("\r\n", "\n")))
+    return _cut(text, most)
+
+
+def cell(text: str) -> Text:
+    """Return text of others for a rich table: printable, and no markup."""
+    from rich.text import Text
+
+    return Text(printable(text))
+
+
+def _shape(character: str) -> str:
+    if character in _HARMLESS or unicodedata.category(character) not in _ACTING:
+        return character
+    code = ord(character)
+    return f"^{chr(code ^ 0x40)}" if code < 0x20 or code == 0x7F else f"\u27e8U+{code:04X}\u27e9"
+
+
+def _cut(text: str, most: int | None) -> str:
+    if most is None or len(text) <= most:
+        return text
+    tail = max(most - len(CUT), 0) // 3
+    head = max(most - len(CUT) - tail, 0)
+    return text[:head] + CUT + text[len(text) - tail :]
