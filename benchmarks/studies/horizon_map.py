@@ -66,8 +66,14 @@ TASKS: Mapping[str, Tasks] = {
         starts={"weak": 0.35, "strong": 0.65}, classes=(4, 8, 12), more=SMALL,
     ),
     "textworld": Tasks(
-        env="--env textworld --env-args setting=w4-o6-q8", stages=(8, 12, 16, 24), every=10,
-        gate=0.4, turns=30_000, starts={"weak": 0.2, "strong": 0.45}, classes=(4, 8), dear=True,
+        env="--env textworld --env-args setting=w4-o6-q8 games=3200", stages=(8, 12, 16, 24),
+        every=4, gate=0.3, turns=8000, starts={"weak": 0.15, "strong": 0.35}, imitation=2400,
+        classes=(7, 8), dear=True,
+        more="--tiny.hidden 64 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 32 "
+        "--tiny.intermediate 160 --tiny.context 2560 --sft.batch-size 8 --sft.copy-steps 100 "
+        "--sft.gate-tasks 48 --sft.demonstrations 3200 --rl.groups 6 --rl.group-size 6 "
+        "--rl.log-groups 6 --rl.save-every 1000 --rl.keep-checkpoints 1 --eval.tasks 144 "
+        "--eval.valid-tasks 36 --eval.imitation 0",
     ),
     "alfworld": Tasks(
         env="--env alfworld --env-args difficulty=easy expert=searching", stages=(6, 10, 13, 16),

@@ -276,8 +276,9 @@ def test_the_sweep_takes_the_containers_of_the_dead_alone(engine: Engine) -> Non
             config = {"labels": {orphans.OWNER: owner}}
             made[owner] = engine.api.create_container(image, ["/bin/sleep", "9"], **config)["Id"]
         try:
-            assert orphans.sweep(engine) == [made[dead]]
-            assert orphans.sweep(engine) == []
+            # Tests that run beside this one may leave containers of dead owners too.
+            assert {running, *made.values()} & set(orphans.sweep(engine)) == {made[dead]}
+            assert not {running, *made.values()} & set(orphans.sweep(engine))
             assert box.exec("echo on").text == "on\n"
         finally:
             for container in made.values():
