@@ -67,7 +67,7 @@ TASKS: Mapping[str, Tasks] = {
     ),
     "textworld": Tasks(
         env="--env textworld --env-args setting=w4-o6-q8 games=3200", stages=(8, 12, 16, 24),
-        every=4, gate=0.3, turns=8000, starts={"weak": 0.15, "strong": 0.35}, imitation=2400,
+        every=12, gate=0.3, turns=24_000, starts={"weak": 0.15, "strong": 0.35}, imitation=2400,
         classes=(7, 8), dear=True,
         more="--tiny.hidden 64 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 32 "
         "--tiny.intermediate 160 --tiny.context 2560 --sft.batch-size 8 --sft.copy-steps 100 "
