@@ -16,6 +16,7 @@ EXCERPT = 300
 """Most characters shown of what an endpoint said."""
 
 _USER = re.compile(r"(://)[^/?#\s]*@")
+_PAIR = re.compile(r"([\w.-]+)=")
 _WEB_USER = re.compile(r"(https?://)[^/?#\s]*@", re.IGNORECASE)
 _SECRET = re.compile(
     r"(?:^|_)(?:secrets?|passwords?|passwd|pwd|passphrase|credentials?|authorization|auth|bearer"
@@ -60,6 +61,8 @@ class Redactor:
 def hide_secrets(value: Any, name: str = "") -> Any:
     """Return JSON-safe data without what its names call secrets, nor users in its addresses.
 
+    A text like ``name=value`` in a list has a name, too: so arguments of the command line are kept.
+
     Args:
         value: The data.
         name: What it is called itself.
@@ -72,7 +75,12 @@ def hide_secrets(value: Any, name: str = "") -> Any:
         return _USER.sub(rf"\1{HIDDEN}@", value)
     if isinstance(value, Mapping):
         return {key: hide_secrets(entry, str(key)) for key, entry in value.items()}
-    return [hide_secrets(entry) for entry in value] if isinstance(value, list | tuple) else value
+    return [_entry(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def for_others(value: Any) -> Any:
+    """Return JSON-safe data fit to be kept and shown: without secrets and users of addresses."""
+    return hide_secrets(without_users(value))
 
 
 def is_secret(name: str) -> bool:
@@ -109,6 +117,14 @@ def url_secrets(url: str) -> list[str]:
     """Return the parts of an address that may be secrets."""
     parts = urlsplit(url)
     return [parts.password or "", *(value for _, value in parse_qsl(parts.query))]
+
+
+def _entry(value: Any) -> Any:
+    """Hide what an entry of a list keeps secret."""
+    pair = _PAIR.match(value) if isinstance(value, str) else None
+    if pair is not None and is_secret(pair[1]):
+        return f"{pair[0]}{HIDDEN}"
+    return hide_secrets(value)
 
 
 def _pattern(secret: str) -> str:

@@ -12,6 +12,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols.schema import ProtocolFigure, ProtocolUse
 from agentgym.evaluation.results import EpisodeResult
+from agentgym.printing import printable
 from agentgym.statistics import (
     Estimate,
     mean_ci95,
@@ -313,7 +314,8 @@ class Report:
 
     def __repr__(self) -> str:
         """Return one line: a prompt that echoes a report shows no thousand episodes."""
-        told = f"{self.policy} on {self.env_id}, {self.split}, {self.n:,} episodes"
+        told = f"{printable(self.policy)} on {printable(self.env_id)}, {self.split}"
+        told += f", {self.n:,} episodes"
         if self.n:
             told += f", score {self.score_mean:.3f}, success {self.success:.3f}"
         return f"<Report: {told}{f', {self.errors:,} failed' if self.errors else ''}>"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from agentgym.errors import ConfigurationError
+from agentgym.redaction import HIDDEN
 
 MOST_IDLE = 32
 """Connections kept while nobody uses them."""
@@ -154,9 +155,10 @@ def server_address(url: str, server: str, path: str) -> str:
     except (ValueError, TypeError, AttributeError):
         sound = False
     if not sound:
+        _, user, rest = repr(url).rpartition("@")
         raise ConfigurationError(
             f"expected the address of a {server} server such as http://127.0.0.1:8000, got "
-            f"{url!r:.200}"
+            f"{f'{HIDDEN}@' if user else ''}{rest:.200}"
         )
     found = parts.path if parts.path not in ("", "/") else path
     netloc = parts.netloc.rpartition("@")[2]

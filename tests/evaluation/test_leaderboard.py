@@ -74,6 +74,7 @@ def test_at_a_prompt_each_is_a_line():
     assert repr(best) == (
         f"<Report: oracle on {TOY_ID}, test, 6 episodes, score 1.000, success 1.000>"
     )
+    assert repr(replace(best, policy="\x1b[2J")).startswith("<Report: ^[[2J on")
     assert repr(Leaderboard([first, best])) == "<Leaderboard: 2 reports, panels: 1>"
 
 

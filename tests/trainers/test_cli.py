@@ -397,3 +397,27 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path, capsys, monkeypatc
     assert "--resume" in toy_runs.last_line(said)
     assert main(toy_runs.arguments(out, "--resume", **QUICK)) == 0
     assert [record["step"] for record in toy_runs.by_phase(out)["rl"]] == [1, 2]
+
+
+def test_secrets_of_an_environment_are_in_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, secret = tmp_path / "run", toy_runs.API_KEY
+    locked = {**QUICK, "env": toy_runs.LOCKED_ID}
+    given = ["--env-args", f"api_key={secret}", "--export", "merged"]
+    assert main([*toy_runs.arguments(out, **locked), *given, "--dry-run"]) == 0
+    shown = capsys.readouterr()
+    assert "api_key='[hidden]'" in shown.out and secret not in shown.out + shown.err
+    assert main([*toy_runs.arguments(out, **locked), *given]) == 0
+    files = [path for path in out.rglob("*") if path.is_file()]
+    for suffix in (".yaml", ".jsonl", ".html", ".md"):
+        assert any(path.suffix == suffix for path in files)
+    assert not [path for path in files if secret.encode() in path.read_bytes()]
+    shown = capsys.readouterr()
+    assert secret not in shown.out + shown.err
+
+    longer = ["--resume", "--out", str(out), "--steps", "3"]
+    assert main(longer) == 2
+    assert sentence(capsys).startswith("expected api_key among the arguments of the environment")
+    assert main([*longer, "--env-args", f"api_key={secret}"]) == 0
+    assert len(toy_runs.by_phase(out)["rl"]) == 3

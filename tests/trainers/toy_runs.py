@@ -19,6 +19,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from agentgym.errors import ConfigurationError
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
 from tests.toy import TOY_ID, ToyEnv
@@ -31,6 +32,9 @@ BROKEN_ID = "agentgym-test/Broken-v0"
 EASY_ID = "agentgym-test/Easy-v0"
 NO_EXPERT_ID = "agentgym-test/NoExpert-v0"
 TAUGHT_ID = "agentgym-test/Taught-v0"
+LOCKED_ID = "agentgym-test/Locked-v0"
+API_KEY = "sk-live-8f3a1c77"
+"""What opens the locked environment."""
 
 SETTINGS: Mapping[str, Any] = {
     "env": TOY_ID,
@@ -267,6 +271,15 @@ class TaughtEnv(ToyEnv):
         return super()._oracle_action() if self._expert == "own" else "press red"
 
 
+class LockedEnv(ToyEnv):
+    """An environment behind a server that asks for a key."""
+
+    def __init__(self, api_key: str = "", **kwargs: Any) -> None:
+        if api_key != API_KEY:
+            raise ConfigurationError(f"expected the right api_key, got one of {len(api_key)}")
+        super().__init__(**kwargs)
+
+
 class UnknownLengthEnv(ToyEnv):
     """An environment whose task set does not know how long the expert needs."""
 
@@ -289,6 +302,7 @@ ENVS: Mapping[str, type[gymnasium.Env[str, str]]] = {
     EASY_ID: EasyEnv,
     NO_EXPERT_ID: NoExpertEnv,
     TAUGHT_ID: TaughtEnv,
+    LOCKED_ID: LockedEnv,
     "agentgym-test/UnknownLength-v0": UnknownLengthEnv,
 }
 for env_id, env_class in ENVS.items():

@@ -9,11 +9,13 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from agentgym.printing import cell
+from agentgym.redaction import for_others
 from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY, TrainConfig
 
-HIDDEN = ("resume", "out", "envs")
+NOT_SHOWN = ("resume", "out", "envs")
 
 
 def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
@@ -31,13 +33,13 @@ def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
         sentences.insert(-1, f"left out of the preset: {', '.join(run.preset.ignored)}")
     table = Table("setting", "value", "from", title="every setting")
     for name, value, given in _rows(asked, config, ""):
-        table.add_row(name, value, "you" if given else "default")
-    return Group(*sentences, table)
+        table.add_row(name, cell(value), "you" if given else "default")
+    return Group(*map(cell, sentences), table)
 
 
 def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:
     """Say what an environment is, and how it is trained on and compared in."""
-    arguments = ", ".join(f"{name}={value!r}" for name, value in env.kwargs.items())
+    arguments = ", ".join(f"{name}={value!r}" for name, value in env.shown_kwargs.items())
     hooks = ", ".join(hook.name for hook in env.make_hooks())
     weights = sum(each.weight for each in run.envs)
     share = f", {env.weight / weights:.0%} of the tasks" if run.several else ""
@@ -85,9 +87,9 @@ def _rows(asked: Any, config: Any, prefix: str) -> list[tuple[str, str, bool]]:
         name = prefix + item.name.replace("_", "-")
         if dataclasses.is_dataclass(value):
             rows += _rows(given, value, f"{name}.")
-        elif name not in HIDDEN:
-            text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            text = "-" if value is None else text
+        elif name not in NOT_SHOWN:
+            parts = value if isinstance(value, tuple) else ("-" if value is None else value,)
+            text = " ".join(for_others([*map(str, parts)]))
             rows.append((f"--{name}", text, given != _default(item)))
     return rows
 

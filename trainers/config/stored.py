@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import ConfigurationError, require
+from agentgym.redaction import for_others
 from trainers.config.schema import TrainConfig, from_mapping, to_dict
 
 logger = logging.getLogger(__name__)
@@ -87,9 +88,13 @@ def read_config(path: Path, env: str = "") -> TrainConfig:
 
 
 def kept(config: TrainConfig, resolved: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return what ``config.yaml`` keeps: settings as asked for, and how the rest was decided."""
+    """Return what ``config.yaml`` keeps: settings as asked for, and how the rest was decided.
+
+    Secrets, such as an argument ``api_key`` of an environment, are hidden: the folder of a run is
+    published. A continuation is given them again.
+    """
     values = {key: value for key, value in to_dict(config).items() if key not in NOT_KEPT}
-    return values if resolved is None else {**values, RESOLVED: dict(resolved)}
+    return for_others(values if resolved is None else {**values, RESOLVED: dict(resolved)})
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,7 @@ def _parts(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings under names such as ``rl.lr``, and what was decided as ``resolved.rl.lr``."""
     asked = {key: value for key, value in values.items() if key != RESOLVED}
     parts = _flat(kept(from_mapping(asked)))
-    return parts | _flat(values.get(RESOLVED) or {}, f"{RESOLVED}.")
+    return parts | _flat(for_others(values.get(RESOLVED) or {}), f"{RESOLVED}.")
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

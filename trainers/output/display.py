@@ -18,6 +18,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from agentgym.printing import cell
 from trainers.output.remarks import scaled_text
 from trainers.output.summary import ArmResult, Results
 
@@ -102,7 +103,8 @@ class Display:
     def note(self, text: str | Table) -> None:
         """Show one line, or a table, above the bar."""
         if not self._quiet:
-            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+            shown = cell(text) if isinstance(text, str) else text
+            self.console.print(shown, highlight=False, soft_wrap=True)
 
     def _line(self, step: int, now: float, values: dict[str, Any]) -> str:
         """Write a plain progress line with the time left."""

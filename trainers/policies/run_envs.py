@@ -13,6 +13,7 @@ import gymnasium
 from agentgym.errors import ConfigurationError
 from agentgym.fingerprint import VIEWS, describe
 from agentgym.options import arguments
+from agentgym.redaction import is_secret
 
 __all__ = ["HARMLESS", "RunEnv", "check_env"]
 
@@ -93,6 +94,8 @@ def _differences(
 ) -> Iterator[tuple[str, Any, Any]]:
     """Yield the arguments that differ, with both values; what was not given has its default."""
     for name in sorted({*before, *now} - HARMLESS):
+        if is_secret(name):  # the run keeps none
+            continue
         old, new = (side.get(name, defaults.get(name)) for side in (before, now))
         if describe(_plain(old)) != describe(_plain(new)):
             yield name, old, new

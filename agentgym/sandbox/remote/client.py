@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import time
@@ -277,6 +278,13 @@ def _post(url: str, token: str, path: str, data: bytes, seconds: float) -> Reply
     connections = _connections.setdefault(key, Connections(*key, PATIENCE))
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/octet-stream"}
     return connections.request(parts.path + path, data, headers, LARGEST, seconds)
+
+
+@atexit.register
+def _disconnect() -> None:
+    """Close what no request needs any more, after the last sandboxes have been closed."""
+    for connections in _connections.values():
+        connections.close()
 
 
 def _said(reply: Reply) -> str:
