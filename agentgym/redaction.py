@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
@@ -23,6 +25,14 @@ _SECRET = re.compile(
     r"|cookies?|(?:api|access|private|secret|signing)_?keys|(?:api|access|auth)_?tokens)(?:_|$)"
     r"|(?:^|_|api|access|auth)(?:key|token)(?:_?\d+)?$"
 )
+_PLAIN = re.compile(
+    r"(?:^|_)(?:mode|type|kind|method|policy|scheme|url|file|path|folder|name|env|header)$"
+    r"|(?:^|_)(?:sort|group|primary|foreign|partition|cache|column|row|item|data|dict|json|record"
+    r"|stop|eos|bos|pad|unk|sep|cls|mask|think|start|end|begin|first|last|next|special|image|tool"
+    r"|action|answer)_?(?:key|token)(?:_?\d+)?$"
+)
+"""Names of what is about a secret, or only called like one: keys of tables, tokens of models."""
+_QUERY = re.compile(r"([?&]([\w.-]+)=)[^&#\s\"']+")
 
 
 class Redactor:
@@ -61,7 +71,8 @@ class Redactor:
 def hide_secrets(value: Any, name: str = "") -> Any:
     """Return JSON-safe data without what its names call secrets, nor users in its addresses.
 
-    A text like ``name=value`` in a list has a name, too: so arguments of the command line are kept.
+    Parameters of an address have names, too, and so has a text like ``name=value`` in a list, as
+    arguments of the command line are kept; its value may be JSON.
 
     Args:
         value: The data.
@@ -72,7 +83,7 @@ def hide_secrets(value: Any, name: str = "") -> Any:
     if is_secret(name):
         return HIDDEN
     if isinstance(value, str):
-        return _USER.sub(rf"\1{HIDDEN}@", value)
+        return _QUERY.sub(_parameter, _USER.sub(rf"\1{HIDDEN}@", value))
     if isinstance(value, Mapping):
         return {key: hide_secrets(entry, str(key)) for key, entry in value.items()}
     return [_entry(entry) for entry in value] if isinstance(value, list | tuple) else value
@@ -83,13 +94,22 @@ def for_others(value: Any) -> Any:
     return hide_secrets(without_users(value))
 
 
+def holds_hidden(value: Any) -> bool:
+    """Return whether a secret was hidden somewhere in data."""
+    if isinstance(value, str):
+        return HIDDEN in value
+    entries = value.values() if isinstance(value, Mapping) else value
+    return isinstance(value, Mapping | list | tuple) and any(map(holds_hidden, entries))
+
+
 def is_secret(name: str) -> bool:
     """Return whether a name is one of a secret, such as ``api_key`` or ``accessToken``.
 
-    Numbers of tokens, such as ``max_tokens``, are none.
+    Numbers of tokens, such as ``max_tokens``, keys of tables and tokens that stand in a text, such
+    as ``sort_key`` and ``stop_token``, are none.
     """
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name).lower()
-    return _SECRET.search(words) is not None
+    return _SECRET.search(words) is not None and _PLAIN.search(words) is None
 
 
 def without_users(value: Any) -> Any:
@@ -122,9 +142,21 @@ def url_secrets(url: str) -> list[str]:
 def _entry(value: Any) -> Any:
     """Hide what an entry of a list keeps secret."""
     pair = _PAIR.match(value) if isinstance(value, str) else None
-    if pair is not None and is_secret(pair[1]):
+    if pair is None:
+        return hide_secrets(value)
+    if is_secret(pair[1]):
         return f"{pair[0]}{HIDDEN}"
-    return hide_secrets(value)
+    text = value[pair.end() :]
+    with suppress(ValueError, RecursionError):
+        found = json.loads(text)
+        if isinstance(found, dict | list) and (shown := for_others(found)) != found:
+            text = json.dumps(shown)
+    return f"{pair[0]}{hide_secrets(text)}"
+
+
+def _parameter(found: re.Match[str]) -> str:
+    """Return a parameter of an address as it is shown."""
+    return f"{found[1]}{HIDDEN}" if is_secret(found[2]) else found[0]
 
 
 def _pattern(secret: str) -> str:

@@ -257,8 +257,12 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        """End the episode; an error of the agent costs it, unless it was over."""
-        if isinstance(error, PolicyStopped) and self.over:
+        """End the episode; an error of the agent costs it, unless it was over.
+
+        An agent that stops by itself, with `PolicyStopped`, has said all there is to say.
+        """
+        if isinstance(error, PolicyStopped):
+            self.end(error.stop_reason)
             return True
         if isinstance(error, Exception):
             self.fail(_failure(error))
@@ -309,6 +313,8 @@ def play_agent(
         if inspect.iscoroutine(returned):
             with closing(EventLoop()) as loop:
                 loop.run(returned, cancelled=cancelled)
+    except PolicyStopped as stopped:
+        session.end(stopped.stop_reason)
     except Exception as error:
         if cancelled is None or not cancelled():
             session.fail(_failure(error))

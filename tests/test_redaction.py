@@ -14,7 +14,14 @@ from agentgym.envs.search import corpus as corpora
 from agentgym.episodes import Recorder, read_episodes, replay
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
-from agentgym.redaction import HIDDEN, hide_secrets, is_secret, without_users
+from agentgym.redaction import (
+    HIDDEN,
+    for_others,
+    hide_secrets,
+    holds_hidden,
+    is_secret,
+    without_users,
+)
 from tests.toy import TOY_ID, ToyEnv
 
 SECRET, PASSWORD = "sk-live-8f3a1c77", "hunter2hunter2"
@@ -43,7 +50,8 @@ def test_names_of_secrets(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["max_tokens", "turn_tokens", "stop_token_ids", "tokenizer", "keyboard", "author", "monkey",
-     "top_k", "answer_keys", "authored_by", ""],
+     "top_k", "answer_keys", "authored_by", "sort_key", "stop_token", "eosToken", "cookie_policy",
+     "auth_mode", "api_key_env", "password_file", ""],
 )  # fmt: skip
 def test_names_that_are_none(name: str) -> None:
     assert not is_secret(name) and hide_secrets({name: 7}) == {name: 7}
@@ -58,6 +66,23 @@ def test_what_is_hidden_and_what_is_not() -> None:
     assert hide_secrets({"token": {"value": SECRET}}) == {"token": HIDDEN}
     assert without_users({"a": [f"http://u:{PASSWORD}@h:1/x"]}) == {"a": ["http://h:1/x"]}
     assert without_users("http://h/x@y") == "http://h/x@y"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (f"api_key={SECRET}", f"api_key={HIDDEN}"),
+        (f"shop.api_key={SECRET}", f"shop.api_key={HIDDEN}"),
+        (f'headers={{"Authorization": "{SECRET}"}}', f'headers={{"Authorization": "{HIDDEN}"}}'),
+        (f"url=http://h/?api_key={SECRET}&k=3", f"url=http://h/?api_key={HIDDEN}&k=3"),
+        (f"http://h/?k=3&token={SECRET}#top", f"http://h/?k=3&token={HIDDEN}#top"),
+        ('query={"a": [1,  2]}', 'query={"a": [1,  2]}'),
+        ("difficulty=easy", "difficulty=easy"),
+    ],
+)
+def test_arguments_of_the_command_line(given: str, shown: str) -> None:
+    assert for_others([given]) == [shown]
+    assert holds_hidden({"a": [shown]}) is (given != shown)
 
 
 def test_options_of_ones_own_policy(

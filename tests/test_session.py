@@ -13,7 +13,7 @@ import gymnasium
 import pytest
 
 from agentgym.episodes import read_episodes, replay
-from agentgym.errors import ConfigurationError, EnvFailure, PolicyFailure
+from agentgym.errors import ConfigurationError, EnvFailure, PolicyFailure, PolicyStopped
 from agentgym.isolated import IsolatedEnv
 from agentgym.playing import play
 from agentgym.policies import ModelOutput, OraclePolicy
@@ -196,6 +196,18 @@ def test_an_agent_s_error_costs_its_episode() -> None:
         agent(session)
     assert session.stop_reason == "error" and session.episode is not None
     assert "memory" in session.episode.details["error"]
+
+
+def test_an_agent_may_stop_its_episode_as_a_policy_may() -> None:
+    def agent(session: Session) -> None:
+        session.call("press", {"colour": "gold"})
+        raise PolicyStopped("length")
+
+    last = play_agent(agent, toy(), options=GOLD_RED)[-1]
+    assert last.failure is None and last.info["stop_reason"] == "length" and last.info["turn"] == 1
+    with Session(toy(), options=GOLD_RED) as session:
+        agent(session)
+    assert session.stop_reason == "length" and session.failure is None
 
 
 def test_an_agent_that_returns_at_once_has_an_episode_without_turns() -> None:

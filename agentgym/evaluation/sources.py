@@ -35,9 +35,12 @@ from agentgym.policies.loading import (
     PolicyMaker,
     load_policy,
 )
-from agentgym.policies.several import makes_more, waits
+from agentgym.policies.several import answers_later, makes_more, waits
+from agentgym.redaction import hide_secrets
 
 Env = gymnasium.Env[str, str]
+LOADED = ("kind", "policy", "seed", "options", "source_sha256", "weights_sha256")
+"""Facts of a policy that is named: by what it was loaded, whatever it says of itself."""
 SHOWN = 500
 """Most characters of what a policy raised that a report shows."""
 
@@ -83,7 +86,7 @@ def policy_source(
     if isinstance(policy, str):
         policy = load_policy(policy, env, seed=seed)
     if isinstance(policy, PolicyMaker):
-        return _of_maker(policy, dressed)
+        return _of_maker(policy, env, dressed)
     if isinstance(policy, Policy) and not isinstance(policy, type):
         return _made(dressed(policy))
     if not callable(policy):
@@ -96,20 +99,23 @@ def policy_source(
     facts = _facts(policy, source_sha256(policy))
     if _takes(policy, 1):
         return PolicySource(None, name, True, True, facts, policy)
-    later = inspect.iscoroutinefunction(policy)
+    later = answers_later(policy)
     shared = cast(Policy, AsyncFunction(policy)) if later else CallablePolicy(policy)
     return PolicySource(lambda env: shared, name, True, later, facts)
 
 
-def _of_maker(maker: PolicyMaker, dressed: Callable[[Policy], Policy]) -> PolicySource:
-    """Return the source of what a name stands for."""
+def _of_maker(maker: PolicyMaker, env: Env, dressed: Callable[[Policy], Policy]) -> PolicySource:
+    """Return the source of what a name stands for; it is tried once."""
     facts = dict(maker.facts)
     if facts.get("kind") in ("random", "oracle", *BLIND):
         return PolicySource(maker, maker.name, maker.several)  # name and seed stand in the report
     if maker.agent is not None:
         return PolicySource(None, maker.name, True, maker.waits, facts, maker.agent)
-    together = maker.waits and maker.several
-    return PolicySource(lambda env: dressed(maker(env)), maker.name, maker.several, together, facts)
+    first = dressed(maker(env))
+    loaded = {name: facts[name] for name in LOADED if name in facts}
+    facts = {**facts, **_facts(first), **loaded}
+    make = makes_more(first, lambda env: dressed(maker(env)), env)
+    return PolicySource(make, maker.name, maker.several, maker.waits and maker.several, facts)
 
 
 def _made(policy: Policy) -> PolicySource:
@@ -148,7 +154,8 @@ def _name(policy: Policy) -> str:
 
 def _facts(policy: Any, source: str = "") -> dict[str, Any]:
     """Return what a policy says of itself, and the hash of its source if it has one."""
-    said = dict(policy.facts()) if isinstance(policy, PolicyWithFacts) else {}
+    said = policy.facts() if isinstance(policy, PolicyWithFacts) else {}
+    said = {name: hide_secrets(value, name) for name, value in said.items()}
     return {**said, "source_sha256": source} if source else said
 
 

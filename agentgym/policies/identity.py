@@ -2,17 +2,21 @@
 
 The hash is over the source of the module that holds it, and of the modules that this imports from
 the same folder or package, as they were when the process first looked: what is imported already
-does not change with its file. It is the same on every machine, and holds no path.
+does not change with its file. It is the same on every machine, and holds no path. Of a function the
+constants count, too, that its closure and defaults hold. The state of an object does not, because
+playing changes it: what tells one from another, ``facts()`` says.
 """
 
 from __future__ import annotations
 
 import ast
+import dis
 import hashlib
 import inspect
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -56,15 +60,37 @@ def _text(part: Any) -> str:
     if is_ours(found):
         return ""
     module = sys.modules.get(_module_name(found))
+    named = getattr(found, "__name__", "") != "<lambda>"
     if module is not None and module.__name__ != "__main__" and (text := _module(module)):
-        return text
+        return " ".join([text, *_bound(found), *(() if named else _codes(found))])
     # A script or notebook also holds what calls the evaluation, and may change with its settings.
-    if getattr(found, "__name__", "") != "<lambda>":  # whose source is the line that it stands in
+    if named:  # the source of a lambda is the line that it stands in
         try:
-            return inspect.getsource(found)
+            return " ".join([inspect.getsource(found), *_bound(found)])
         except (OSError, TypeError):
             pass
-    return " ".join(_codes(found))
+    return " ".join([*_codes(found), *_bound(found)])
+
+
+def _bound(found: Any) -> Iterator[str]:
+    """Yield the constants that a function holds besides its source: of its closure, and defaults.
+
+    What it binds anew itself, such as a counter, is no constant.
+    """
+    if not inspect.isfunction(found):
+        return
+    code = found.__code__
+    rebound = {each.argval for each in dis.get_instructions(code)
+               if each.opname in ("STORE_DEREF", "DELETE_DEREF")}  # fmt: skip
+    values = {**(found.__kwdefaults__ or {})}
+    values |= {f"default {place}": value for place, value in enumerate(found.__defaults__ or ())}
+    for name, cell in zip(code.co_freevars, found.__closure__ or (), strict=True):
+        if name not in rebound:
+            with suppress(ValueError):  # it is empty as yet
+                values[name] = cell.cell_contents
+    for name, value in sorted(values.items()):
+        if isinstance(value, str | int | float | None):
+            yield f"{name}={value!r}"
 
 
 def _definition(thing: Any) -> Any:

@@ -27,7 +27,7 @@ from agentgym.policies.base import Policy
 from agentgym.policies.basic import CallablePolicy, OraclePolicy, RandomPolicy
 from agentgym.policies.blind import BLIND, FITTED, UNFITTED, Turn, blind_policy, fit_blind
 from agentgym.policies.identity import source_sha256
-from agentgym.policies.several import makes_more, played, waits
+from agentgym.policies.several import answers_later, makes_more, played, waits
 from agentgym.redaction import hide_secrets
 from agentgym.session import Session
 from agentgym.vector.episode import derive_seed
@@ -421,7 +421,7 @@ def _own(
         agent: Agent = partial(found, **options) if options else found
         return PolicyMaker(name, None, env, facts, agent=agent)
     function = partial(found, **options) if options else found
-    if inspect.iscoroutinefunction(found):
+    if answers_later(found):
         make, release = played(lambda env: AsyncFunction(function))
         return PolicyMaker(name, make, env, facts, release=release)
     return PolicyMaker(name, lambda env: CallablePolicy(function), env, facts, waits=False)

@@ -11,7 +11,7 @@ import gymnasium
 from agentgym.policies.asynchronous import AsyncPlayer, EventLoop
 from agentgym.policies.base import Policy, PolicyWithCopies
 
-__all__ = ["makes_more", "played", "waits"]
+__all__ = ["answers_later", "makes_more", "played", "waits"]
 
 
 def makes_more(
@@ -37,6 +37,12 @@ def makes_more(
         return first.copy() if env is None and isinstance(first, PolicyWithCopies) else make(played)
 
     return made
+
+
+def answers_later(policy: Any) -> bool:
+    """Return whether a policy function, or an object that is called like one, is async."""
+    call = getattr(type(policy), "__call__", None)  # noqa: B004  # of an object, not of its class
+    return inspect.iscoroutinefunction(policy) or inspect.iscoroutinefunction(call)
 
 
 def waits(policy: Policy) -> bool:

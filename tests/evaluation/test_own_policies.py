@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
+from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
+from agentgym.evaluation.protocols.applying import find_setup, settle
+from agentgym.evaluation.sources import policy_source
 from tests.toy import TOY_ID
 
 SLIP = """
@@ -127,3 +133,77 @@ def test_as_many_episodes_play_at_the_same_time_however_a_policy_is_given(
     grammar = "tool_call" if "agent" in attribute else "native"
     report = evaluate(policy, TOY_ID, n=10, horizon=1, env_kwargs={"grammar": grammar})
     assert report.errors == 0 and found.Meeting.most == together
+
+
+TOLD = """
+import os
+from agentgym.policies.chat import ChatConfig, ChatPolicy
+
+class Told:
+    def __init__(self, env=None):
+        self.model = os.environ["OWN_MODEL"]
+
+    def act(self, observation, info):
+        return "press red"
+
+    def facts(self):
+        return {"model": self.model, "kind": "mine", "headers": {"api_key": "sk-live-8f3a1c77"}}
+
+def make():
+    return Told()
+
+ONE = Told()
+
+def chat():
+    return ChatPolicy(ChatConfig("m", "http://127.0.0.1:9/v1", temperature=1.7), "own")
+"""
+
+
+@pytest.mark.parametrize("attribute", ["Told", "make", "ONE"])
+def test_what_a_named_policy_says_of_itself_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attribute: str
+) -> None:
+    (tmp_path / "own_told.py").write_text(TOLD)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name, out = f"own_told:{attribute}", tmp_path / "out"
+
+    def play(model: str) -> Any:
+        monkeypatch.setenv("OWN_MODEL", model)
+        monkeypatch.delitem(sys.modules, "own_told", raising=False)
+        return evaluate(name, TOY_ID, n=3, out=out)
+
+    report = play("first")
+    assert report.policy_facts["model"] == "first" and report.policy_facts["policy"] == name
+    assert report.policy_facts["kind"] == "MODULE:ATTRIBUTE"
+    assert report.policy_facts["headers"] == {"api_key": "[hidden]"}
+    assert play("first") == report
+    with pytest.raises(ConfigurationError, match=r"policy_facts.model was 'first' and is 'second'"):
+        play("second")
+
+
+def test_a_named_policy_departs_from_a_protocol_as_an_object_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_told.py").write_text(TOLD)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "own_told", raising=False)
+    monkeypatch.setenv("OWN_MODEL", "m")
+    env = gymnasium.make("agentgym/WebShop-v0", data_dir=None)
+    chat = importlib.import_module("own_told").chat
+    terms = settle(find_setup("verl-agent", "webshop"), env.unwrapped, None, 2, None, None)
+    found = [policy_source(each, env, 0, terms.dressed) for each in (chat, "own_told:chat")]
+    by_object, by_name = (terms.used(each.facts) for each in found)
+    assert by_object is not None and by_name is not None
+    assert by_object.departures == by_name.departures
+    assert by_name.departures["policy.temperature"][1] == 1.7
+
+
+class Later:
+    """An object that is called like an async function."""
+
+    async def __call__(self, observation: str, info: Any) -> str:
+        return f"press {observation.split()[-1]}"
+
+
+def test_an_object_that_answers_later_is_awaited() -> None:
+    assert evaluate(Later(), TOY_ID, n=3).success == 1.0

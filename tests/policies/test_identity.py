@@ -195,3 +195,24 @@ def test_the_folder_of_another_agent_is_refused(tmp_path: Path) -> None:
     assert play(make("red")) == report
     with pytest.raises(ConfigurationError, match=r"policy_facts.source_sha256 was"):
         play(make("blue"))
+
+
+def test_constants_that_a_function_holds_count() -> None:
+    def make(word: str, count: bool = False) -> Any:
+        calls = 0
+
+        def act(observation: str, info: Any) -> str:
+            nonlocal calls
+            calls += 1
+            return word
+
+        def act_by_default(observation: str, info: Any, *, word: str = word) -> str:
+            return word
+
+        return (act, act_by_default, lambda observation, info: word)
+
+    first, again, other = make("press red"), make("press red"), make("press blue")
+    first[0]("", {})
+    assert [*map(source_sha256, first)] == [*map(source_sha256, again)], "what it counts is none"
+    assert all(source_sha256(a) != source_sha256(b) for a, b in zip(first, other, strict=True))
+    assert source_sha256(lambda o, i: "press red") != source_sha256(lambda o, i: "press blue")

@@ -403,7 +403,7 @@ def test_secrets_of_an_environment_are_in_no_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, secret = tmp_path / "run", toy_runs.API_KEY
-    locked = {**QUICK, "env": toy_runs.LOCKED_ID}
+    locked = {**QUICK, "env": toy_runs.KEYED_ID}
     given = ["--env-args", f"api_key={secret}", "--export", "merged"]
     assert main([*toy_runs.arguments(out, **locked), *given, "--dry-run"]) == 0
     shown = capsys.readouterr()
@@ -418,6 +418,6 @@ def test_secrets_of_an_environment_are_in_no_file(
 
     longer = ["--resume", "--out", str(out), "--steps", "3"]
     assert main(longer) == 2
-    assert sentence(capsys).startswith("expected api_key among the arguments of the environment")
+    assert sentence(capsys).startswith("expected --env-args to be given again")
     assert main([*longer, "--env-args", f"api_key={secret}"]) == 0
     assert len(toy_runs.by_phase(out)["rl"]) == 3

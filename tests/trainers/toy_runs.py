@@ -32,9 +32,9 @@ BROKEN_ID = "agentgym-test/Broken-v0"
 EASY_ID = "agentgym-test/Easy-v0"
 NO_EXPERT_ID = "agentgym-test/NoExpert-v0"
 TAUGHT_ID = "agentgym-test/Taught-v0"
-LOCKED_ID = "agentgym-test/Locked-v0"
+KEYED_ID = "agentgym-test/Keyed-v0"
 API_KEY = "sk-live-8f3a1c77"
-"""What opens the locked environment."""
+"""What the keyed environment asks for."""
 
 SETTINGS: Mapping[str, Any] = {
     "env": TOY_ID,
@@ -271,7 +271,7 @@ class TaughtEnv(ToyEnv):
         return super()._oracle_action() if self._expert == "own" else "press red"
 
 
-class LockedEnv(ToyEnv):
+class KeyedEnv(ToyEnv):
     """An environment behind a server that asks for a key."""
 
     def __init__(self, api_key: str = "", **kwargs: Any) -> None:
@@ -302,7 +302,7 @@ ENVS: Mapping[str, type[gymnasium.Env[str, str]]] = {
     EASY_ID: EasyEnv,
     NO_EXPERT_ID: NoExpertEnv,
     TAUGHT_ID: TaughtEnv,
-    LOCKED_ID: LockedEnv,
+    KEYED_ID: KeyedEnv,
     "agentgym-test/UnknownLength-v0": UnknownLengthEnv,
 }
 for env_id, env_class in ENVS.items():

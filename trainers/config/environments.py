@@ -16,7 +16,7 @@ from agentgym import making
 from agentgym.core import TextEnv
 from agentgym.errors import ConfigurationError
 from agentgym.hooks import TurnReward
-from agentgym.redaction import HIDDEN, for_others
+from agentgym.redaction import for_others
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.tasks import Panel
 from agentgym.vector.backends import preferred_backend
@@ -238,16 +238,6 @@ def _addressed(pairs: Iterable[str], names: Sequence[str]) -> dict[str, dict[str
     return {name: {**common, **making.parse_pairs(own, "--env-args")} for name, own in of.items()}
 
 
-def _check_known(arguments: Mapping[str, Any]) -> None:
-    """Refuse the secrets of a file of settings, which has only their names."""
-    hidden = [name for name, value in arguments.items() if value == HIDDEN]
-    if hidden:
-        raise ConfigurationError(
-            f"expected {' and '.join(hidden)} among the arguments of the environment, but the file "
-            "of settings keeps no secrets; give all --env-args of the run again"
-        )
-
-
 def _names_hook(hooks: Sequence[str], name: str) -> bool:
     """Return whether a reward hook is among those that are asked for."""
     return name in {hook.name for hook in parse_hooks(hooks)}
@@ -267,7 +257,6 @@ class _Decision:
         self._asked, self._preset, self._entry, self._name = asked, preset, entry, name
         self._family, self._env_id = making.resolve(entry.env)
         self._arguments = {**arguments, **making.parse_pairs(entry.env_args, "env_args")}
-        _check_known(self._arguments)
         self._defaults: FamilyDefaults = defaults_for(self._family).for_args(self._arguments)
         self._hooks = asked.rl.hooks if entry.hooks is None else entry.hooks
 

@@ -29,6 +29,7 @@ from trainers.config.environments import (
     resolve_envs,
 )
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
+from trainers.config.stored import check_no_secret_is_missing
 from trainers.grpo.arguments import largest_divisor, loss_arguments
 from trainers.grpo.precision import check_memory_options, chosen_precision
 from trainers.rollouts.chat import TurnTokenizer
@@ -120,6 +121,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
             contradicts another.
     """
     asked = checked(asked)
+    check_no_secret_is_missing(asked)
     preset = _preset(asked)
     envs = resolve_envs(asked, preset)
     settings = _filled(asked, preset, envs)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import ConfigurationError, require
-from agentgym.redaction import for_others
+from agentgym.redaction import for_others, holds_hidden
 from trainers.config.schema import TrainConfig, from_mapping, to_dict
 
 logger = logging.getLogger(__name__)
@@ -95,6 +95,21 @@ def kept(config: TrainConfig, resolved: Mapping[str, Any] | None = None) -> dict
     """
     values = {key: value for key, value in to_dict(config).items() if key not in NOT_KEPT}
     return for_others(values if resolved is None else {**values, RESOLVED: dict(resolved)})
+
+
+def check_no_secret_is_missing(config: TrainConfig) -> None:
+    """Refuse settings of a file where a secret was hidden, and is not given again.
+
+    Raises:
+        ConfigurationError: There is one; the message names the flags.
+    """
+    hidden = {name: value for name, value in _flat(to_dict(config)).items() if holds_hidden(value)}
+    if hidden:
+        flags = [f"--{name.replace('_', '-')}" for name in hidden]
+        raise ConfigurationError(
+            f"expected {' and '.join(flags)} to be given again, because the file of a run keeps no "
+            f"secrets; got {', '.join(map(str, hidden.values())):.300}"
+        )
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import gymnasium
 from agentgym.errors import ConfigurationError
 from agentgym.fingerprint import VIEWS, describe
 from agentgym.options import arguments
-from agentgym.redaction import is_secret
+from agentgym.redaction import for_others, hide_secrets
 
 __all__ = ["HARMLESS", "RunEnv", "check_env"]
 
@@ -94,9 +94,9 @@ def _differences(
 ) -> Iterator[tuple[str, Any, Any]]:
     """Yield the arguments that differ, with both values; what was not given has its default."""
     for name in sorted({*before, *now} - HARMLESS):
-        if is_secret(name):  # the run keeps none
-            continue
-        old, new = (side.get(name, defaults.get(name)) for side in (before, now))
+        # Of a run no secret is kept.
+        values = (side.get(name, defaults.get(name)) for side in (before, now))
+        old, new = (hide_secrets(for_others(value), name) for value in values)
         if describe(_plain(old)) != describe(_plain(new)):
             yield name, old, new
 
