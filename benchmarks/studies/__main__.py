@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from agentgym.errors import AgentGymError
@@ -189,7 +190,7 @@ def _table(study: Study, runs: Sequence[Run], cache: RunCache) -> Table:
         values = for_others(settings[run.arm])
         own = ", ".join(f"{name} {values[name]}" for name in differing if name in values)
         state = cache.state(run)
-        table.add_row(run.arm, str(run.seed), run.keys.run, state, run.keys.start, own)
+        table.add_row(run.arm, str(run.seed), run.keys.run, state, run.keys.start, escape(own))
     return table
 
 

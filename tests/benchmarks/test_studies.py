@@ -32,6 +32,7 @@ from benchmarks.studies.runner.study import (
     words_for,
 )
 from tests.benchmarks.toy_study import STUDY
+from tests.trainers import toy_runs
 
 NAME = "tests.benchmarks.toy_study"
 CLOCK = ("seconds", "time", "tokens_per_second")
@@ -304,6 +305,18 @@ def test_a_dry_run_shows_what_differs_and_what_is_cached(
     shown = capsys.readouterr().out
     assert "open" in shown and "short" not in shown
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_shows_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    flags = ("--env", toy_runs.LOCKED_ID, "--env-args", f"api_key={toy_runs.API_KEY}")
+    locked = Arm("locked", (*STUDY.arms[0].settings, *flags))
+    monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", of_arms([locked, *STUDY.arms]))
+    assert main([*command(tmp_path), "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "api_key [hidden]" in shown and toy_runs.API_KEY not in shown
 
 
 def test_every_study_can_be_loaded_and_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
