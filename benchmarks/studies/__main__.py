@@ -3,25 +3,38 @@
     python -m benchmarks.studies horizon_map --seeds 5 --jobs 2
 
 Runs lie in a folder of their own, named by their settings: what has ended is not played again, what
-was killed goes on. Exits with 1 where a run failed.
+was killed goes on. A result never takes the place of one with runs that it lacks, unless told to by
+``--replace``. Exits with 1 where a run failed, a bar was missed or nothing was measured.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from agentgym.errors import AgentGymError
+from agentgym.redaction import for_others
 from benchmarks.studies.runner.cache import DONE, Run, RunCache, runs_of
 from benchmarks.studies.runner.keys import settle
 from benchmarks.studies.runner.playing import play
 from benchmarks.studies.runner.results import collect, write
-from benchmarks.studies.runner.study import Study, chosen_arms, load_study, study_names
+from benchmarks.studies.runner.stored import check_replaceable, ids_of, result_path
+from benchmarks.studies.runner.study import (
+    Arm,
+    Study,
+    chosen_arms,
+    load_study,
+    study_names,
+    words_for,
+)
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
@@ -33,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments; None takes those of the process.
 
     Returns:
-        0, 1 where a run failed, 2 after bad input.
+        0; 1 where a run failed, a bar was missed or nothing was measured; 2 after bad input.
     """
     options, console = parse(argv), Console()
     try:
@@ -66,6 +79,10 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--only", nargs="+", default=[], metavar="WORD",
         help="play only these arms: by name, or AXIS=LABEL; collect all that have been played",
     )  # fmt: skip
+    parser.add_argument(
+        "--replace", action="store_true",
+        help="lose the result that is in the folder, also where it has runs that the new one lacks",
+    )  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="show the runs and end")
     parser.add_argument("--collect", action="store_true", help="play nothing, collect what is done")
     options = parser.parse_args(argv)
@@ -84,32 +101,69 @@ def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> i
     if options.dry_run:
         console.print(_table(study, wanted, cache))
         return 0
+    # Of arms that were not asked for, only what has been played by and by.
+    asked = {arm.name for arm in study.arms if arm in chosen or not arm.needs}
+    every = runs_of(study.arms, options.seeds)
     failures = []
     if not options.collect:
+        if not options.replace:  # before hours of play
+            hoped = [*wanted, *(run for run in every if cache.state(run) == DONE)]
+            path = result_path(study.name, options.results)
+            check_replaceable(path, ids_of(hoped), "that are cached or will be played")
         failures = play(cache, wanted, options.jobs, share_start=study.share_start)
-    # Of arms that were not asked for, only what has been played by and by.
-    asked = {arm.name for arm in (*chosen, *chosen_arms(study, []))}
-    others = runs_of([arm for arm in study.arms if arm.name not in asked], options.seeds)
-    runs = runs_of([arm for arm in study.arms if arm.name in asked], options.seeds)
-    runs += [run for run in others if cache.state(run) == DONE]
-    result = collect(study, cache, runs, command=_command(study, options), failures=failures)
-    path = write(study, result, options.results)
     for failure in failures:
         console.print(f"failed: {failure.run.name}: {failure.why} ({cache.log(failure.run)})")
-    for key in result["of_another_commit"]:
-        console.print(f"of another commit: {key}")
-    if result["missing"]:
-        console.print(f"missing: {len(result['missing'])} of {len(runs)} runs")
-    console.print(f"{path}")
+    done = [run for run in every if cache.state(run) == DONE]
+    if not done:
+        print(
+            f"benchmarks.studies: expected at least one of {len(wanted)} runs to have ended in "
+            f"{options.out}, got none: nothing was measured and no result is written; play them, "
+            "or name the folder of the runs by --out",
+            file=sys.stderr,
+        )
+        return 1
+    runs = [run for run in every if run.arm in asked or run in done]
+    command = _command(study, options, chosen, done)
+    result = collect(study, cache, runs, command=command, failures=failures)
+    _report(result, len(runs), console)
+    console.print(f"{write(study, result, options.results, replace=options.replace)}")
     return 1 if failures or result.get("met") is False else 0
 
 
-def _command(study: Study, options: argparse.Namespace) -> str:
-    """Return what a person types to have the same result."""
-    count = len(options.seeds)
-    counted = options.seeds == list(range(count))
-    seeds = str(count) if counted else " ".join(map(str, options.seeds))
-    return f"python -m benchmarks.studies {study.name} --seeds {seeds} --jobs {options.jobs}"
+def _report(result: Mapping[str, Any], count: int, console: Console) -> None:
+    """Say what a result lacks, of so many runs."""
+    for key in result["of_another_commit"]:
+        console.print(f"of another commit: {key}")
+    if result["missing"]:
+        console.print(f"missing: {len(result['missing'])} of {count} runs")
+
+
+def _command(
+    study: Study, options: argparse.Namespace, chosen: Sequence[Arm], done: Sequence[Run]
+) -> str:
+    """Return what a person types to play at least the runs of a result from nothing.
+
+    Args:
+        study: The study.
+        options: What was typed now.
+        chosen: Arms that were asked for now.
+        done: Runs that the result holds. Some may have been played by other commands before; where
+            this one collects, all have.
+    """
+    names, seeds, jobs = {run.arm for run in done}, options.seeds, ["--jobs", str(options.jobs)]
+    if options.collect:  # which played nothing: how many ran at a time is not known
+        seeds, jobs = [seed for seed in seeds if seed in {run.seed for run in done}], []
+    else:
+        names |= {arm.name for arm in chosen}
+    as_typed = names == {arm.name for arm in chosen}
+    words = options.only if as_typed else words_for(study, names)
+    if seeds == list(range(len(seeds))):
+        seeds = [len(seeds)]
+    elif len(seeds) == 1:
+        seeds = seeds * 2
+    only = ["--only", *words] if words else []
+    asked = [options.study, *only, "--seeds", *map(str, seeds), *jobs]
+    return shlex.join(["python", "-m", "benchmarks.studies", *asked])
 
 
 def _catalogue() -> Table:
@@ -133,10 +187,10 @@ def _table(study: Study, runs: Sequence[Run], cache: RunCache) -> Table:
     ]
     table = Table("arm", "seed", "run", "", "warm start", "settings", title=study.question)
     for run in runs:
-        values = settings[run.arm]
+        values = for_others(settings[run.arm])
         own = ", ".join(f"{name} {values[name]}" for name in differing if name in values)
         state = cache.state(run)
-        table.add_row(run.arm, str(run.seed), run.keys.run, state, run.keys.start, own)
+        table.add_row(run.arm, str(run.seed), run.keys.run, state, run.keys.start, escape(own))
     return table
 
 

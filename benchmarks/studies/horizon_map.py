@@ -162,7 +162,14 @@ def measure(runs: Runs) -> dict[str, Any]:
                     for schedule, found in some.items()
                 },
             }  # fmt: skip
-    return {"rows": STARTS, "columns": list(TASKS), "schedules": SCHEDULES, "cells": cells}
+    differences = [
+        {name: arm["minus_long"] for name, arm in cell["schedules"].items() if name != "long"}
+        for cell in cells.values()
+    ]
+    return {
+        "rows": STARTS, "columns": list(TASKS), "schedules": SCHEDULES,
+        "differences": measures.count_differences(differences), "cells": cells,
+    }  # fmt: skip
 
 
 STUDY = Study(

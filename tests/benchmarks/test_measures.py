@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.studies import horizon_map
 from benchmarks.studies.runner.grid_picture import draw_grid
 from benchmarks.studies.runner.measures import (
     Curve,
     at_equal,
     compared_at_equal_cost,
+    count_differences,
     minus,
     spread,
     success_by_length,
@@ -46,7 +48,9 @@ def make_run(folder: Path, seed: int = 0, tokens: int = 10, success: float = 0.6
         for step, s in ((0, 0.0), (3, 0.6))
     ]
     write(folder / "metrics.jsonl", [valid[0], *steps, valid[1]])
-    write(folder / "summary.json", [{"eval": {"rl": {"success": success}}}])
+    arms = {"random": 0.1, "sft": 0.2, "rl": success}
+    results = {arm: {"success": value} for arm, value in arms.items()}
+    write(folder / "summary.json", [{"eval": results}])
     write(folder / "episodes.jsonl", [episode(step, 2, True, tokens) for step in (1, 2, 3)] * 2)
     lengths = ((1, True), (2, False), (3, True), (9, True))
     write(
@@ -93,6 +97,31 @@ def test_differences_are_taken_seed_by_seed(tmp_path: Path) -> None:
     found = minus(runs, others)
     assert found is not None and found["values"] == [0.25]
     assert minus(runs, others[1:]) is None
+
+
+def test_the_map_counts_differences_that_say_something(tmp_path: Path) -> None:
+    successes = {
+        "short": (0.3, 0.8),
+        "long": (0.5, 0.6),
+        "growing": (0.75, 0.85),
+        "gated": (0.5, 0.6),  # the same as long
+        "growing-fit": (0.75, 0.85),  # the same as growing
+    }
+    runs = {
+        f"weak/mixed/{schedule}": [
+            make_run(tmp_path / f"{schedule}{seed}", seed, success=success)
+            for seed, success in enumerate(values)
+        ]
+        for schedule, values in successes.items()
+    }
+    found = horizon_map.measure(runs)["differences"]
+    assert found == {"all": 4, "informative": 2, "without_zero": 1}
+
+
+def test_a_difference_of_one_seed_says_nothing(tmp_path: Path) -> None:
+    one = minus([make_run(tmp_path / "a")], [make_run(tmp_path / "b", success=0.1)])
+    cells = [{"short": one, "growing": None}]
+    assert count_differences(cells) == {"all": 1, "informative": 0, "without_zero": 0}
 
 
 def test_success_is_split_by_the_length_of_plans(tmp_path: Path) -> None:

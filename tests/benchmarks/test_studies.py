@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -20,8 +22,17 @@ from benchmarks.studies.runner.cache import BEGUN, DONE, Run, RunCache, runs_of
 from benchmarks.studies.runner.played import PlayedRun
 from benchmarks.studies.runner.playing import play
 from benchmarks.studies.runner.process import begin_process
-from benchmarks.studies.runner.study import Arm, chosen_arms, load_study, study_names
+from benchmarks.studies.runner.results import collect
+from benchmarks.studies.runner.study import (
+    Arm,
+    Study,
+    chosen_arms,
+    load_study,
+    study_names,
+    words_for,
+)
 from tests.benchmarks.toy_study import STUDY
+from tests.trainers import toy_runs
 
 NAME = "tests.benchmarks.toy_study"
 CLOCK = ("seconds", "time", "tokens_per_second")
@@ -50,6 +61,21 @@ def runs() -> list[Run]:
     return runs_of(STUDY.arms, [0])
 
 
+def of_arms(arms: Sequence[Arm]) -> Study:
+    return replace(STUDY, arms=arms)
+
+
+def with_one_run(folder: Path, tmp_path: Path) -> list[str]:
+    """Make a folder of runs that lacks the second; return the flags that name it."""
+    key = runs()[0].keys.run
+    shutil.copytree(folder / "runs" / key, tmp_path / "one" / key)
+    return ["--out", str(tmp_path / "one")]
+
+
+def refuse(*_: Any) -> BaseProcess:
+    raise AssertionError("a run was played")
+
+
 def records(run: PlayedRun) -> list[Mapping[str, Any]]:
     """What training wrote down, without what depends on the clock."""
     return [
@@ -67,7 +93,7 @@ def played(cache: RunCache, run: Run) -> PlayedRun:
 def test_a_study_writes_figures_with_their_origin_and_a_picture(folder: Path) -> None:
     found = result(folder)
     assert found["study"] == "toy_study" and found["seeds"] == [0]
-    assert found["command"] == "python -m benchmarks.studies toy_study --seeds 1 --jobs 2"
+    assert found["command"] == f"python -m benchmarks.studies {NAME} --seeds 1 --jobs 2"
     assert found["missing"] == [] and found["failed"] == {}
     assert set(found["arms"]) == {"short", "long"}
     assert found["measured"]["python"] and found["measured"]["n"] == [20]
@@ -84,9 +110,6 @@ def test_a_study_writes_figures_with_their_origin_and_a_picture(folder: Path) ->
 
 
 def test_a_second_call_plays_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> BaseProcess:
-        raise AssertionError("a run was played again")
-
     monkeypatch.setattr("benchmarks.studies.runner.playing.begin_process", refuse)
     before = result(folder)
     assert main(command(folder)) == 0
@@ -149,8 +172,7 @@ def test_a_failed_arm_is_named_at_the_end(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = Arm("broken", (*STUDY.arms[0].settings, "--model", "/nowhere"))
-    study = type(STUDY)(**{**vars(STUDY), "arms": [broken, *STUDY.arms]})
-    monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", study)
+    monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", of_arms([broken, *STUDY.arms]))
     elsewhere = folder / "other"
     assert main([*command(folder), "--results", str(elsewhere)]) == 1
     found = result(elsewhere)
@@ -166,12 +188,104 @@ def test_a_run_of_another_commit_is_reported(folder: Path, monkeypatch: pytest.M
     assert result(folder)["of_another_commit"] == sorted(run.keys.run for run in runs())
 
 
-def test_what_has_not_been_played_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_has_not_been_played_is_missing(folder: Path, tmp_path: Path) -> None:
+    places = with_one_run(folder, tmp_path)
+    assert main([*command(tmp_path), *places, "--collect"]) == 0
+    assert result(tmp_path)["missing"] == ["long, seed 0"]
+
+
+def test_without_a_run_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*command(tmp_path), "--collect"]) == 0
-    assert result(tmp_path)["missing"] == ["short, seed 0", "long, seed 0"]
-    assert not (tmp_path / "toy_study.png").exists()
+    assert main([*command(tmp_path), "--collect"]) == 1
+    error = capsys.readouterr().err
+    assert "none: nothing was measured" in error and "--out" in error
+    broken = Arm("broken", (*STUDY.arms[0].settings, "--model", "/nowhere"))
+    monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", of_arms([broken]))
+    assert main(command(tmp_path)) == 1
+    shown = capsys.readouterr()
+    assert "failed: broken, seed 0" in shown.out and "nothing was measured" in shown.err
+    assert not list(tmp_path.glob("toy_study.*"))
+
+
+def test_a_result_is_kept_from_one_that_lacks_its_runs(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, one = tmp_path / "toy_study.json", with_one_run(folder, tmp_path)
+    all_runs = ["--out", str(folder / "runs"), "--collect"]
+    assert main([*command(tmp_path), *all_runs]) == 0
+    before = file.read_bytes()
+    assert main([*command(tmp_path), *one, "--collect"]) == 2
+    error = capsys.readouterr().err
+    assert f"all 2 runs of the result in {file}" in error and "1 measured" in error
+    assert "long, seed 0." in error and "--results FOLDER" in error and "--replace" in error
+    assert file.read_bytes() == before
+    assert main([*command(tmp_path), *one, "--collect", "--replace"]) == 0
+    assert set(result(tmp_path)["runs"]) == {"short"}
+    assert main([*command(tmp_path), *all_runs]) == 0  # a larger one
+    assert set(result(tmp_path)["runs"]) == {"short", "long"}
+
+
+def test_runs_that_would_be_lost_are_named_before_play(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("benchmarks.studies.runner.playing.begin_process", refuse)
+    assert main([*command(tmp_path), "--out", str(folder / "runs")]) == 0
+    before = result(tmp_path)
+    capsys.readouterr()
+    for more in (["--seeds", "3", "3"], ["--only", "short"]):
+        assert main([*command(tmp_path), *more]) == 2
+        error = capsys.readouterr().err
+        assert "long, seed 0" in error and "will be played" in error
+    other_settings = [replace(arm, settings=(*arm.settings, "--rl.lr", "1")) for arm in STUDY.arms]
+    monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", of_arms(other_settings))
+    assert main(command(tmp_path)) == 2
+    assert result(tmp_path) == before
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("content", ['{"families": {}}', "[]", "{"])
+def test_a_file_that_lists_no_runs_is_kept(
+    content: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "toy_study.json"
+    file.write_text(content)
+    assert main([*command(tmp_path), "--out", str(folder / "runs")]) == 2
+    assert str(file) in capsys.readouterr().err and file.read_text() == content
+
+
+def test_the_command_of_a_result_plays_its_runs(folder: Path, tmp_path: Path) -> None:
+    start, played = f"python -m benchmarks.studies {NAME}", ["--out", str(folder / "runs")]
+    one = with_one_run(folder, tmp_path)
+    for more, expected in (
+        ([*one, "--only", "horizon=short"], "--only horizon=short --seeds 1 --jobs 2"),
+        ([*one, "--collect", "--seeds", "4"], "--only horizon=short --seeds 1"),
+        # the other arm has been played, too, and stands in the result
+        ([*played, "--only", "short"], "--seeds 1 --jobs 2"),
+        ([*played, "--only", "short", "long"], "--only short long --seeds 1 --jobs 2"),
+    ):
+        assert main([*command(tmp_path), *more, "--replace"]) == 0
+        assert result(tmp_path)["command"] == f"{start} {expected}"
+
+
+def test_one_seed_is_named_twice_in_the_command(folder: Path, tmp_path: Path) -> None:
+    run = runs_of(STUDY.arms[:1], [3])[0]
+    shutil.copytree(folder / "runs" / runs()[0].keys.run, tmp_path / "runs" / run.keys.run)
+    assert main([*command(tmp_path), "--seeds", "3", "3", "--collect"]) == 0
+    assert result(tmp_path)["command"].endswith("--only horizon=short --seeds 3 3")
+
+
+def test_a_result_keeps_no_secret(folder: Path) -> None:
+    run, words = runs()[0], ("--env-args", "api_key=hunter2", "host=https://me:pw@web.org/")
+    arm = replace(STUDY.arms[0], settings=(*words, "--env-args=auth_token=hunter2"))
+    found = collect(of_arms([arm]), RunCache(folder / "runs"), [run], command="")
+    assert found["runs"]["short"]["settings"] == [
+        "--env-args", "api_key=[hidden]", "host=https://web.org/",
+        "--env-args=auth_token=[hidden]",
+    ]  # fmt: skip
 
 
 def test_a_dry_run_shows_what_differs_and_what_is_cached(
@@ -191,6 +305,18 @@ def test_a_dry_run_shows_what_differs_and_what_is_cached(
     shown = capsys.readouterr().out
     assert "open" in shown and "short" not in shown
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_shows_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    flags = ("--env", toy_runs.LOCKED_ID, "--env-args", f"api_key={toy_runs.API_KEY}")
+    locked = Arm("locked", (*STUDY.arms[0].settings, *flags))
+    monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", of_arms([locked, *STUDY.arms]))
+    assert main([*command(tmp_path), "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "api_key [hidden]" in shown and toy_runs.API_KEY not in shown
 
 
 def test_every_study_can_be_loaded_and_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,6 +344,65 @@ def test_words_choose_arms() -> None:
         chosen_arms(study, ["tasks=other"])
 
 
-def test_an_unknown_study_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nothing"]) == 2
-    assert "horizon_map" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "only",
+    [
+        ["start=weak", "strong/short/long"],
+        ["weak/short/long", "tasks=mixed", "start=weak"],
+    ],
+)
+def test_words_that_exclude_one_another_are_refused(
+    only: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--out", str(tmp_path), "--results", str(tmp_path)]
+    assert main(["horizon_map", "--collect", *places, "--only", *only]) == 2
+    assert f"got {' '.join(only)}: no arm fits all" in capsys.readouterr().err
+
+
+def test_words_without_what_arms_need_are_refused() -> None:
+    dear = [replace(arm, needs="horizon=short") for arm in STUDY.arms]
+    with pytest.raises(ConfigurationError, match=r"horizon=long: .* by horizon=short"):
+        chosen_arms(of_arms(dear), ["horizon=long"])
+    with pytest.raises(ConfigurationError, match="no words"):
+        chosen_arms(of_arms(dear), [])
+
+
+@pytest.mark.parametrize(
+    ("only", "few"),
+    [
+        ([], True),
+        (["tasks=search"], True),
+        (["start=weak", "tasks=mixed", "schedule=gated", "schedule=long"], True),
+        (["tasks=short", "tasks=search", "tasks=mixed", "start=strong"], True),
+        (["weak/mixed/short", "strong/short/long"], False),
+    ],
+)
+def test_arms_are_told_by_few_words(only: list[str], few: bool) -> None:
+    study = load_study("horizon_map")
+    names = {arm.name for arm in chosen_arms(study, only)}
+    words = words_for(study, names)
+    assert {arm.name for arm in chosen_arms(study, words)} == names
+    assert sorted(words) == sorted(only) if few else set(words) == names
+    everything = {arm.name for arm in study.arms}
+    assert len(chosen_arms(study, words_for(study, everything))) == len(everything)
+
+
+def test_the_bar_of_training_is_not_met_by_nothing() -> None:
+    assert load_study("training_gain").measure({})["met"] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nothing", "horizon_map"),
+        ("own.study", "No module named 'own'"),
+        ("json.decoder", "STUDY = None"),
+        (".study", "can be imported"),
+    ],
+)
+def test_an_unknown_study_is_refused(
+    name: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([name]) == 2
+    error = capsys.readouterr().err
+    assert why in error and repr(name) in error and error.count("\n") == 1

@@ -49,6 +49,31 @@ def minus(runs: Sequence[PlayedRun], others: Sequence[PlayedRun]) -> dict[str, A
     return spread(found) if found else None
 
 
+def count_differences(cells: Iterable[Mapping[str, Mapping[str, Any] | None]]) -> dict[str, int]:
+    """Count differences to one arm, and how many of them say something.
+
+    Args:
+        cells: For each cell the differences of its arms, as :func:`minus` returns them.
+
+    Returns:
+        ``all`` differences; the ``informative`` ones among them, which have an interval, are not
+        zero in every seed, and are not those of another arm of the cell in every seed: of equal
+        arms one counts; and how many of these have an interval ``without_zero``.
+    """
+    every = [[spread for spread in cell.values() if spread is not None] for cell in cells]
+    distinct = [
+        spread["ci95"]
+        for cell in every
+        for spread in {tuple(spread["values"]): spread for spread in cell}.values()
+        if spread["ci95"] is not None and any(spread["values"])
+    ]
+    return {
+        "all": sum(map(len, every)),
+        "informative": len(distinct),
+        "without_zero": sum(low > 0 or high < 0 for low, high in distinct),
+    }
+
+
 def validation_curve(run: PlayedRun) -> Curve:
     """Return success and score on validation tasks over environment turns and tokens.
 

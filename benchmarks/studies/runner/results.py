@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agentgym.caching import write_atomically
+from agentgym.redaction import for_others
 from benchmarks.provenance import COMMIT, to_json
 from benchmarks.studies.runner.cache import Run, RunCache
 from benchmarks.studies.runner.playing import Failure
+from benchmarks.studies.runner.stored import check_replaceable, ids_in, result_path
 from benchmarks.studies.runner.study import Study
 
 
@@ -57,7 +60,7 @@ def collect(
         "failed": {failure.run.name: failure.why for failure in failures},
         "runs": {
             arm.name: {
-                "settings": list(arm.settings),
+                "settings": _shown(arm.settings),
                 "labels": [f"{axis}={label}" for axis, label in arm.labels.items()],
                 "runs": facts[arm.name],
             }
@@ -68,11 +71,32 @@ def collect(
     }
 
 
-def write(study: Study, result: Mapping[str, Any], folder: Path) -> Path:
-    """Write a result as ``<study>.json`` with its picture beside it; return the JSON's path."""
+def write(study: Study, result: Mapping[str, Any], folder: Path, *, replace: bool = False) -> Path:
+    """Write a result as ``<study>.json`` with its picture beside it; return the JSON's path.
+
+    Args:
+        study: The study.
+        result: What :func:`collect` returned.
+        folder: Where it is written; made if it is not there.
+        replace: Whether it may take the place of a result with runs that it lacks.
+
+    Raises:
+        ConfigurationError: There is a result with runs that this one lacks.
+    """
+    path = result_path(study.name, folder)
+    if not replace:
+        check_replaceable(path, ids_in(result), "measured")
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{study.name}.json"
-    path.write_text(to_json(result) + "\n")
+    write_atomically(path, f"{to_json(result)}\n".encode())
     if result["runs"]:
         study.draw(result, path.with_suffix(".png"))
     return path
+
+
+def _shown(settings: Sequence[str]) -> list[str]:
+    """Return flags without secrets, also where a flag and its value are one word."""
+    shown = []
+    for word in settings:
+        flag, sign, value = word.partition("=") if word.startswith("--") else ("", "", word)
+        shown.append(flag + sign + for_others([value])[0])
+    return shown

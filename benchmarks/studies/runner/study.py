@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import benchmarks.studies
 from agentgym.errors import ConfigurationError
+from agentgym.making import import_named
 from benchmarks.studies.runner.played import PlayedRun
 
 Runs = Mapping[str, Sequence[PlayedRun]]
@@ -69,13 +71,20 @@ def load_study(name: str) -> Study:
     Raises:
         ConfigurationError: There is none.
     """
-    if "." not in name and name not in study_names():
+    if "." in name:
+        study = getattr(import_named(name, "a study of your own"), "STUDY", None)
+    elif name in study_names():
+        study = importlib.import_module(f"benchmarks.studies.{name}").STUDY
+    else:
         raise ConfigurationError(
             f"expected a study: one of {', '.join(study_names())}, or a module of your own such as "
             f"own.study; got {name!r}"
         )
-    study = importlib.import_module(name if "." in name else f"benchmarks.studies.{name}").STUDY
-    assert isinstance(study, Study)
+    if not isinstance(study, Study):
+        raise ConfigurationError(
+            f"expected the module of a study of your own, which holds STUDY = Study(...), got "
+            f"{name!r} with STUDY = {study!r:.80}"
+        )
     return study
 
 
@@ -87,9 +96,8 @@ def chosen_arms(study: Study, only: Sequence[str]) -> list[Arm]:
     its name.
 
     Raises:
-        ConfigurationError: A word chooses nothing.
+        ConfigurationError: A word chooses nothing, or all words together.
     """
-    wanted: dict[str, set[str]] = {}
     for word in only:
         axis, _, label = word.rpartition("=")
         if not any(_place(arm, axis) == label for arm in study.arms):
@@ -99,12 +107,54 @@ def chosen_arms(study: Study, only: Sequence[str]) -> list[Arm]:
                 f"expected --only to name an arm of {study.name} or a place on an axis "
                 f"({', '.join(known)}), got {word!r}"
             )
+    if chosen := _chosen(study, only):
+        return chosen
+    needs = sorted({arm.needs for arm in _fitting(study, only)})
+    raise ConfigurationError(
+        f"expected --only to choose arms of {study.name}, got "
+        f"{shlex.join(only) or 'no words'}: "
+        + (
+            f"what fits is played only if it is asked for by its name or by {' or '.join(needs)}"
+            if needs
+            else "no arm fits all of these; words of different axes exclude one another, and so do "
+            "a word of an axis and the name of an arm that lies elsewhere"
+        )
+    )
+
+
+def words_for(study: Study, names: Collection[str]) -> list[str]:
+    """Return few words of ``--only`` that choose exactly the arms of these names."""
+    arms = [arm for arm in study.arms if arm.name in names]
+    axes = list(dict.fromkeys(axis for arm in study.arms for axis in arm.labels))
+    at = {axis: list(dict.fromkeys(_place(arm, axis) for arm in arms)) for axis in axes}
+    parts = [axis for axis in axes if len(at[axis]) < len({_place(a, axis) for a in study.arms})]
+    needed = {arm.needs.rpartition("=")[0] for arm in arms if arm.needs}
+    for some in ([], parts, [axis for axis in axes if axis in parts or axis in needed]):
+        words = [f"{axis}={label}" for axis in some for label in at[axis]]
+        if _chosen(study, words) == arms:
+            return words
+    return [arm.name for arm in arms]
+
+
+def _chosen(study: Study, only: Sequence[str]) -> list[Arm]:
+    """Return the arms that words choose, or none."""
+    return [
+        arm
+        for arm in _fitting(study, only)
+        if not arm.needs or arm.needs in only or arm.name in only
+    ]
+
+
+def _fitting(study: Study, only: Sequence[str]) -> list[Arm]:
+    """Return the arms that words choose, also those that need a word which is not there."""
+    wanted: dict[str, set[str]] = {}
+    for word in only:
+        axis, _, label = word.rpartition("=")
         wanted.setdefault(axis, set()).add(label)
     return [
         arm
         for arm in study.arms
         if all(_place(arm, axis) in labels for axis, labels in wanted.items())
-        and (not arm.needs or arm.needs in only or arm.name in only)
     ]
 
 
