@@ -14,6 +14,7 @@ from agentgym.cli.arguments import Eval
 from agentgym.cli.evaluation_file import read_evaluations
 from agentgym.cli.parsing import parse
 from agentgym.errors import ConfigurationError
+from agentgym.evaluation import Prices
 from tests.test_cli import run, wide  # noqa: F401 (a fixture)
 from tests.toy import TOY_ID
 
@@ -74,6 +75,56 @@ def test_one_that_fails_costs_the_others_nothing(capsys, tmp_path, monkeypatch):
     assert [(row["policy"], row["n"], row["errors"]) for row in rows] == [
         ("oracle", 3, 0), ("own:broken", 0, 3),
     ]  # fmt: skip
+
+
+COSTLY = """
+from agentgym.policies import ModelOutput
+
+def broken(observation, info):
+    raise OSError('gone')
+
+class Stopped:
+    played = 0
+
+    def reset(self, observation, info):
+        Stopped.played += 1
+        if Stopped.played > 2:
+            raise KeyboardInterrupt
+
+    def act(self, observation, info):
+        self.last_output = ModelOutput('', 1_000_000, 0)
+        return f'press {observation.split()[-1]}'
+"""
+
+
+def test_one_with_a_limit_on_its_cost_may_fail_too(capsys, tmp_path, monkeypatch):
+    (tmp_path / "costly.py").write_text(COSTLY)
+    monkeypatch.chdir(tmp_path)
+    file = written(
+        tmp_path,
+        "n: 3\nscale: false\nlimit_cost: 100\nprice: [1, 2]\nout: o\n"
+        f"environments: [{TOY}]\npolicies: [costly:broken, oracle]",
+    )
+    code, told, _ = run(capsys, "eval", "--file", file)
+    assert code == 1 and "failed: expected episodes" in told and "gone" in told
+    assert "2 of 2: oracle on" in told and "success 1.000" in told
+    rows = json.loads((tmp_path / "o/leaderboard.json").read_text())["rows"]
+    assert [(row["policy"], row["n"], row["cost"]) for row in rows] == [
+        ("oracle", 3, 0.0), ("costly:broken", 0, 0.0),
+    ]  # fmt: skip
+
+
+def test_what_was_played_under_a_limit_on_its_cost_is_shown_when_it_is_stopped(
+    capsys, tmp_path, monkeypatch
+):
+    (tmp_path / "costly_too.py").write_text(COSTLY)
+    monkeypatch.chdir(tmp_path)
+    argv = ("eval", TOY, "--policy", "costly_too:Stopped", "--n", "5", "--no-scale", "--out", "o")
+    code, told, _ = run(capsys, *argv, "--limit-cost", "100", "--price", "1", "2")
+    assert code == 130 and "2 episodes are kept in o" in told
+    found = read_report("o")
+    turns = sum(row.turns for row in found.rows)
+    assert found.prices == Prices(1.0, 2.0) and found.cost == turns > 0
 
 
 def test_a_mistake_is_found_before_anything_is_played(capsys, tmp_path):

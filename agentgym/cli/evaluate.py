@@ -90,16 +90,18 @@ class _Several:
             for index, each in enumerate(self._planned, 1):
                 told = f"{index} of {len(self._planned)}: {each.title}"
                 try:
-                    told += f": {self._one(each)}"
+                    self._say(f"{told}: {self._one(each)}")
                 except AgentGymError as error:
                     failures.append(error)
+                    self._say(f"{told} failed: {error}")  # first: keeping may fail, too
                     if not isinstance(error, ConfigurationError):
                         self._keep_failed(each)
-                    told += f" failed: {error}"
-                self._console.print(told, markup=False, highlight=False, soft_wrap=True)
         finally:
             self._show()
         return int(bool(failures))
+
+    def _say(self, told: str) -> None:
+        self._console.print(told, markup=False, highlight=False, soft_wrap=True)
 
     def _one(self, each: Evaluation) -> str:
         """Play one, and say what was found."""

@@ -253,7 +253,7 @@ def report_from_dict(data: Any) -> Report:
             for row in data["rows"]
         )
         values["limits"] = _limits(data["limits"])
-        values["prices"] = Prices(**data["prices"]) if data["prices"] else None
+        values["prices"] = _prices(data["prices"])
         values["scale"] = Scale(**data["scale"]) if data["scale"] else None
         values["protocol"] = _protocol(data["protocol"])
         return Report(**values)
@@ -285,13 +285,18 @@ def _unfinished(folder: EvaluationFolder) -> Report:
     settings = folder.settings
     episodes = folder.episodes().values()
     rows = tuple(EpisodeResult.of(each) for each in episodes)
-    taken = {entry.name for entry in fields(Report)} & set(settings) - {"protocol", "limits"}
+    taken = {entry.name for entry in fields(Report)} & set(settings) - {
+        "protocol",
+        "limits",
+        "prices",
+    }
     return replace(
         Report(settings["env_id"], settings["policy"], settings["split"], settings["seed"], "", ()),
         **{name: settings[name] for name in taken},
         rows=rows,
         protocol=_protocol(settings.get(DETAILS)),
         limits=_limits(settings.get("limits")),
+        prices=_prices(settings.get("prices")),
         planned=settings["n"] * settings["samples"],
         started=folder.started,
         seconds=folder.before,
@@ -304,6 +309,10 @@ def _protocol(data: Mapping[str, Any] | None) -> ProtocolUse | None:
 
 def _limits(data: Mapping[str, Any] | None) -> Limits | None:
     return Limits(data["tokens"], data["cost"]) if data and any(data.values()) else None
+
+
+def _prices(data: Mapping[str, Any] | None) -> Prices | None:
+    return Prices(**data) if data else None
 
 
 def _figure(figure: FigureResult) -> dict[str, Any]:
