@@ -40,7 +40,7 @@ FORMAT = "agentgym.report/1"
 """Name and version of a report's format; the version changes when a reader must."""
 EVALUATION = "agentgym.evaluation/1"
 """Name and version of the format of ``evaluation.json``."""
-MAY_GROW = ("n", "samples", "panel_sha256")
+MAY_GROW = ("n", "samples", "tasks", "panel_sha256")
 """Settings with which an evaluation goes on though they differ, if it only became longer."""
 DETAILS = "protocol_details"
 """Setting under which is kept what follows from the protocol and from other settings."""
@@ -182,8 +182,10 @@ class EvaluationFolder:
         """Check that what was begun here is what is played now, or its beginning."""
         now = self.settings
         names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-        shorter = [name for name in ("n", "samples") if _more(before.get(name), now.get(name))]
-        differing = [name for name in names if name not in (*MAY_GROW, DETAILS)] + shorter
+        differing = [name for name in names if name not in (*MAY_GROW, DETAILS)]
+        if not _one_begins_the_other(before.get("tasks"), now.get("tasks")):
+            differing.append("tasks")
+        differing += [name for name in ("n", "samples") if _more(before.get(name), now.get(name))]
         if differing:
             told = "; ".join(
                 f"{name} was {old!r:.200} and is {new!r:.200}"
@@ -353,6 +355,14 @@ def _changes(name: str, before: Any, now: Any) -> list[tuple[str, Any, Any]]:
 
 def _more(before: Any, now: Any) -> bool:
     return isinstance(before, int) and isinstance(now, int) and before > now
+
+
+def _one_begins_the_other(before: Any, now: Any) -> bool:
+    """Return whether two choices of tasks are the same, but that one may be longer."""
+    if not isinstance(before, list) or not isinstance(now, list):
+        return bool(before == now)
+    both = min(len(before), len(now))
+    return before[:both] == now[:both]
 
 
 def _json(file: Path) -> Any:

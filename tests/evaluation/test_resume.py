@@ -85,6 +85,45 @@ def test_a_longer_evaluation_begins_with_the_shorter_one(tmp_path: Path) -> None
         evaluate(Reader(), TOY_ID, n=5, out=tmp_path)
 
 
+ITEMS = f"""
+format = "agentgym.protocol/1"
+name = "listed"
+
+["{TOY_ID}".tasks]
+split = "test"
+items = {{ prefix = "item_", task_id = "{{name}}", names = "names.txt", count = 5 }}
+"""
+
+
+@pytest.mark.parametrize("listed", ["--protocol", "--task"])
+def test_a_list_of_tasks_begins_with_the_shorter_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], listed: str
+) -> None:
+    ids = ToyEnv().tasks.panel("test", 5, 7).ids
+    (tmp_path / "names.txt").write_text("".join(f"{i} {each}\n" for i, each in enumerate(ids)))
+    (tmp_path / "listed.toml").write_text(ITEMS)
+
+    def play(n: int, folder: str) -> tuple[int, str]:
+        tasks = [word for each in ids[:n] for word in ("--task", each)]
+        said = tasks if listed == "--task" else ["--protocol", str(tmp_path / "listed.toml")]
+        size = [] if listed == "--task" else ["--n", str(n)]
+        out = str(tmp_path / folder)
+        code = main(["eval", TOY_ID, "--policy", "random", *said, *size, "--out", out])
+        told = capsys.readouterr()
+        return code, told.out + told.err
+
+    assert play(2, "grown")[0] == 0
+    code, told = play(4, "grown")
+    assert code == 0 and "2 episodes were read" in told and "2 played" in told
+    assert play(4, "whole")[0] == 0
+    assert read_report(tmp_path / "grown") == read_report(tmp_path / "whole")
+    code, told = play(3, "grown")
+    assert code == 2 and "n was 4 and is 3;" in told and "tasks was" not in told
+    ids = (ids[1], ids[0], *ids[2:])
+    (tmp_path / "names.txt").write_text("".join(f"{i} {each}\n" for i, each in enumerate(ids)))
+    assert "tasks was [" in play(5, "grown")[1]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
