@@ -112,8 +112,15 @@ class EvaluationFolder:
         )
 
     def report(self) -> Report:
-        """Read the report, or what has been played so far."""
-        return read_report(self.path)
+        """Read the report, or what has been played so far.
+
+        A retry of failed episodes that was cut off has records that its report does not know yet:
+        they count.
+        """
+        report = read_report(self.path)
+        played = {key: EpisodeResult.of(each) for key, each in self.episodes().items()}
+        rows = tuple(played.get((row.task_id, row.sample), row) for row in report.rows)
+        return report if rows == report.rows else replace(report, rows=rows, seconds=self.before)
 
     def begin(self, started: str) -> None:
         """Write down what is evaluated, before the first episode.

@@ -175,6 +175,45 @@ def test_a_retry_that_is_cut_off_costs_nothing_of_the_report(tmp_path: Path) -> 
     assert (mended.scale, mended.prices) == (first.scale, first.prices)
 
 
+FLAKY = """
+import os
+
+class Flaky:
+    begun = 0
+
+    def reset(self, observation, info):
+        Flaky.begun += 1
+        if os.environ.get("BAD") == "odd" and Flaky.begun % 2:
+            raise OSError("gone")
+        if os.environ.get("BAD") == "kill" and Flaky.begun == 2:
+            os._exit(9)
+
+    def act(self, observation, info):
+        return f"press {observation.split()[-1]}"
+"""
+
+
+def test_a_retry_that_was_killed_is_told_by_the_report_when_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "killed.py").write_text(FLAKY)
+    paths = os.pathsep.join([str(tmp_path), os.getcwd(), *sys.path])
+
+    def play(bad: str, *flags: str) -> int:
+        said = ["--policy", "killed:Flaky", "--n", "6", "--no-scale", "--out", "o", *flags]
+        command = [sys.executable, "-m", "agentgym", "eval", f"tests.toy:{TOY_ID}", *said]
+        env = {**os.environ, "PYTHONPATH": paths, "BAD": bad}
+        return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True).returncode
+
+    out = tmp_path / "o"
+    assert play("odd") == 0 and read_report(out).errors == 3
+    assert play("kill", "--retry-failed") == 9 and read_report(out).errors == 3
+    assert play("") == 0
+    found = read_report(out)
+    records = [EpisodeResult.of(each) for each in read_episodes(out / "episodes.jsonl")]
+    assert found.errors == 2 and found.rows == tuple(records)
+    assert "2 failed" in (out / "report.md").read_text()
+    assert play("", "--retry-failed") == 0 and read_report(out).errors == 0
+
+
 def test_one_call_at_a_time_works_in_a_folder(tmp_path: Path) -> None:
     refused: list[ConfigurationError] = []
 
