@@ -127,6 +127,43 @@ def test_what_was_played_under_a_limit_on_its_cost_is_shown_when_it_is_stopped(
     assert found.prices == Prices(1.0, 2.0) and found.cost == turns > 0
 
 
+def test_a_table_that_goes_on_keeps_its_rows_until_they_are_played_anew(
+    capsys, tmp_path, monkeypatch
+):
+    (tmp_path / "stops.py").write_text(COSTLY)
+    monkeypatch.chdir(tmp_path)
+    file = f"n: 3\nscale: false\nout: o\nenvironments: [{TOY}]\npolicies: "
+
+    def play(policies: str) -> tuple[int, str]:
+        return run(capsys, "eval", "--file", written(tmp_path, file + policies))[:2]
+
+    def listed() -> list[tuple[str, int]]:
+        data = json.loads((tmp_path / "o/leaderboard.json").read_text())
+        assert len(data["folders"]) == len(data["rows"])
+        return sorted((row["policy"], row["n"]) for row in data["rows"])
+
+    three = [("blind-first", 3), ("oracle", 3), ("random", 3)]
+    assert play("[random, oracle, blind-first]")[0] == 0 and listed() == three
+    code, _ = play("[random, stops:Stopped, oracle, blind-first]")
+    assert code == 130 and listed() == three
+    code, told, _ = run(capsys, "compare", "o")
+    assert code == 0 and "oracle" in told and "blind-first" in told
+    code, told = play("[random, {policy: oracle, n: 2}, stops:broken]")  # n: 2 is refused
+    assert code == 1 and "n was 3 and is 2" in told
+    assert listed() == [("oracle", 3), ("random", 3), ("stops:broken", 0)]
+    folders = json.loads((tmp_path / "o/leaderboard.json").read_text())["folders"]
+    assert [name.split("-")[-2] for name in folders] == ["random", "oracle", "broken"]
+
+
+def test_several_evaluations_are_not_mixed_with_a_single_one(capsys, tmp_path):
+    argv = ("eval", TOY, "--n", "2", "--out", str(tmp_path / "o"), "--policy", "random")
+    assert run(capsys, *argv)[0] == 0
+    before = sorted((tmp_path / "o").iterdir())
+    code, told, error = run(capsys, *argv, "--policy", "oracle")
+    assert code == 2 and "holds a single one; choose another --out" in error and "1 of" not in told
+    assert sorted((tmp_path / "o").iterdir()) == before
+
+
 def test_a_mistake_is_found_before_anything_is_played(capsys, tmp_path):
     argv = ("eval", TOY, "webshopp", "--out", str(tmp_path / "o"))
     code, told, error = run(capsys, *argv, "--policy", "random", "--policy", "oracle")
