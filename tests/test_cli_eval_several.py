@@ -264,6 +264,34 @@ def test_a_wrong_file_is_told_where(tmp_path, text, words):
         read_evaluations(command)
 
 
+@pytest.mark.parametrize(
+    ("lists", "first", "second"),
+    [
+        (
+            "environments: [{env: webshop, n: 2}, {env: webshop, n: 4}]\npolicies: [oracle]",
+            "environments[0] and policies[0]", "environments[1] and policies[0]",
+        ),
+        (
+            "environments: [webshop]\npolicies: [random, {policy: oracle, samples: 2}, oracle]",
+            "environments[0] and policies[1]", "environments[0] and policies[2]",
+        ),
+        (
+            "environments: [webshop]\npolicies: [random, random]",
+            "environments[0] and policies[0]", "environments[0] and policies[1]",
+        ),
+    ],
+)  # fmt: skip
+def test_two_of_a_file_that_would_share_a_folder_are_refused(
+    capsys, tmp_path, lists, first, second
+):
+    out = tmp_path / "o"
+    code, told, error = run(
+        capsys, "eval", "--file", written(tmp_path, "horizon: 3\n" + lists), "--out", str(out)
+    )
+    assert code == 2 and f"but {first} name the same one as {second}: " in error
+    assert "leave one out" in error and "1 of" not in told and not out.exists()
+
+
 def test_names_beside_a_file_and_files_that_are_none_are_refused(capsys, tmp_path):
     file = written(tmp_path, "environments: [webshop]\npolicies: [random]")
     code, _, error = run(capsys, "eval", "webshop", "--file", file)
