@@ -13,7 +13,31 @@ LOCK = ".lock"
 """Name of the file by which a folder is held; it stays there."""
 
 
-def lock_folder(folder: Path, work: str) -> FileLock:
+class FolderLock:
+    """A folder that is held until `release`, or until a ``with`` ends.
+
+    Args:
+        lock: Its lock, held. Entering a `filelock.FileLock` takes it a second time, so that one
+            ``with`` would not let go of what is held already.
+    """
+
+    def __init__(self, lock: FileLock) -> None:
+        self._lock = lock
+
+    def release(self) -> None:
+        """Let others work in the folder; a second time does nothing."""
+        self._lock.release()
+
+    def __enter__(self) -> FolderLock:
+        """Return itself: the folder is held already."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Release it."""
+        self.release()
+
+
+def lock_folder(folder: Path, work: str) -> FolderLock:
     """Keep other processes out of a folder until the lock is released or this process ends.
 
     Args:
@@ -34,7 +58,7 @@ def lock_folder(folder: Path, work: str) -> FileLock:
             f"expected no other process to work on {work} in {folder}, but one does; wait for it, "
             "or choose another --out (out=)"
         ) from error
-    return lock
+    return FolderLock(lock)
 
 
 def holds_other_files(folder: Path) -> bool:

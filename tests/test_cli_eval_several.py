@@ -14,6 +14,7 @@ from agentgym.cli.arguments import Eval
 from agentgym.cli.evaluation_file import read_evaluations
 from agentgym.cli.parsing import parse
 from agentgym.errors import ConfigurationError
+from agentgym.evaluation import Prices
 from tests.test_cli import run, wide  # noqa: F401 (a fixture)
 from tests.toy import TOY_ID
 
@@ -74,6 +75,93 @@ def test_one_that_fails_costs_the_others_nothing(capsys, tmp_path, monkeypatch):
     assert [(row["policy"], row["n"], row["errors"]) for row in rows] == [
         ("oracle", 3, 0), ("own:broken", 0, 3),
     ]  # fmt: skip
+
+
+COSTLY = """
+from agentgym.policies import ModelOutput
+
+def broken(observation, info):
+    raise OSError('gone')
+
+class Stopped:
+    played = 0
+
+    def reset(self, observation, info):
+        Stopped.played += 1
+        if Stopped.played > 2:
+            raise KeyboardInterrupt
+
+    def act(self, observation, info):
+        self.last_output = ModelOutput('', 1_000_000, 0)
+        return f'press {observation.split()[-1]}'
+"""
+
+
+def test_one_with_a_limit_on_its_cost_may_fail_too(capsys, tmp_path, monkeypatch):
+    (tmp_path / "costly.py").write_text(COSTLY)
+    monkeypatch.chdir(tmp_path)
+    file = written(
+        tmp_path,
+        "n: 3\nscale: false\nlimit_cost: 100\nprice: [1, 2]\nout: o\n"
+        f"environments: [{TOY}]\npolicies: [costly:broken, oracle]",
+    )
+    code, told, _ = run(capsys, "eval", "--file", file)
+    assert code == 1 and "failed: expected episodes" in told and "gone" in told
+    assert "2 of 2: oracle on" in told and "success 1.000" in told
+    rows = json.loads((tmp_path / "o/leaderboard.json").read_text())["rows"]
+    assert [(row["policy"], row["n"], row["cost"]) for row in rows] == [
+        ("oracle", 3, 0.0), ("costly:broken", 0, 0.0),
+    ]  # fmt: skip
+
+
+def test_what_was_played_under_a_limit_on_its_cost_is_shown_when_it_is_stopped(
+    capsys, tmp_path, monkeypatch
+):
+    (tmp_path / "costly_too.py").write_text(COSTLY)
+    monkeypatch.chdir(tmp_path)
+    argv = ("eval", TOY, "--policy", "costly_too:Stopped", "--n", "5", "--no-scale", "--out", "o")
+    code, told, _ = run(capsys, *argv, "--limit-cost", "100", "--price", "1", "2")
+    assert code == 130 and "2 episodes are kept in o" in told
+    found = read_report("o")
+    turns = sum(row.turns for row in found.rows)
+    assert found.prices == Prices(1.0, 2.0) and found.cost == turns > 0
+
+
+def test_a_table_that_goes_on_keeps_its_rows_until_they_are_played_anew(
+    capsys, tmp_path, monkeypatch
+):
+    (tmp_path / "stops.py").write_text(COSTLY)
+    monkeypatch.chdir(tmp_path)
+    file = f"n: 3\nscale: false\nout: o\nenvironments: [{TOY}]\npolicies: "
+
+    def play(policies: str) -> tuple[int, str]:
+        return run(capsys, "eval", "--file", written(tmp_path, file + policies))[:2]
+
+    def listed() -> list[tuple[str, int]]:
+        data = json.loads((tmp_path / "o/leaderboard.json").read_text())
+        assert len(data["folders"]) == len(data["rows"])
+        return sorted((row["policy"], row["n"]) for row in data["rows"])
+
+    three = [("blind-first", 3), ("oracle", 3), ("random", 3)]
+    assert play("[random, oracle, blind-first]")[0] == 0 and listed() == three
+    code, _ = play("[random, stops:Stopped, oracle, blind-first]")
+    assert code == 130 and listed() == three
+    code, told, _ = run(capsys, "compare", "o")
+    assert code == 0 and "oracle" in told and "blind-first" in told
+    code, told = play("[random, {policy: oracle, n: 2}, stops:broken]")  # n: 2 is refused
+    assert code == 1 and "n was 3 and is 2" in told
+    assert listed() == [("oracle", 3), ("random", 3), ("stops:broken", 0)]
+    folders = json.loads((tmp_path / "o/leaderboard.json").read_text())["folders"]
+    assert [name.split("-")[-2] for name in folders] == ["random", "oracle", "broken"]
+
+
+def test_several_evaluations_are_not_mixed_with_a_single_one(capsys, tmp_path):
+    argv = ("eval", TOY, "--n", "2", "--out", str(tmp_path / "o"), "--policy", "random")
+    assert run(capsys, *argv)[0] == 0
+    before = sorted((tmp_path / "o").iterdir())
+    code, told, error = run(capsys, *argv, "--policy", "oracle")
+    assert code == 2 and "holds a single one; choose another --out" in error and "1 of" not in told
+    assert sorted((tmp_path / "o").iterdir()) == before
 
 
 def test_a_mistake_is_found_before_anything_is_played(capsys, tmp_path):
@@ -174,6 +262,34 @@ def test_a_wrong_file_is_told_where(tmp_path, text, words):
     assert isinstance(command, Eval)
     with pytest.raises(ConfigurationError, match=words):
         read_evaluations(command)
+
+
+@pytest.mark.parametrize(
+    ("lists", "first", "second"),
+    [
+        (
+            "environments: [{env: webshop, n: 2}, {env: webshop, n: 4}]\npolicies: [oracle]",
+            "environments[0] and policies[0]", "environments[1] and policies[0]",
+        ),
+        (
+            "environments: [webshop]\npolicies: [random, {policy: oracle, samples: 2}, oracle]",
+            "environments[0] and policies[1]", "environments[0] and policies[2]",
+        ),
+        (
+            "environments: [webshop]\npolicies: [random, random]",
+            "environments[0] and policies[0]", "environments[0] and policies[1]",
+        ),
+    ],
+)  # fmt: skip
+def test_two_of_a_file_that_would_share_a_folder_are_refused(
+    capsys, tmp_path, lists, first, second
+):
+    out = tmp_path / "o"
+    code, told, error = run(
+        capsys, "eval", "--file", written(tmp_path, "horizon: 3\n" + lists), "--out", str(out)
+    )
+    assert code == 2 and f"but {first} name the same one as {second}: " in error
+    assert "leave one out" in error and "1 of" not in told and not out.exists()
 
 
 def test_names_beside_a_file_and_files_that_are_none_are_refused(capsys, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.cli.chat import chat_policy
 from agentgym.cli.evaluation_file import read_evaluations
 from agentgym.cli.evaluations import RUNS, Evaluation, check, folder_name, named_evaluations
-from agentgym.cli.leaderboards import write_leaderboard
+from agentgym.cli.leaderboards import evaluation_folders, holds_several, write_leaderboard
 from agentgym.cli.progress import EpisodeProgress
 from agentgym.cli.protocols import number, open_env, tasks_to_play
 from agentgym.errors import AgentGymError, ConfigurationError
@@ -60,7 +60,9 @@ def evaluate(command: Eval, console: Console) -> int:
 class _Several:
     """Evaluations one after the other, and one table of them.
 
-    One that fails costs the others nothing. The table is written after each.
+    One that fails costs the others nothing. The table is written after each. Where a table of
+    before goes on, its rows stay until they are played anew; at the end those go that were not
+    named any more.
     """
 
     def __init__(
@@ -76,13 +78,14 @@ class _Several:
             identity = [each.identity for each in planned]
             self._out = RUNS / folder_name(["eval", *words], identity)
         self._scales: dict[tuple[Any, ...], Scale | None] = {}
-        self._reports: list[Report] = []
-        self._folders: list[str] = []
+        self._reports: dict[str, Report] = {}
+        self._earlier: dict[str, Report] = {}
 
     def play(self) -> int:
         """Play all; return 1 if one failed, else 0."""
         check(self._planned)
         if self._out:
+            self._earlier = _earlier(self._out)
             told = f"Every episode is kept in {self._out}."
             self._console.print(told, markup=False, soft_wrap=True)
         failures = []
@@ -90,16 +93,19 @@ class _Several:
             for index, each in enumerate(self._planned, 1):
                 told = f"{index} of {len(self._planned)}: {each.title}"
                 try:
-                    told += f": {self._one(each)}"
+                    self._say(f"{told}: {self._one(each)}")
                 except AgentGymError as error:
                     failures.append(error)
+                    self._say(f"{told} failed: {error}")  # first: keeping may fail, too
                     if not isinstance(error, ConfigurationError):
                         self._keep_failed(each)
-                    told += f" failed: {error}"
-                self._console.print(told, markup=False, highlight=False, soft_wrap=True)
+            self._write({each.name for each in self._planned})
         finally:
             self._show()
         return int(bool(failures))
+
+    def _say(self, told: str) -> None:
+        self._console.print(told, markup=False, highlight=False, soft_wrap=True)
 
     def _one(self, each: Evaluation) -> str:
         """Play one, and say what was found."""
@@ -126,25 +132,53 @@ class _Several:
 
     def _keep(self, each: Evaluation, report: Report) -> None:
         """Add a report to the table, and write it."""
+        self._reports[each.name] = report
+        self._write({*self._earlier, *self._reports})
+
+    def _write(self, names: Collection[str]) -> None:
+        """Write the table of what was played now and before, as far as it is named."""
         from agentgym.evaluation import Leaderboard
 
-        self._reports.append(report)
-        self._folders.append(each.name)
-        if self._out:
-            write_leaderboard(self._out, Leaderboard(self._reports), self._folders)
+        if not self._out or not self._reports:
+            return
+        order = dict.fromkeys((*(each.name for each in self._planned), *self._earlier))
+        found = {**self._earlier, **self._reports}
+        rows = {name: found[name] for name in order if name in found and name in names}
+        write_leaderboard(self._out, Leaderboard([*rows.values()]), [*rows])
 
     def _show(self) -> None:
         from agentgym.evaluation import Leaderboard
 
         if not self._reports:
             return
-        board = Leaderboard(self._reports)
+        board = Leaderboard([*self._reports.values()])
         self._console.print(*board.tables(), sep="\n")
         if self._chart:
             board.chart(self._chart)
         if self._out:
             told = f"{self._out}: leaderboard.json, leaderboard.md, a folder for each evaluation"
             self._console.print(told, markup=False, soft_wrap=True)
+
+
+def _earlier(out: Path) -> dict[str, Report]:
+    """Return the reports of the table that is in a folder, by the names of their folders.
+
+    Raises:
+        ConfigurationError: The folder is that of a single evaluation.
+    """
+    from agentgym.evaluation import read_report
+
+    if (out / "evaluation.json").exists():
+        raise ConfigurationError(
+            f"expected a new folder for several evaluations, or one of several, got {out}, which "
+            "holds a single one; choose another --out"
+        )
+    found: dict[str, Report] = {}
+    with suppress(AgentGymError):  # a table that is damaged is made anew
+        for folder in evaluation_folders(out) if holds_several(out) else ():
+            with suppress(AgentGymError):
+                found[folder.name] = read_report(folder)
+    return found
 
 
 def _play(

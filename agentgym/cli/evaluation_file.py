@@ -15,7 +15,8 @@
         base_url: http://localhost:8000/v1
 
 Every policy plays every environment. Settings of a policy win over those of an environment, these
-over those of all, and flags that were typed over everything.
+over those of all, and flags that were typed over everything. Two that differ in their length alone
+would share a folder, and are refused.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def read_evaluations(command: Eval) -> tuple[Eval, list[Evaluation]]:
         first environment, then on the next.
 
     Raises:
-        ConfigurationError: An entry or a setting is wrong, or names were typed beside the file.
+        ConfigurationError: An entry or a setting is wrong, two evaluations are the same, or names
+            were typed beside the file.
         DataError: The file cannot be read.
     """
     assert command.file is not None
@@ -64,13 +66,33 @@ def read_evaluations(command: Eval) -> tuple[Eval, list[Evaluation]]:
     common = {key: value for key, value in data.items() if key not in (ENVIRONMENTS, POLICIES)}
     typed = _without_file(command.typed[1:])
     whole = _parsed({}, {}, common, typed, str(command.file))
-    found = []
+    found: list[Evaluation] = []
+    places: list[str] = []
     for at, env in enumerate(environments):
         for place, policy in enumerate(policies):
-            where = f"{command.file}, {ENVIRONMENTS}[{at}] and {POLICIES}[{place}]"
+            places.append(f"{ENVIRONMENTS}[{at}] and {POLICIES}[{place}]")
             own = {name: value for name, value in common.items() if name not in OF_ALL}
+            where = f"{command.file}, {places[-1]}"
             found += named_evaluations(_parsed(policy, env, own, typed, where))
+    _check_different(found, places, command.file)
     return whole, found
+
+
+def _check_different(found: Sequence[Evaluation], places: Sequence[str], file: Path) -> None:
+    """Check that no two evaluations would be kept in one folder, where one would replace the other.
+
+    Raises:
+        ConfigurationError: Two would.
+    """
+    seen: dict[str, str] = {}
+    for each, place in zip(found, places, strict=True):
+        first = seen.setdefault(each.name, place)
+        if first != place:
+            raise ConfigurationError(
+                f"expected different evaluations in {file}, but {first} name the same one as "
+                f"{place}: {each.title}; settings such as n, samples, price and concurrency make "
+                "no other evaluation: leave one out, or give it a file and an --out of its own"
+            )
 
 
 def _load(file: Path) -> dict[str, Any]:

@@ -40,7 +40,7 @@ FORMAT = "agentgym.report/1"
 """Name and version of a report's format; the version changes when a reader must."""
 EVALUATION = "agentgym.evaluation/1"
 """Name and version of the format of ``evaluation.json``."""
-MAY_GROW = ("n", "samples", "panel_sha256")
+MAY_GROW = ("n", "samples", "tasks", "panel_sha256")
 """Settings with which an evaluation goes on though they differ, if it only became longer."""
 DETAILS = "protocol_details"
 """Setting under which is kept what follows from the protocol and from other settings."""
@@ -112,8 +112,15 @@ class EvaluationFolder:
         )
 
     def report(self) -> Report:
-        """Read the report, or what has been played so far."""
-        return read_report(self.path)
+        """Read the report, or what has been played so far.
+
+        A retry of failed episodes that was cut off has records that its report does not know yet:
+        they count.
+        """
+        report = read_report(self.path)
+        played = {key: EpisodeResult.of(each) for key, each in self.episodes().items()}
+        rows = tuple(played.get((row.task_id, row.sample), row) for row in report.rows)
+        return report if rows == report.rows else replace(report, rows=rows, seconds=self.before)
 
     def begin(self, started: str) -> None:
         """Write down what is evaluated, before the first episode.
@@ -182,8 +189,10 @@ class EvaluationFolder:
         """Check that what was begun here is what is played now, or its beginning."""
         now = self.settings
         names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-        shorter = [name for name in ("n", "samples") if _more(before.get(name), now.get(name))]
-        differing = [name for name in names if name not in (*MAY_GROW, DETAILS)] + shorter
+        differing = [name for name in names if name not in (*MAY_GROW, DETAILS)]
+        if not _one_begins_the_other(before.get("tasks"), now.get("tasks")):
+            differing.append("tasks")
+        differing += [name for name in ("n", "samples") if _more(before.get(name), now.get(name))]
         if differing:
             told = "; ".join(
                 f"{name} was {old!r:.200} and is {new!r:.200}"
@@ -253,7 +262,7 @@ def report_from_dict(data: Any) -> Report:
             for row in data["rows"]
         )
         values["limits"] = _limits(data["limits"])
-        values["prices"] = Prices(**data["prices"]) if data["prices"] else None
+        values["prices"] = _prices(data["prices"])
         values["scale"] = Scale(**data["scale"]) if data["scale"] else None
         values["protocol"] = _protocol(data["protocol"])
         return Report(**values)
@@ -285,13 +294,18 @@ def _unfinished(folder: EvaluationFolder) -> Report:
     settings = folder.settings
     episodes = folder.episodes().values()
     rows = tuple(EpisodeResult.of(each) for each in episodes)
-    taken = {entry.name for entry in fields(Report)} & set(settings) - {"protocol", "limits"}
+    taken = {entry.name for entry in fields(Report)} & set(settings) - {
+        "protocol",
+        "limits",
+        "prices",
+    }
     return replace(
         Report(settings["env_id"], settings["policy"], settings["split"], settings["seed"], "", ()),
         **{name: settings[name] for name in taken},
         rows=rows,
         protocol=_protocol(settings.get(DETAILS)),
         limits=_limits(settings.get("limits")),
+        prices=_prices(settings.get("prices")),
         planned=settings["n"] * settings["samples"],
         started=folder.started,
         seconds=folder.before,
@@ -304,6 +318,10 @@ def _protocol(data: Mapping[str, Any] | None) -> ProtocolUse | None:
 
 def _limits(data: Mapping[str, Any] | None) -> Limits | None:
     return Limits(data["tokens"], data["cost"]) if data and any(data.values()) else None
+
+
+def _prices(data: Mapping[str, Any] | None) -> Prices | None:
+    return Prices(**data) if data else None
 
 
 def _figure(figure: FigureResult) -> dict[str, Any]:
@@ -344,6 +362,14 @@ def _changes(name: str, before: Any, now: Any) -> list[tuple[str, Any, Any]]:
 
 def _more(before: Any, now: Any) -> bool:
     return isinstance(before, int) and isinstance(now, int) and before > now
+
+
+def _one_begins_the_other(before: Any, now: Any) -> bool:
+    """Return whether two choices of tasks are the same, but that one may be longer."""
+    if not isinstance(before, list) or not isinstance(now, list):
+        return bool(before == now)
+    both = min(len(before), len(now))
+    return before[:both] == now[:both]
 
 
 def _json(file: Path) -> Any:

@@ -311,7 +311,7 @@ def test_a_dry_run_shows_no_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
-    flags = ("--env", toy_runs.LOCKED_ID, "--env-args", f"api_key={toy_runs.API_KEY}")
+    flags = ("--env", toy_runs.KEYED_ID, "--env-args", f"api_key={toy_runs.API_KEY}")
     locked = Arm("locked", (*STUDY.arms[0].settings, *flags))
     monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", of_arms([locked, *STUDY.arms]))
     assert main([*command(tmp_path), "--dry-run"]) == 0

@@ -85,6 +85,45 @@ def test_a_longer_evaluation_begins_with_the_shorter_one(tmp_path: Path) -> None
         evaluate(Reader(), TOY_ID, n=5, out=tmp_path)
 
 
+ITEMS = f"""
+format = "agentgym.protocol/1"
+name = "listed"
+
+["{TOY_ID}".tasks]
+split = "test"
+items = {{ prefix = "item_", task_id = "{{name}}", names = "names.txt", count = 5 }}
+"""
+
+
+@pytest.mark.parametrize("listed", ["--protocol", "--task"])
+def test_a_list_of_tasks_begins_with_the_shorter_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], listed: str
+) -> None:
+    ids = ToyEnv().tasks.panel("test", 5, 7).ids
+    (tmp_path / "names.txt").write_text("".join(f"{i} {each}\n" for i, each in enumerate(ids)))
+    (tmp_path / "listed.toml").write_text(ITEMS)
+
+    def play(n: int, folder: str) -> tuple[int, str]:
+        tasks = [word for each in ids[:n] for word in ("--task", each)]
+        said = tasks if listed == "--task" else ["--protocol", str(tmp_path / "listed.toml")]
+        size = [] if listed == "--task" else ["--n", str(n)]
+        out = str(tmp_path / folder)
+        code = main(["eval", TOY_ID, "--policy", "random", *said, *size, "--out", out])
+        told = capsys.readouterr()
+        return code, told.out + told.err
+
+    assert play(2, "grown")[0] == 0
+    code, told = play(4, "grown")
+    assert code == 0 and "2 episodes were read" in told and "2 played" in told
+    assert play(4, "whole")[0] == 0
+    assert read_report(tmp_path / "grown") == read_report(tmp_path / "whole")
+    code, told = play(3, "grown")
+    assert code == 2 and "n was 4 and is 3;" in told and "tasks was" not in told
+    ids = (ids[1], ids[0], *ids[2:])
+    (tmp_path / "names.txt").write_text("".join(f"{i} {each}\n" for i, each in enumerate(ids)))
+    assert "tasks was [" in play(5, "grown")[1]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -134,6 +173,45 @@ def test_a_retry_that_is_cut_off_costs_nothing_of_the_report(tmp_path: Path) -> 
     mended = evaluate(again, **same, retry_failed=True)
     assert again.begun == 1 and mended.errors == 0
     assert (mended.scale, mended.prices) == (first.scale, first.prices)
+
+
+FLAKY = """
+import os
+
+class Flaky:
+    begun = 0
+
+    def reset(self, observation, info):
+        Flaky.begun += 1
+        if os.environ.get("BAD") == "odd" and Flaky.begun % 2:
+            raise OSError("gone")
+        if os.environ.get("BAD") == "kill" and Flaky.begun == 2:
+            os._exit(9)
+
+    def act(self, observation, info):
+        return f"press {observation.split()[-1]}"
+"""
+
+
+def test_a_retry_that_was_killed_is_told_by_the_report_when_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "killed.py").write_text(FLAKY)
+    paths = os.pathsep.join([str(tmp_path), os.getcwd(), *sys.path])
+
+    def play(bad: str, *flags: str) -> int:
+        said = ["--policy", "killed:Flaky", "--n", "6", "--no-scale", "--out", "o", *flags]
+        command = [sys.executable, "-m", "agentgym", "eval", f"tests.toy:{TOY_ID}", *said]
+        env = {**os.environ, "PYTHONPATH": paths, "BAD": bad}
+        return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True).returncode
+
+    out = tmp_path / "o"
+    assert play("odd") == 0 and read_report(out).errors == 3
+    assert play("kill", "--retry-failed") == 9 and read_report(out).errors == 3
+    assert play("") == 0
+    found = read_report(out)
+    records = [EpisodeResult.of(each) for each in read_episodes(out / "episodes.jsonl")]
+    assert found.errors == 2 and found.rows == tuple(records)
+    assert "2 failed" in (out / "report.md").read_text()
+    assert play("", "--retry-failed") == 0 and read_report(out).errors == 0
 
 
 def test_one_call_at_a_time_works_in_a_folder(tmp_path: Path) -> None:

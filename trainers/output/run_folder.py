@@ -17,11 +17,11 @@ import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentgym.caching import write_atomically
 from agentgym.errors import ConfigurationError
-from agentgym.folder_lock import holds_other_files, lock_folder
+from agentgym.folder_lock import FolderLock, holds_other_files, lock_folder
 from trainers import processes
 from trainers.config.schema import TrainConfig
 from trainers.config.stored import CONFIG_FILE, RESOLVED, compare, kept, read_settings
@@ -29,9 +29,6 @@ from trainers.output.jsonl import append_line, cut_unfinished_line, filter_lines
 from trainers.output.phase import Phase
 from trainers.output.summary import GREEDY
 from trainers.processes import main_only
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 LOCK = ".lock"
 """File that a working process holds locked."""
@@ -61,7 +58,7 @@ class RunFolder:
         self.summary_path = path / "summary.json"
         self.warnings_path = path / "warnings.log"
         self._clock = time.monotonic()
-        self._lock: FileLock | None = None
+        self._lock: FolderLock | None = None
         self._longer: Mapping[str, Any] | None = None
 
     @classmethod
