@@ -51,6 +51,7 @@ from trainers.output.summary import (
 )
 from trainers.phases.comparison import PolicyComparison
 from trainers.phases.export import check_export
+from trainers.phases.learning_clock import check_extension, note_end
 from trainers.phases.publishing import publish
 from trainers.rollouts.engines import check_installed
 from trainers.rollouts.trajectory import by_family
@@ -98,6 +99,7 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
             return _published(run, folder, shown)
     folder.lock()
     try:
+        processes.on_main(lambda: check_extension(run, folder))
         folder.extend()
         with (
             display as shown,
@@ -210,7 +212,7 @@ class _Run:
         try:
             self._evaluate("sft", comparison, learning)
             learning.train()
-            self._folder.note()
+            note_end(self._folder)
             self._chosen = learning.choose()
             self._evaluate("rl", comparison, learning)
         finally:

@@ -88,7 +88,9 @@ def _change(paired: Difference, names: Mapping[str, str]) -> str:
     """Say whether reinforcement learning changed the policy that it began with."""
     verbs = {1: "raised", -1: "lowered"}
     score, success = direction(paired.score_ci95), direction(paired.success_ci95)
-    if score:
+    if score * success < 0:
+        found = f"Reinforcement learning {verbs[score]} the score and {verbs[success]} the success"
+    elif score:
         found = f"Reinforcement learning {verbs[score]} the score"
     elif success:
         found = (
@@ -104,12 +106,28 @@ def _change(paired: Difference, names: Mapping[str, str]) -> str:
 
 
 def _against_imitation(paired: Difference) -> str:
-    """Say whether reinforcement learning was worth more than imitation of the same experts."""
-    found = {
-        1: "It was worth more than to imitate the same demonstrations further",
-        -1: "To imitate the same demonstrations further was worth more",
-        0: "It cannot be told from imitating the same demonstrations further",
-    }[direction(paired.success_ci95)]
+    """Say whether reinforcement learning was worth more than imitation of the same experts.
+
+    Success decides; where the score says something else, both are named.
+    """
+    score, success = direction(paired.score_ci95), direction(paired.success_ci95)
+    if score * success < 0:
+        more, beside = ("more", "lower") if success > 0 else ("fewer", "higher")
+        found = (
+            f"It solved {more} tasks than imitating the same demonstrations further, at a {beside} "
+            "score"
+        )
+    elif score and not success:
+        found = (
+            f"Its score is {'higher' if score > 0 else 'lower'} than that of imitating the same "
+            "demonstrations further, while the success cannot be told apart"
+        )
+    else:
+        found = {
+            1: "It was worth more than to imitate the same demonstrations further",
+            -1: "To imitate the same demonstrations further was worth more",
+            0: "It cannot be told from imitating the same demonstrations further",
+        }[success]
     return f"{found}: trained minus imitation is {_in_both(paired)}."
 
 

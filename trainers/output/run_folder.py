@@ -172,6 +172,11 @@ class RunFolder:
         """Whether the run has ended, as long as it was to last; the main process knows."""
         return self._longer is None and self.summary_path.exists()
 
+    @property
+    def extends(self) -> bool:
+        """Whether the settings ask for more steps or minutes; the main process knows."""
+        return self._longer is not None
+
     @main_only
     def extend(self) -> None:
         """Make room for more steps or minutes, if the settings ask for them.

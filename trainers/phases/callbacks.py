@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,9 @@ from trainers.output.episode_log import EpisodeLog
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.phases.best import BestPolicy
+from trainers.phases.learning_clock import LearningClock
 from trainers.phases.rollout_setup import panel_tasks
-from trainers.processes import broadcast, on_main
+from trainers.processes import on_main
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import Trajectory, by_family, rollout_metrics
 
@@ -92,30 +92,18 @@ def _result(played: Sequence[Trajectory]) -> dict[str, float]:
 
 
 class StopConditions(TrainerCallback):
-    """End the training when its time is up or its budget of turns is spent."""
+    """End the training when its time is up or its budget of turns is spent.
+
+    Attributes:
+        clock: That of reinforcement learning, which goes on from here.
+    """
 
     def __init__(
         self, run: ResolvedRun, folder: RunFolder, display: Display, log: RunLogger
     ) -> None:
-        self._folder, self._display, self._log = folder, display, log
-        self._seconds, self._turns = self._deadline(run), run.config.rl.turn_budget
+        self._display, self._log = display, log
+        self.clock, self._turns = LearningClock(run, folder), run.config.rl.turn_budget
         self._updates = run.config.rl.updates
-
-    def _deadline(self, run: ResolvedRun) -> float:
-        """Return the second of the run at which training ends.
-
-        Imitation that lasts as long as reinforcement learning has the second half of what is left.
-        """
-        if run.config.eval.imitation != "as-long" or math.isinf(run.seconds):
-            return run.seconds
-        began = on_main(self._began)
-        return began + max(0.0, run.seconds - began) / 2
-
-    def _began(self) -> float:
-        """Return the second of the run at which training began, of whichever process."""
-        if "rl_began" not in self._folder.state():
-            self._folder.note(rl_began=self._folder.seconds())
-        return float(self._folder.state()["rl_began"])
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -124,7 +112,7 @@ class StopConditions(TrainerCallback):
         step, update = divmod(state.global_step, self._updates)
         if update:
             return  # In the middle of a step: its episodes serve for more updates.
-        late = self.late
+        late = self.clock.late
         if late:
             self._display.note(f"time is up: training ends at step {step}")
         if late or self._spent:
@@ -134,12 +122,7 @@ class StopConditions(TrainerCallback):
     @property
     def met(self) -> bool:
         """Whether training is to end."""
-        return self.late or self._spent
-
-    @property
-    def late(self) -> bool:
-        """Whether the time is up, by the clock of the main process; all processes ask together."""
-        return broadcast(self._folder.seconds() > self._seconds)
+        return self.clock.late or self._spent
 
     @property
     def _spent(self) -> bool:

@@ -128,7 +128,8 @@ def test_the_page_needs_nothing_else(folder):
     ("score", "success", "said", "tone"),
     [
         ((0.1, 0.3), (-0.2, 0.0), "It learned: +0.200 (+0.100 to +0.300) in score", "up"),
-        ((-0.3, -0.1), (0.1, 0.2), "It got worse: +0.200 (-0.300 to -0.100) in score", "down"),
+        ((-0.3, -0.1), (0.0, 0.2), "It got worse: +0.200 (-0.300 to -0.100) in score", "down"),
+        ((-0.3, -0.1), (0.1, 0.2), "Mixed: +0.200 (-0.300 to -0.100) in score, -0.100", "flat"),
         ((-0.1, 0.3), (-0.2, 0.0), "No effect shown: +0.200 (-0.100 to +0.300) in score", "flat"),
         ((-0.1, 0.3), (0.1, 0.2), "More tasks solved: -0.100 (+0.100 to +0.200) in success", "up"),
     ],

@@ -152,6 +152,43 @@ def test_the_verdict_compares_with_further_imitation(low, high, found):
     assert "imitat" not in verdict(Paired(paired(0.0, 0.1)), names)
 
 
+UP, DOWN, CHANCE = (0.02, 0.1), (-0.1, -0.02), (-0.1, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("score", "success", "found"),
+    [
+        (UP, DOWN, "Reinforcement learning raised the score and lowered the success: "),
+        (DOWN, UP, "Reinforcement learning lowered the score and raised the success: "),
+        (UP, UP, "Reinforcement learning raised the score: "),
+        (UP, CHANCE, "Reinforcement learning raised the score: "),
+    ],
+)
+def test_the_verdict_names_both_directions_if_score_and_success_disagree(score, success, found):
+    difference = replace(paired(*score), success_ci95=success)
+    said = verdict(Paired(difference), {"sft": "warm start", "rl": "trained"})
+    assert said.startswith(found)
+
+
+@pytest.mark.parametrize(
+    ("score", "success", "found"),
+    [
+        (UP, UP, "It was worth more than to imitate"),
+        (CHANCE, UP, "It was worth more than to imitate"),
+        (DOWN, UP, "It solved more tasks than imitating the same demonstrations further, at a low"),
+        (UP, DOWN, "It solved fewer tasks than imitating the same demonstrations further, at a hi"),
+        (UP, CHANCE, "Its score is higher than that of imitating"),
+        (DOWN, CHANCE, "Its score is lower than that of imitating"),
+        (CHANCE, CHANCE, "It cannot be told from imitating"),
+    ],
+)
+def test_so_does_the_comparison_with_further_imitation(score, success, found):
+    against = replace(paired(*score), success_ci95=success)
+    names = {"sft": "warm start", "rl": "trained"}
+    said = verdict(Paired(paired(0.0, 0.1), rl_minus_imitation=against), names)
+    assert f" {found}" in said
+
+
 def test_what_the_further_imitation_was_is_said():
     end = ImitationEnd(steps=300, chosen=120, valid_success=0.5)
     said = imitation_remark(end, "as-long")

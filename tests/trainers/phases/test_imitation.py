@@ -16,8 +16,8 @@ from tests.trainers.phases.test_resume import LOG, Killed, die_after
 from trainers.config.resolve import resolve
 from trainers.output.display import Display
 from trainers.output.run_folder import COMPLETE, RunFolder
-from trainers.phases.callbacks import StopConditions
 from trainers.phases.imitation import PREFIX, VALIDATIONS, steps_as_long
+from trainers.phases.learning_clock import LearningClock
 from trainers.run import train
 
 SHORT = {"steps": 2, "every": 1, "horizon": 5, "eval__imitation": 100}
@@ -129,7 +129,7 @@ def test_the_time_that_is_left_is_divided_between_the_two(tmp_path):
         folder = RunFolder(tmp_path / "run")
         folder.path.mkdir(exist_ok=True)
         (folder.path / "state.json").write_text('{"seconds": 200, "rl_began": 200}')
-        return StopConditions(made, folder, Display(quiet=True), None)._seconds  # type: ignore[arg-type]
+        return LearningClock(made, folder).deadline
 
     assert deadline(eval__imitation="as-long") == 400
     assert deadline(eval__imitation=50) == deadline(eval__imitation=0) == 600

@@ -1,0 +1,140 @@
+"""The time of reinforcement learning: how long it may last, and whether a longer run gives it more.
+
+The clock of a run goes on while held-out tasks are played and while the policy that is compared
+imitates. That of reinforcement learning stands meanwhile: a run that is extended makes those
+anew, and reinforcement learning has the time that it would have had in a run of the longer time
+from the start.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentgym.errors import ConfigurationError
+from trainers.config.resolve import ResolvedRun
+from trainers.output.phase import Phase
+from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.processes import broadcast, main_only, on_main
+
+__all__ = ["LearningClock", "check_extension", "note_end"]
+
+BEGAN = "rl_began"
+"""Note: the second of the run at which reinforcement learning began."""
+ENDED = "rl_ended"
+"""Note: the second of the run at which it ended, if it has; it may go on from there."""
+PAUSED = "rl_paused"
+"""Note: the seconds between its ends and its going on, which do not count."""
+
+
+class LearningClock:
+    """The clock of reinforcement learning, which begins or goes on here; all processes make one.
+
+    Args:
+        run: The run.
+        folder: Its folder.
+
+    Attributes:
+        deadline: The second of this clock at which training ends.
+    """
+
+    def __init__(self, run: ResolvedRun, folder: RunFolder) -> None:
+        self._folder = folder
+        began, self._paused = on_main(self._go_on)
+        self.deadline = _deadline(run, began)
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up, by the clock of the main process; all processes ask together."""
+        return broadcast(self._folder.seconds() - self._paused > self.deadline)
+
+    def _go_on(self) -> tuple[float, float]:
+        """Return the second at which training began, and those since then that do not count."""
+        state, now = self._folder.state(), self._folder.seconds()
+        began, paused, ended = state.get(BEGAN, now), state.get(PAUSED, 0.0), state.get(ENDED)
+        if ended is not None:
+            paused += max(0.0, now - ended)
+        self._folder.note(**{BEGAN: began, PAUSED: paused, ENDED: None})
+        return began, paused
+
+
+@main_only
+def note_end(folder: RunFolder) -> None:
+    """Let the clock of reinforcement learning stand from now on."""
+    folder.note(**{ENDED: folder.seconds()})
+
+
+def check_extension(run: ResolvedRun, folder: RunFolder) -> None:
+    """Refuse to extend a run that would be trained no further; the main process calls it.
+
+    Raises:
+        ConfigurationError: The longer settings leave no step, no turn, or no time for a step.
+    """
+    steps = [r for r in folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
+    ended = _ended(folder, steps)
+    if not folder.extends or ended is None:
+        return
+    settings, further = run.config, f"for the run in {folder.path} to be trained further"
+    if steps and steps[-1]["step"] >= settings.steps:
+        raise ConfigurationError(
+            f"expected more than {settings.steps} --steps {further}, got {settings.steps}: it has "
+            "taken all of them; give more --steps"
+        )
+    if steps and 0 < settings.rl.turn_budget <= steps[-1]["turns_total"]:
+        raise ConfigurationError(
+            f"expected turns that are left {further}, but all {settings.rl.turn_budget} of its "
+            "--rl.turn-budget are used up; start another run"
+        )
+    state = folder.state()
+    _check_time(run, state.get(BEGAN, ended), ended - state.get(PAUSED, 0.0), steps, further)
+    if state.get(ENDED) is None:
+        folder.note(**{ENDED: ended})
+
+
+def _check_time(
+    run: ResolvedRun, began: float, now: float, steps: Sequence[Mapping[str, Any]], further: str
+) -> None:
+    """Refuse too few minutes, given two seconds of the clock of reinforcement learning."""
+    step = sum(record["seconds"] for record in steps) / max(1, len(steps))
+    if now + step < _deadline(run, began):
+        return
+    halved = _halved(run)
+    needed = began + 2 * (now + step - began) if halved else now + step
+    why = ", and half of the time is kept for the imitation that it is compared with" * halved
+    # The next whole minute, so that there is time for a step even if that lasts a little longer.
+    raise ConfigurationError(
+        f"expected --minutes {math.floor(needed / 60) + 1} or more {further}, got "
+        f"{run.config.minutes:g}: {began / 60:.1f} minutes had passed when reinforcement learning "
+        f"began, it has had {(now - began) / 60:.1f}, a step takes {step:.1f} s{why}"
+    )
+
+
+def _halved(run: ResolvedRun) -> bool:
+    """Return whether imitation is to last as long as reinforcement learning."""
+    return run.config.eval.imitation == "as-long"
+
+
+def _deadline(run: ResolvedRun, began: float) -> float:
+    """Return the second at which training ends.
+
+    Imitation that lasts as long as reinforcement learning has the second half of what is left.
+    """
+    if not _halved(run) or math.isinf(run.seconds):
+        return run.seconds
+    return began + max(0.0, run.seconds - began) / 2
+
+
+def _ended(folder: RunFolder, steps: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return the second at which training ended; None if it has not, as far as is known.
+
+    Of a run from before this was noted it is reckoned from the seconds of its steps.
+    """
+    state = folder.state()
+    ended: float | None = state.get(ENDED)
+    if ended is not None or not (folder.trained / COMPLETE).exists():
+        return ended
+    if BEGAN not in state:
+        return float(state.get("seconds", 0.0))
+    spent = sum(record["seconds"] for record in steps)
+    return float(state[BEGAN] + state.get(PAUSED, 0.0) + spent)
