@@ -32,7 +32,7 @@ from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols.schema import ProtocolUse
 from agentgym.evaluation.report import FigureResult, Report, Scale, mean_score, success_rate
-from agentgym.evaluation.results import EpisodeResult
+from agentgym.evaluation.results import EpisodeResult, place_of
 from agentgym.folder_lock import holds_other_files, lock_folder
 from agentgym.tasks import canonical_json
 
@@ -131,8 +131,13 @@ class EvaluationFolder:
         file = self._file("episodes.jsonl")
         if not file.exists():
             return {}
-        found = read_episodes(file, strict=False)  # a killed process leaves a torn line
-        return {(each.task_id, int(each.extra.get("sample", 0))): each for each in found}
+        found: dict[Key, Episode] = {}
+        for each in read_episodes(file, strict=False):  # a killed process leaves a torn line
+            try:
+                found[each.task_id, place_of(each).get("sample", 0)] = each
+            except DataError as error:
+                _log.warning("skipping the record of %s in %s: %s", each.task_id, file, error)
+        return found
 
     def append(self, episode: Episode) -> None:
         """Write an episode that has ended."""

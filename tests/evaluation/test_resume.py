@@ -167,6 +167,22 @@ def test_a_failing_expert_costs_the_scale_alone(tmp_path: Path) -> None:
     assert call() == report and policy.begun == 25
 
 
+@pytest.mark.parametrize("change", [{"sample": "x"}, {"labels": [1]}, {"labels": {"kind": 3}}])
+def test_a_record_that_says_what_no_evaluation_does_is_played_again(
+    change: Mapping[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = evaluate("oracle", TOY_ID, n=3, out=tmp_path)
+    file = tmp_path / "episodes.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[1]["extra"].update(change)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "report.json").unlink()
+    assert len(read_report(tmp_path).rows) == 2 and "skipping the record of" in caplog.text
+    with pytest.raises(DataError, match=f"'extra.{next(iter(change))}"):
+        EpisodeResult.of(list(read_episodes(file))[1])
+    assert evaluate("oracle", TOY_ID, n=3, out=tmp_path) == whole
+
+
 def test_it_stops_when_nearly_everything_fails(tmp_path: Path) -> None:
     down = Reader(*range(3, 100))
     with pytest.raises(EvaluationFailed, match=r"last 20 episodes all failed.*500.*22 of 60.*kept"):
