@@ -63,7 +63,7 @@ def read_json(
 
     Args:
         kind: The class.
-        value: What ``json.loads`` gave.
+        value: What ``json.loads`` gave, or `dataclasses.asdict`.
         where: Its place, for the message.
         may_lack: Names of the fields of dataclasses that may be missing; None: all with a default.
 
@@ -139,7 +139,7 @@ def _list(kind: Any, made: Callable[[Any], Any], element: _Reader) -> _Reader:
     name = _name(kind)
 
     def read(value: Any) -> Any:
-        if not isinstance(value, list):
+        if not isinstance(value, list | tuple):
             raise _Mismatch(name, value)
         return made([_inside(element, each, f"[{at}]") for at, each in enumerate(value)])
 
@@ -150,7 +150,7 @@ def _pair(kind: Any, elements: list[_Reader]) -> _Reader:
     name = _name(kind)
 
     def read(value: Any) -> Any:
-        if not isinstance(value, list) or len(value) != len(elements):
+        if not isinstance(value, list | tuple) or len(value) != len(elements):
             raise _Mismatch(name, value)
         return tuple(each(part) for each, part in zip(elements, value, strict=True))
 
@@ -161,7 +161,7 @@ def _mapping(kind: Any, element: _Reader) -> _Reader:
     name = _name(kind)
 
     def read(value: Any) -> Any:
-        if not isinstance(value, dict):
+        if not isinstance(value, Mapping):
             raise _Mismatch(name, value)
         return {key: _inside(element, each, f".{key:.80}") for key, each in value.items()}
 
