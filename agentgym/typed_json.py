@@ -18,15 +18,15 @@ _SCALARS: Mapping[Any, Callable[[Any], bool]] = {
     str: lambda value: isinstance(value, str),
     bool: lambda value: isinstance(value, bool),
     int: lambda value: isinstance(value, int) and not isinstance(value, bool),
-    # Compared and not converted: JSON holds integers that no float does.
-    float: lambda value: (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and abs(value) <= sys.float_info.max
-    ),
+    float: lambda value: isinstance(value, int | float) and not isinstance(value, bool),
     types.NoneType: lambda value: value is None,
 }
-"""Type -> whether a value of JSON is one; numbers are finite."""
+"""Type -> whether a value of JSON is one."""
+
+
+def _is_finite(value: Any) -> bool:
+    # Compared and not converted: JSON holds integers that no float does.
+    return _SCALARS[float](value) and bool(abs(value) <= sys.float_info.max)
 
 
 class _Mismatch(Exception):
@@ -53,7 +53,12 @@ class _Mismatch(Exception):
 
 
 def read_json(
-    kind: type[Kind], value: Any, where: str = "", *, may_lack: Collection[str] | None = None
+    kind: type[Kind],
+    value: Any,
+    where: str = "",
+    *,
+    may_lack: Collection[str] | None = None,
+    finite: bool = True,
 ) -> Kind:
     """Read a value of JSON as a dataclass or a ``TypedDict``, down to its last element.
 
@@ -66,6 +71,7 @@ def read_json(
         value: What ``json.loads`` gave, or `dataclasses.asdict`.
         where: Its place, for the message.
         may_lack: Names of the fields of dataclasses that may be missing; None: all with a default.
+        finite: Whether NaN and the infinities, which Python writes and JSON lacks, are no numbers.
 
     Returns:
         The value.
@@ -74,17 +80,18 @@ def read_json(
         DataError: It is not what the class says; names the place.
     """
     made: Any = kind
+    lacking = None if may_lack is None else frozenset(may_lack)
     try:
-        found: Kind = _reader(made, None if may_lack is None else frozenset(may_lack))(value)
+        found: Kind = _reader(made, lacking, finite)(value)
     except _Mismatch as mismatch:
         raise DataError(mismatch.told(where)) from None
     return found
 
 
 @cache
-def _reader(kind: Any, may_lack: frozenset[str] | None) -> _Reader:
+def _reader(kind: Any, may_lack: frozenset[str] | None, finite: bool) -> _Reader:
     """Return what reads a value of a type; made once, as files hold many of each."""
-    of = partial(_reader, may_lack=may_lack)
+    of = partial(_reader, may_lack=may_lack, finite=finite)
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:
         return lambda value: value
@@ -105,11 +112,13 @@ def _reader(kind: Any, may_lack: frozenset[str] | None) -> _Reader:
         # Truth values add up like numbers, and environments of others name such parts.
         values = of(bool | float if arguments[1] is float else arguments[1])
         return _mapping(kind, values)
-    return _scalar(kind)
+    return _scalar(kind, finite)
 
 
-def _scalar(kind: Any) -> _Reader:
+def _scalar(kind: Any, finite: bool) -> _Reader:
     fits, name = _SCALARS[kind], _name(kind)
+    if kind is float and finite:
+        fits = _is_finite
 
     def read(value: Any) -> Any:
         if not fits(value):

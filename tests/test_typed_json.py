@@ -79,6 +79,10 @@ def test_what_is_wrong_is_told_with_its_place(change: dict[str, Any], words: str
         read_json(Tree, {**WHOLE, **change})
 
 
+def test_numbers_that_json_lacks_are_read_on_request() -> None:
+    assert read_json(Leaf, {"size": float("inf")}, finite=False).size == float("inf")
+
+
 def test_only_some_fields_may_be_missing() -> None:
     with pytest.raises(DataError, match=r"the field 'leaves\[0\].names', but it is missing"):
         read_json(Tree, WHOLE, may_lack=())

@@ -172,7 +172,7 @@ class Episode:
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             found = record.get("format") if isinstance(record, dict) else type(record).__name__
             raise DataError(f'expected "format": "{FORMAT}", got {found!r}')
-        episode = read_json(cls, record, may_lack=_LATER)
+        episode = read_json(cls, record, may_lack=_LATER, finite=False)
         for name, kind in _INSIDE.items():
             read_json(kind, record[name], name)
         _check_sums(episode, record)
