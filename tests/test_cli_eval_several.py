@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -182,6 +183,49 @@ def test_the_scale_is_played_once_for_each_panel(capsys, tmp_path):
     assert reports[0].scale is not None
 
 
+@pytest.mark.parametrize(
+    ("environment", "policies", "scaled"),
+    [
+        (f"{{env: {TOY}, scale: true}}", "[random, oracle]", [True, True]),
+        (f"{{env: {TOY}, scale: true}}", "[random]", [True]),
+        (TOY, "[random, {policy: oracle, scale: true}, blind-last]", [False, True, False]),
+        (f"{{env: {TOY}, scale: false}}", f"[random, {__name__}:press]", [False, False]),
+    ],
+)
+def test_an_entry_says_whether_its_scale_is_played(capsys, tmp_path, environment, policies, scaled):
+    out = tmp_path / "o"
+    file = written(tmp_path, f"n: 2\nenvironments: [{environment}]\npolicies: {policies}")
+    assert run(capsys, "eval", "--file", file, "--out", str(out))[0] == 0
+    several = len(scaled) > 1
+    folders = json.loads((out / "leaderboard.json").read_text())["folders"] if several else ["."]
+    assert [read_report(out / name).scale is not None for name in folders] == scaled
+    if any(scaled):  # a flag that is typed wins
+        shutil.rmtree(out)
+        assert run(capsys, "eval", "--file", file, "--out", str(out), "--no-scale")[0] == 0
+        assert all(read_report(out / name).scale is None for name in folders)
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("n: 0", "n, the number of tasks, to be an integer of at least 1, got 0"),
+        ("samples: 0", "the number of samples to be an integer from 1"),
+        ("limit_cost: .inf, price: [1, 2]", "limit on an episode's cost"),
+        ("limit_tokens: 0", "limit on an episode's tokens"),
+        ("price: [1, -2]", "price of completion tokens"),
+        ("concurrency: 0", "concurrency to be an integer of at least 1"),
+    ],
+)
+def test_a_number_that_cannot_be_is_found_before_anything_is_played(
+    capsys, tmp_path, setting, words
+):
+    text = f"n: 1\nenvironments: [{TOY}, {{env: webshop, {setting}}}]\npolicies: [random]"
+    argv = ("eval", "--file", written(tmp_path, text), "--out", str(tmp_path / "o"))
+    code, told, error = run(capsys, *argv)
+    assert code == 2 and words in error.replace("\n", " ") and "1 of" not in told
+    assert not (tmp_path / "o").exists()
+
+
 def press(observation, info):
     """A policy of somebody's own, which gets a scale if nothing is said."""
     return "press " + observation.split()[-1]
@@ -255,6 +299,10 @@ def test_a_file_is_played_and_flags_win(capsys, tmp_path):
         ("environments: [{env: webshop, out: x}]\npolicies: [random]", "out"),
         ("environments: [webshop]\npolicies: [{policy: oracle, n: [[1]]}]", "text or a number"),
         ("environments: [webshop]\npolicies: [{policy: oracle, n: many}]", r"policies\[0\]"),
+        (
+            "environments: [{env: webshop, set: {a: {b: 2024-01-01}}}]\npolicies: [random]",
+            r"JSON can hold for set\.a in .*environments\[0\]",
+        ),
     ],
 )
 def test_a_wrong_file_is_told_where(tmp_path, text, words):

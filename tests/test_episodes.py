@@ -357,6 +357,16 @@ def test_broken_lines_are_named(tmp_path, caplog):
         ({"start": {}}, "'start.observation', but it is missing"),
         ({"turns": [1]}, r"object at turns\[0\]"),
         ({"turns": None}, "'turns' to be tuple"),
+        ({"hooks": [1]}, r"'hooks\[0\]' to be str"),
+        ({"not_stored": [["a"]]}, r"'not_stored\[0\]' to be str"),
+        ({"reward_hooks": [1]}, r"'reward_hooks\[0\]' to be dict"),
+        ({"packages": {"numpy": 1}}, "'packages.numpy' to be str"),
+        ({"options": {"training_step": "x"}}, "'options.training_step' to be int"),
+        ({"extra": {"unused_outputs": 3}}, "'extra.unused_outputs' to be list"),
+        (
+            {"extra": {"unused_outputs": [{"prompt_tokens": "5"}]}},
+            r"'extra.unused_outputs\[0\].prompt_tokens' to be int",
+        ),
     ],
 )
 def test_damaged_records_are_refused(tmp_path, change, words):
@@ -369,6 +379,23 @@ def test_damaged_records_are_refused(tmp_path, change, words):
     for line in ("[]", "", "[" * 100_000):
         with pytest.raises(DataError):
             Episode.from_line(line)
+
+
+@pytest.mark.parametrize("part", ["1", None, [1]])
+def test_damaged_reward_terms_are_refused(tmp_path, part):
+    data = json.loads(record(tmp_path / "e.jsonl").to_line())
+    data["turns"][0]["reward_terms"]["own"] = part
+    with pytest.raises(DataError, match=r"'turns\[0\].reward_terms.own' to be bool \| float"):
+        Episode.from_line(json.dumps(data))
+    data["turns"][0]["reward_terms"]["own"] = True  # what environments of others may pay
+    assert Episode.from_line(json.dumps(data)).turns[0].reward_terms["own"] is True
+
+
+def test_an_environment_of_another_kind_is_refused(tmp_path):
+    episode = replace(record(tmp_path / "e.jsonl"), env_id="CartPole-v1", env_kwargs={})
+    with pytest.raises(ConfigurationError, match="tasks in text, got 'CartPole-v1'"):
+        replay(episode)
+    replay(replace(record(tmp_path / "e.jsonl"), options={"training_step": None}))
 
 
 def test_values_that_json_cannot_hold_are_refused(tmp_path):

@@ -15,6 +15,7 @@ from agentgym.cli.progress import EpisodeProgress
 from agentgym.cli.protocols import number, open_env, tasks_to_play
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.making import parse_pairs
+from agentgym.options import integer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +42,7 @@ def evaluate(command: Eval, console: Console) -> int:
     out = command.out or (RUNS / f"eval-{single.name}" if single.model else None)
     if out and not command.out:
         console.print(f"Every episode is kept in {out}.", markup=False, soft_wrap=True)
-    scale = single.model if command.scale is None else command.scale
+    scale = _wants_scale(single, single.model)
     try:
         report = _play(single, out, scale, console)
     except (KeyboardInterrupt, AgentGymError) as error:
@@ -71,7 +72,7 @@ class _Several:
         self._planned, self._console = planned, console
         models = [each for each in planned if each.model]
         self._chart = command.chart
-        self._scale = bool(models) if command.scale is None else command.scale
+        self._scale = bool(models)
         self._out = command.out
         if models and self._out is None:
             words = [file.stem] if file else [each.env for each in planned[:1]]
@@ -84,6 +85,8 @@ class _Several:
     def play(self) -> int:
         """Play all; return 1 if one failed, else 0."""
         check(self._planned)
+        for each in self._planned:
+            _check_numbers(each.settings)
         if self._out:
             self._earlier = _earlier(self._out)
             told = f"Every episode is kept in {self._out}."
@@ -110,11 +113,12 @@ class _Several:
     def _one(self, each: Evaluation) -> str:
         """Play one, and say what was found."""
         out = self._out / each.name if self._out else None
-        scale: bool | Scale = self._scale
+        scale: bool | Scale = _wants_scale(each, self._scale)
         if scale:
             scale = self._scales.get(each.tasks) or True
         report = _play(each, out, scale, self._console)
-        self._scales[each.tasks] = report.scale
+        if report.scale:
+            self._scales[each.tasks] = report.scale
         self._keep(each, report)
         failed = f", {report.errors:,} failed" if report.errors else ""
         return f"score {report.score_mean:.3f}, success {report.success:.3f}{failed}"
@@ -179,6 +183,27 @@ def _earlier(out: Path) -> dict[str, Report]:
             with suppress(AgentGymError):
                 found[folder.name] = read_report(folder)
     return found
+
+
+def _wants_scale(evaluation: Evaluation, usual: bool) -> bool:
+    """Return whether the scale is played, as the evaluation says, or all of them together."""
+    said = evaluation.settings.scale
+    return usual if said is None else said
+
+
+def _check_numbers(command: Eval) -> None:
+    """Check what `evaluate` would only when it is the evaluation's turn.
+
+    Raises:
+        ConfigurationError: A number is out of its domain.
+    """
+    from agentgym.evaluation import Limits
+    from agentgym.evaluation.where import Where
+
+    integer(command.samples, "the number of samples", low=1)
+    Limits(command.limit_tokens, command.limit_cost)
+    _prices(command)
+    Where(command.backend, command.concurrency, command.step_timeout)
 
 
 def _play(

@@ -183,11 +183,21 @@ def _flag(name: str, value: Any, where: str) -> list[str]:
             return [flag if value else f"--no-{flag[2:]}"]
         return [flag, str(value)]
     if isinstance(value, Mapping):
-        value = [f"{key}={json.dumps(each)}" for key, each in value.items()]
+        value = [f"{key}={_json(each, f'{name}.{key}', where)}" for key, each in value.items()]
     if isinstance(value, list):
         texts = [_text(each, name, where) for each in value]
         return [f"{flag}={text}" for text in texts] if flag in LISTS else [flag, *texts]
     return [f"{flag}={_text(value, name, where)}"]
+
+
+def _json(value: Any, name: str, where: str) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigurationError(
+            f"expected a value that JSON can hold for {name} in {where}, but: {error}; a date is a "
+            'text if it stands in quotes, "2024-01-01"'
+        ) from error
 
 
 def _text(value: Any, name: str, where: str) -> str:

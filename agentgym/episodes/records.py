@@ -7,12 +7,13 @@ import logging
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from agentgym.errors import DataError
 from agentgym.outcome import total
+from agentgym.typed_json import read_json
 
 FORMAT = "agentgym.episode/1"
 """Name and version of the format; the version changes when a reader must."""
@@ -171,52 +172,37 @@ class Episode:
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             found = record.get("format") if isinstance(record, dict) else type(record).__name__
             raise DataError(f'expected "format": "{FORMAT}", got {found!r}')
-        values = _fields(cls, record)
-        values["start"] = _state(values["start"], "start")
-        values["turns"] = tuple(_turn(turn, i) for i, turn in enumerate(values["turns"]))
-        for name in ("hooks", "not_stored", "reward_hooks"):
-            values[name] = tuple(values.get(name, ()))
-        episode = cls(**values)
+        episode = read_json(cls, record, may_lack=_LATER, finite=False)
+        for name, kind in _INSIDE.items():
+            read_json(kind, record[name], name)
         _check_sums(episode, record)
         return episode
 
 
 _LATER = ("reward_hooks", "cached_tokens", "reasoning_tokens", "reasoning", "finish_reason")
 """Fields that the first records of the format lack."""
-_TYPES: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "str | None": (str, type(None)),
-    "float": (int, float),
-    "bool": (bool,),
-    "int | None": (int, type(None)),
-    "dict[str, Any]": (dict,),
-    "dict[str, Any] | None": (dict, type(None)),
-    "dict[str, str]": (dict,),
-    "dict[str, float]": (dict,),
-    "tuple[str, ...]": (list,),
-    "tuple[Turn, ...]": (list,),
-    "tuple[dict[str, Any], ...]": (list,),
-    "State": (dict,),
-}
 
 
-def _fields(cls: type, record: Any, where: str = "") -> dict[str, Any]:
-    """Take the fields of a dataclass out of a record; unknown keys are for later versions."""
-    values = {}
-    if not isinstance(record, Mapping):
-        raise DataError(f"expected an object at {where or 'the top'}, got {record!r:.80}")
-    for entry in fields(cls):
-        name = f"{where}.{entry.name}" if where else entry.name
-        kinds = _TYPES[str(entry.type)]
-        if entry.name not in record and entry.name in _LATER:
-            continue
-        if entry.name not in record:
-            raise DataError(f"expected the field {name!r}, but it is missing")
-        value = record[entry.name]
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise DataError(f"expected {name!r} to be {entry.type}, got {value!r:.80}")
-        values[entry.name] = value
-    return values
+class _Unused(TypedDict, total=False):
+    """What a model produced for no turn; counted like what stands in turns."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cached_tokens: int | None
+    reasoning_tokens: int | None
+    finish_reason: str | None
+
+
+class _Extra(TypedDict, total=False):
+    unused_outputs: list[_Unused]
+
+
+class _Options(TypedDict, total=False):
+    training_step: int | None
+
+
+_INSIDE: Mapping[str, type] = {"extra": _Extra, "options": _Options}
+"""What this package itself reads of fields that hold anything."""
 
 
 def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:
@@ -238,16 +224,6 @@ def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:
                 f"expected {name!r} to be what the turns of the episode say, got "
                 f"{record.get(name)!r:.80}: the line has been changed"
             )
-
-
-def _state(record: Any, where: str) -> State:
-    return State(**_fields(State, record, where))
-
-
-def _turn(record: Any, index: int) -> Turn:
-    values = _fields(Turn, record, f"turns[{index}]")
-    values["after"] = _state(values["after"], f"turns[{index}].after")
-    return Turn(**values)
 
 
 def clean(text: str) -> str:

@@ -101,7 +101,7 @@ def make_env(
     if "reward_hooks" in changes and not changes["reward_hooks"]:
         del kwargs["reward_hooks"]
     try:
-        return gymnasium.make(episode.env_id, **kwargs)
+        made = gymnasium.make(episode.env_id, **kwargs)
     except AgentGymError:
         raise
     except Exception as error:  # What Gymnasium says to arguments that somebody edited.
@@ -109,6 +109,13 @@ def make_env(
             f"expected arguments with which {episode.env_id} can be made, got {kwargs!r:.200} from "
             f"the record: {error}"
         ) from error
+    if not hasattr(made.unwrapped, "tasks"):  # Gymnasium's own, in a record that somebody edited
+        made.close()
+        raise ConfigurationError(
+            f"expected the id of an environment of tasks in text, got {episode.env_id!r:.80} from "
+            "the record"
+        )
+    return made
 
 
 def not_stored(episode: Episode, changes: Mapping[str, Any]) -> tuple[str, ...]:
@@ -303,7 +310,7 @@ def rescore(
         )
     runner = HookRunner(hooks)
     names = {hook.name for hook in hooks}
-    runner.reset(_turn_state(episode.start, 0), int(episode.options.get("training_step", 0)))
+    runner.reset(_turn_state(episode.start, 0), int(episode.options.get("training_step") or 0))
     result: list[dict[str, float]] = []
     for number, turn in enumerate(episode.turns, 1):
         own = {key: part for key, part in turn.reward_terms.items() if key not in episode.hooks}

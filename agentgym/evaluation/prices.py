@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.results import EpisodeResult
+from agentgym.options import integer
 from agentgym.policies.base import ModelOutput
 
 MILLION = 1_000_000
@@ -27,13 +29,13 @@ class Prices:
         """Validate.
 
         Raises:
-            ConfigurationError: A price is negative or not finite.
+            ConfigurationError: A price is negative, not finite, or no number.
         """
         for name, value in asdict(self).items():
-            if value is not None and not 0.0 <= value < math.inf:
+            if (value is not None or name != "cached") and not (_finite(value) and value >= 0):
                 raise ConfigurationError(
                     f"expected the price of {name} tokens to be at least 0 US dollars per million, "
-                    f"got {value}"
+                    f"got {value!r:.80}"
                 )
 
     def cost(self, used: ModelOutput | EpisodeResult) -> float:
@@ -57,13 +59,16 @@ class Limits:
         """Validate.
 
         Raises:
-            ConfigurationError: A limit is not above 0.
+            ConfigurationError: A limit is not above 0, not finite, or no number.
         """
         for name, value in asdict(self).items():
-            if value is not None and not value > 0:
+            if value is not None and not (_finite(value) and value > 0):
                 raise ConfigurationError(
-                    f"expected the limit on an episode's {name} to be greater than 0, got {value}"
+                    f"expected the limit on an episode's {name} to be a number greater than 0, got "
+                    f"{value!r:.80}; leave it out where there is none"
                 )
+        if self.tokens is not None:
+            integer(self.tokens, "the limit on an episode's tokens")
 
     def __str__(self) -> str:
         """Return them in words."""
@@ -77,3 +82,8 @@ class Limits:
         if self.tokens is not None and read_and_written >= self.tokens:
             return True
         return self.cost is not None and prices is not None and prices.cost(used) >= self.cost
+
+
+def _finite(value: Any) -> bool:
+    """Return whether a value is a number that JSON can hold."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -5,13 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from agentgym.episodes import Episode
 from agentgym.episodes.recorder import UNUSED
 from agentgym.outcome import total
 from agentgym.playing import Moment
 from agentgym.policies.base import ModelOutput
+from agentgym.typed_json import read_json
+
+
+class Place(TypedDict, total=False):
+    """What an evaluation says of an episode in the ``extra`` of its record."""
+
+    sample: int
+    labels: Mapping[str, str]
+
+
+def place_of(episode: Episode) -> Place:
+    """Return what an evaluation says of an episode in its record.
+
+    Raises:
+        DataError: The record says something else there.
+    """
+    return read_json(Place, episode.extra, "extra")
 
 
 @dataclass(frozen=True)
@@ -62,7 +79,11 @@ class EpisodeResult:
         Args:
             episode: A record that an evaluation wrote: its ``extra`` holds ``sample`` and
                 ``labels``.
+
+        Raises:
+            DataError: They are none.
         """
+        place = place_of(episode)
         turns = episode.turns
         outputs: list[Mapping[str, Any]] = [*map(vars, turns), *episode.extra.get(UNUSED, ())]
         finished = Counter[str](filter(None, (each.get("finish_reason") for each in outputs)))
@@ -79,8 +100,8 @@ class EpisodeResult:
             episode.stop_reason,
             str(episode.details.get("error", "")) if episode.stop_reason == "error" else "",
             sum(not turn.action_valid for turn in turns) if episode.start.state_key else None,
-            int(episode.extra.get("sample", 0)),
-            dict(episode.extra.get("labels", {})),
+            place.get("sample", 0),
+            dict(place.get("labels", {})),
             prompt_tokens=tokens("prompt"),
             completion_tokens=tokens("completion"),
             cached_tokens=tokens("cached"),

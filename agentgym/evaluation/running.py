@@ -13,6 +13,7 @@ from typing import Any
 from agentgym.episodes import Recorder
 from agentgym.episodes.recorder import origin, package_versions, plain
 from agentgym.errors import ConfigurationError, EvaluationFailed, NotSupported
+from agentgym.evaluation.arguments import check_kinds
 from agentgym.evaluation.plan import Plan, plan
 from agentgym.evaluation.players import Player, Rules
 from agentgym.evaluation.prices import Limits, Prices
@@ -117,6 +118,8 @@ def evaluate(
             none counts. What was played is kept in ``out``.
     """
     check_seed(seed)
+    check_kinds(protocol=protocol, tasks=tasks, env_kwargs=env_kwargs, out=out, record=record)
+    check_kinds(on_episode=on_episode, limits=limits, prices=prices, scale=scale)
     where = Where(backend, concurrency, step_timeout)
     limits = _checked_limits(limits, prices)
     with ExitStack() as stack:

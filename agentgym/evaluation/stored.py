@@ -24,17 +24,18 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from agentgym.caching import write_atomically
 from agentgym.episodes import Episode, append_episode, read_episodes
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols.schema import ProtocolUse
-from agentgym.evaluation.report import FigureResult, Report, Scale, mean_score, success_rate
-from agentgym.evaluation.results import EpisodeResult
+from agentgym.evaluation.report import FigureResult, Report, mean_score, success_rate
+from agentgym.evaluation.results import EpisodeResult, place_of
 from agentgym.folder_lock import holds_other_files, lock_folder
 from agentgym.tasks import canonical_json
+from agentgym.typed_json import read_json
 
 FORMAT = "agentgym.report/1"
 """Name and version of a report's format; the version changes when a reader must."""
@@ -48,6 +49,39 @@ _log = logging.getLogger(__name__)
 
 Key = tuple[str, int]
 """Task id and sample of an episode."""
+
+
+class _Begun(TypedDict):
+    """What every evaluation writes down of itself."""
+
+    env_id: str
+    env_kwargs: Mapping[str, Any]
+    policy: str
+    policy_facts: Mapping[str, Any]
+    split: str
+    seed: int
+    n: int
+    samples: int
+    horizon: int | None
+    panel_sha256: str
+
+
+class _Settings(_Begun, total=False):
+    """And what some do."""
+
+    tasks: list[str] | None
+    limits: Limits | None
+    prices: Prices | None
+    protocol: str
+    protocol_details: ProtocolUse
+
+
+class _Head(TypedDict):
+    """``evaluation.json``."""
+
+    settings: _Settings
+    started: str
+    seconds: float
 
 
 class EvaluationFolder:
@@ -138,8 +172,13 @@ class EvaluationFolder:
         file = self._file("episodes.jsonl")
         if not file.exists():
             return {}
-        found = read_episodes(file, strict=False)  # a killed process leaves a torn line
-        return {(each.task_id, int(each.extra.get("sample", 0))): each for each in found}
+        found: dict[Key, Episode] = {}
+        for each in read_episodes(file, strict=False):  # a killed process leaves a torn line
+            try:
+                found[each.task_id, place_of(each).get("sample", 0)] = each
+            except DataError as error:
+                _log.warning("skipping the record of %s in %s: %s", each.task_id, file, error)
+        return found
 
     def append(self, episode: Episode) -> None:
         """Write an episode that has ended."""
@@ -178,12 +217,7 @@ class EvaluationFolder:
     def _head(self) -> dict[str, Any] | None:
         """Return what was written down, or None in a new folder."""
         file = self._file("evaluation.json")
-        if not file.exists():
-            return None
-        head = _json(file)
-        if head.get("format") != EVALUATION or not isinstance(head.get("settings"), dict):
-            raise DataError(f'expected {file} to have "format": "{EVALUATION}" and settings')
-        return head
+        return _head(file) if file.exists() else None
 
     def _check(self, before: Mapping[str, Any]) -> None:
         """Check that what was begun here is what is played now, or its beginning."""
@@ -253,21 +287,30 @@ def report_from_dict(data: Any) -> Report:
     found = data.get("format") if isinstance(data, dict) else type(data).__name__
     if found != FORMAT:
         raise DataError(f'expected a report with "format": "{FORMAT}", got {found!r}')
+    data = {"protocol": None, "limits": None, **data}  # missing in earlier versions
+    if missing := [entry.name for entry in fields(Report) if entry.name not in data]:
+        raise DataError(f"expected a whole report, but it has no {', '.join(missing)}")
     try:
-        data = {"protocol": None, "limits": None, **data}  # missing in earlier versions
-        values = {entry.name: data[entry.name] for entry in fields(Report)}
-        names = {entry.name for entry in fields(EpisodeResult)}
-        values["rows"] = tuple(
-            EpisodeResult(**{name: value for name, value in row.items() if name in names})
-            for row in data["rows"]
-        )
-        values["limits"] = _limits(data["limits"])
-        values["prices"] = _prices(data["prices"])
-        values["scale"] = Scale(**data["scale"]) if data["scale"] else None
-        values["protocol"] = _protocol(data["protocol"])
-        return Report(**values)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise DataError(f"expected a whole report, but {error!r:.200}") from error
+        report = read_json(Report, data)
+    except ConfigurationError as error:  # a price or a limit that cannot be
+        raise DataError(f"expected a whole report, but: {error}") from error
+    _check_rows(report)
+    return replace(report, limits=None) if report.limits == Limits() else report
+
+
+def _check_rows(report: Report) -> None:
+    """Check that every episode stands there once: means would count another one twice."""
+    if report.samples < 1:
+        raise DataError(f"expected 'samples' to be at least 1, got {report.samples}")
+    seen: set[Key] = set()
+    for row in report.rows:
+        key = row.task_id, row.sample
+        if key in seen or not 0 <= row.sample < report.samples:
+            raise DataError(
+                f"expected samples 0 to {report.samples - 1} of each task once in the report, got "
+                f"sample {row.sample} of {row.task_id!r:.80}{' again' if key in seen else ''}"
+            )
+        seen.add(key)
 
 
 def read_report(path: str | Path) -> Report:
@@ -279,14 +322,48 @@ def read_report(path: str | Path) -> Report:
     path = Path(path)
     file = path / "report.json" if path.is_dir() else path
     if file.is_file():  # a device would never end
-        return report_from_dict(_json(file))
+        return _whole(file)
     head = path / "evaluation.json"
     if not head.is_file():
         raise DataError(
             f"expected a report, or the folder of an evaluation, at {path}; agentgym eval --out "
             "makes one"
         )
-    return _unfinished(EvaluationFolder(path, _json(head).get("settings", {})))
+    return _unfinished(EvaluationFolder(path, _head(head)["settings"]))
+
+
+def _whole(file: Path) -> Report:
+    """Read the report of a file; if that is damaged, say what makes it again.
+
+    Raises:
+        DataError: It is.
+    """
+    try:
+        return report_from_dict(_json(file))
+    except DataError as error:
+        remedy = ""
+        if file.name == "report.json" and file.with_name("evaluation.json").is_file():
+            remedy = (
+                "; remove it, and the same agentgym eval (evaluate) makes it again from the "
+                "episodes.jsonl beside it"
+            )
+        raise DataError(f"{error} ({file}{remedy})") from error
+
+
+def _head(file: Path) -> dict[str, Any]:
+    """Read ``evaluation.json``.
+
+    Raises:
+        DataError: It is damaged.
+    """
+    head = _json(file)
+    if not isinstance(head, dict) or head.get("format") != EVALUATION:
+        raise DataError(f'expected {file} to have "format": "{EVALUATION}"')
+    try:
+        read_json(_Head, head)
+    except (ConfigurationError, DataError) as error:
+        raise DataError(f"{error} ({file}, which an evaluation wrote, has been changed)") from error
+    return head
 
 
 def _unfinished(folder: EvaluationFolder) -> Report:

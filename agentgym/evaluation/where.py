@@ -11,7 +11,7 @@ import gymnasium
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.sources import PolicySource
 from agentgym.isolated import IsolatedEnv
-from agentgym.options import choice
+from agentgym.options import choice, integer
 from agentgym.vector.backends import BACKENDS, cpus
 from agentgym.vector.ray_actors import cluster_cpus
 
@@ -45,10 +45,13 @@ class Where:
                 "expected the back end thread, process or ray with step_timeout, got sync, whose "
                 "steps nobody can interrupt; add --backend thread (backend=)"
             )
-        for name in ("concurrency", "step_timeout"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ConfigurationError(f"expected {name} to be greater than 0, got {value}")
+        if self.concurrency is not None:
+            integer(self.concurrency, "concurrency", low=1, high=None)
+        timeout = self.step_timeout
+        if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
+            raise ConfigurationError(
+                f"expected step_timeout to be a number of seconds greater than 0, got {timeout!r}"
+            )
 
     def players(self, source: PolicySource, jobs: int) -> int:
         """Return how many episodes are played at the same time."""

@@ -13,6 +13,8 @@ from rich.console import Console
 
 from agentgym.errors import ConfigurationError, EnvFailure, EvaluationFailed, TaskNotFound
 from agentgym.evaluation import (
+    Limits,
+    Prices,
     evaluate,
     mean_ci95,
     paired_difference,
@@ -84,6 +86,24 @@ def test_scaled():
         lambda: mcnemar(-1, 2),
         lambda: evaluate("random", TOY_ID, n=0),
         lambda: evaluate("random", TOY_ID, n=1, seed=-1),
+        lambda: evaluate("random", TOY_ID, n="3"),
+        lambda: evaluate("random", TOY_ID, n=1, seed=None),
+        lambda: evaluate("random", TOY_ID, n=1, tasks=5),
+        lambda: evaluate("random", TOY_ID, n=1, limits=3),
+        lambda: evaluate("random", TOY_ID, n=1, prices=3),
+        lambda: evaluate("random", TOY_ID, n=1, scale="x"),
+        lambda: evaluate("random", TOY_ID, n=1, env_kwargs=3),
+        lambda: evaluate("random", TOY_ID, n=1, concurrency="2"),
+        lambda: evaluate("random", TOY_ID, n=1, backend="thread", step_timeout="2"),
+        lambda: evaluate("random", TOY_ID, n=1, protocol=3),
+        lambda: evaluate("random", TOY_ID, n=1, out=3),
+        lambda: evaluate("random", TOY_ID, n=1, record=3),
+        lambda: evaluate("random", TOY_ID, n=1, on_episode=3),
+        lambda: Limits(cost=math.inf),
+        lambda: Limits(tokens="5"),
+        lambda: Limits(tokens=1.5),
+        lambda: Prices("1", 1),
+        lambda: Prices(math.inf, 1),
     ],
 )
 def test_bad_arguments_are_refused(make):

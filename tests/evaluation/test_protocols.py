@@ -326,6 +326,19 @@ def test_the_items_of_webshop_count_its_goals(tmp_path: Path) -> None:
         assert len(pack) == 7 and env.unwrapped.tasks.task("test", 0).id == report.rows[1].task_id
 
 
+@pytest.mark.parametrize("n", ["-1", "0"])
+def test_a_number_of_tasks_is_at_least_one_where_a_protocol_lists_them(
+    n: str, toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "names.txt").write_text("1 red-blue\n2 gold-red\n")
+    items = '{ prefix = "button_", task_id = "toy/{name}", names = "names.txt" }'
+    toy.write_text(toy.read_text().replace('split = "valid"', f'split = "valid"\nitems = {items}'))
+    argv = ["eval", TOY_ID, "--policy", "oracle", "--protocol", str(toy)]
+    assert main([*argv, "--n", n]) == 2
+    assert "the number of tasks, to be an integer of at least 1" in capsys.readouterr().err
+    assert main([*argv, "--n", "1"]) == 0
+
+
 @pytest.mark.parametrize("text", ["{", "[]", "[1]", '[{"item": "webshop_0"}]', '{"item_id": "a"}'])
 def test_a_file_that_holds_no_items_is_refused(toy: Path, tmp_path: Path, text: str) -> None:
     file = tmp_path / "items.json"

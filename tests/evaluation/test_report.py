@@ -97,6 +97,68 @@ def test_a_report_identifies_itself() -> None:
         report_from_dict({"format": data["format"]})
 
 
+def damaged(data: Any, place: str, value: Any) -> None:
+    """Put a value in a place such as ``rows.0.score``."""
+    *steps, last = place.split(".")
+    for step in steps:
+        data = data[int(step)] if isinstance(data, list) else data[step]
+    data[last] = value
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("rows.0.score", "0.5"),
+        ("rows.0.score", None),
+        ("rows.0.score", float("nan")),
+        ("rows.0.success", "yes"),
+        ("rows.0.turns", None),
+        ("rows.0.prompt_tokens", "5"),
+        ("rows.0.labels", [1]),
+        ("rows.0.labels", {"kind": 1}),
+        ("rows.0.finish_reasons", 3),
+        ("rows.0.stop_reason", ["a"]),
+        ("rows.0.task_id", [1]),
+        ("rows.0.error", None),
+        ("rows.0.sample", 2),
+        ("rows", {}),
+        ("samples", 0),
+        ("samples", "2"),
+        ("planned", "8"),
+        ("policy", None),
+        ("panel_sha256", None),
+        ("policy_facts", None),
+        ("env_kwargs", [1]),
+        ("machine", None),
+        ("seed", "x"),
+        ("limits", {"tokens": "x", "cost": None}),
+        ("limits", {"tokens": 0, "cost": None}),
+        ("prices.prompt", "1"),
+        ("prices.prompt", -1),
+        ("scale.random", "x"),
+        ("protocol", {"name": "x"}),
+    ],
+)
+def test_an_edited_report_is_refused(tmp_path: Path, place: str, value: Any) -> None:
+    scale, prices = Scale(0.0, 1.0, 1.0), Prices(1.0, 1.0)
+    evaluate("random", TOY_ID, n=2, samples=2, out=tmp_path, scale=scale, prices=prices)
+    file = tmp_path / "report.json"
+    data = json.loads(file.read_text())
+    damaged(data, place, value)
+    file.write_text(json.dumps(data))
+    with pytest.raises(DataError, match=r"expected .*remove it, and the same agentgym eval"):
+        read_report(tmp_path)
+    file.unlink()
+    assert evaluate("random", TOY_ID, n=2, samples=2, out=tmp_path).n == 4
+
+
+def test_a_report_with_an_episode_twice_is_refused() -> None:
+    data = evaluate("random", TOY_ID, n=2, samples=2).to_dict()
+    data["rows"].append(data["rows"][0])
+    with pytest.raises(DataError, match=r"each task once in the report, got sample 0 of .* again"):
+        report_from_dict(data)
+
+
 @given(n=st.integers(1, 8), data=st.data())
 def test_draws_without_bias(n: int, data: st.DataObject) -> None:
     solved, k = data.draw(st.integers(0, n)), data.draw(st.integers(1, n))

@@ -245,6 +245,22 @@ def test_a_failing_expert_costs_the_scale_alone(tmp_path: Path) -> None:
     assert call() == report and policy.begun == 25
 
 
+@pytest.mark.parametrize("change", [{"sample": "x"}, {"labels": [1]}, {"labels": {"kind": 3}}])
+def test_a_record_that_says_what_no_evaluation_does_is_played_again(
+    change: Mapping[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = evaluate("oracle", TOY_ID, n=3, out=tmp_path)
+    file = tmp_path / "episodes.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[1]["extra"].update(change)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "report.json").unlink()
+    assert len(read_report(tmp_path).rows) == 2 and "skipping the record of" in caplog.text
+    with pytest.raises(DataError, match=f"'extra.{next(iter(change))}"):
+        EpisodeResult.of(list(read_episodes(file))[1])
+    assert evaluate("oracle", TOY_ID, n=3, out=tmp_path) == whole
+
+
 def test_it_stops_when_nearly_everything_fails(tmp_path: Path) -> None:
     down = Reader(*range(3, 100))
     with pytest.raises(EvaluationFailed, match=r"last 20 episodes all failed.*500.*22 of 60.*kept"):
@@ -302,6 +318,50 @@ def test_changed_tasks_are_noticed(tmp_path: Path) -> None:
         evaluate(Reader(), TOY_ID, n=4, out=tmp_path)
     with pytest.raises(DataError, match="expected a report"):
         read_report(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ([], "format"),
+        ({"settings": []}, "an object at settings"),
+        ({"settings": {}}, "the field 'settings.env_id', but it is missing"),
+        ({"seconds": None}, "'seconds' to be float"),
+        ({"settings": {"n": "3"}}, "'settings.n' to be int"),
+        ({"settings": {"limits": {"tokens": -1, "cost": None}}}, "limit on an episode's tokens"),
+    ],
+)
+def test_an_edited_evaluation_is_refused(
+    change: Any, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "evaluation.json"
+    evaluate("oracle", TOY_ID, n=3, out=tmp_path)
+    (tmp_path / "report.json").unlink()
+    head = json.loads(file.read_text())
+    changed = change and {**head, **change}
+    if settings := change and change.get("settings"):
+        changed["settings"] = {**head["settings"], **settings}
+    file.write_text(json.dumps(changed))
+    with pytest.raises(DataError, match=words):
+        read_report(tmp_path)
+    for argv in (
+        ["compare", str(tmp_path), str(tmp_path)],
+        ["eval", f"tests.toy:{TOY_ID}", "--policy", "oracle", "--n", "3", "--out", str(tmp_path)],
+    ):
+        assert main(argv) == 2
+        told = capsys.readouterr().err.replace("\n", " ")
+        assert "evaluation.json" in told and "report it" not in told
+
+
+def test_a_torn_report_is_made_again_from_the_episodes(tmp_path: Path) -> None:
+    whole = evaluate("oracle", TOY_ID, n=3, out=tmp_path)
+    file = tmp_path / "report.json"
+    file.write_text(file.read_text()[:500])
+    for read in (read_report, lambda path: evaluate("oracle", TOY_ID, n=3, out=path)):
+        with pytest.raises(DataError, match="remove it, and the same agentgym eval"):
+            read(tmp_path)
+    file.unlink()
+    assert evaluate("oracle", TOY_ID, n=3, out=tmp_path) == whole
 
 
 @pytest.mark.parametrize("family", [each for each in FAMILIES if each.name != "swe"])

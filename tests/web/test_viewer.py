@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from agentgym.cli import main
 from agentgym.episodes import Episode, State, read_episodes
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.evaluation import EpisodeResult
 from agentgym.web.viewer import find_run, render_page
 from agentgym.web.viewer.embedding import CHUNK_CHARS, SIMPLE_CHARS, Chunks, block, to_json
 from agentgym.web.viewer.pairing import pair_rows
@@ -193,6 +194,13 @@ def test_rows_sum_up_what_the_list_shows(tmp_path: Path) -> None:
     assert (row["error"], row["stop"], row["key"]) == ("HTTP 500", "error", "1")
     unknown = episode(turns=[turn(1, prompt_tokens=None, completion_tokens=None)])
     assert page_of(tmp_path, [unknown]).rows()[0][0]["tokens"] is None
+    thought = {"unused_outputs": [{"prompt_tokens": 100, "finish_reason": "length"}]}
+    for some in ([turn(1, finish_reason="stop")], []):  # it counts as in reports
+        one = episode(turns=some, extra=thought)
+        [[row]] = page_of(tmp_path, [one]).rows()
+        result = EpisodeResult.of(one)
+        assert row["tokens"] == result.prompt_tokens + result.completion_tokens >= 100
+        assert row["finish"] == list(result.finish_reasons)
 
 
 def test_broken_lines_are_counted_and_the_rest_is_shown(tmp_path: Path) -> None:

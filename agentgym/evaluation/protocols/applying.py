@@ -16,7 +16,7 @@ from agentgym.evaluation.protocols.items import are_items, chosen
 from agentgym.evaluation.protocols.reading import load_protocol
 from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
 from agentgym.making import resolve
-from agentgym.options import arguments
+from agentgym.options import arguments, integer
 from agentgym.policies.base import Policy, PolicyWithPrompt
 from agentgym.policies.chat.layout import Prompt
 
@@ -123,11 +123,14 @@ def settle(
         horizon: Turn budget; None: the environment's own, or the protocol's.
 
     Raises:
+        ConfigurationError: The number of tasks is no integer of at least 1.
         DataError: The data does not hold what the protocol plays.
     """
-    size = None if isinstance(n, EllipsisType) else n
+    size = None
+    if n is not None and not isinstance(n, EllipsisType):
+        size = integer(n, "n, the number of tasks,", low=1, high=None)
     if setup is None:
-        usual = USUAL_TASKS if isinstance(n, EllipsisType) else n
+        usual = USUAL_TASKS if isinstance(n, EllipsisType) else size
         return Terms(split or USUAL_SPLIT, usual, tasks, horizon)
     wanted = split or setup.tasks.split
     other = _departures(setup, env)

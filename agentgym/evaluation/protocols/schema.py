@@ -9,6 +9,7 @@ from typing import Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.policies.chat.layout import Layout
+from agentgym.typed_json import read_json
 
 VALUES = ("score", "success")
 """What a figure may be the mean of."""
@@ -173,8 +174,7 @@ class ProtocolUse:
         """Read what ``dataclasses.asdict`` wrote.
 
         Raises:
-            KeyError, TypeError: It is none.
+            ConfigurationError: A figure is of something that episodes do not have.
+            DataError: It is none.
         """
-        figures = tuple(ProtocolFigure(**each) for each in data["figures"])
-        departures = {name: (a, b) for name, (a, b) in dict(data["departures"]).items()}
-        return cls(data["name"], data["sha256"], data["tasks"], figures, departures)
+        return read_json(cls, data, "protocol")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentgym.episodes import Episode, Turn
+from agentgym.episodes.recorder import UNUSED
 
 GOAL_CHARS = 1000
 """Characters of a goal that the list holds, in which its filter searches."""
@@ -19,6 +20,8 @@ LEFT_OUT = ("rng", "start", "turns", *SHARED)
 def row_of(episode: Episode) -> dict[str, Any]:
     """Return what the list shows, sorts and filters by."""
     turns = episode.turns
+    # What a model produced for no turn counts here as it does in reports.
+    outputs: list[Mapping[str, Any]] = [*map(vars, turns), *episode.extra.get(UNUSED, ())]
     row = {
         "task": episode.task_id,
         "goal": episode.goal[:GOAL_CHARS],
@@ -32,10 +35,10 @@ def row_of(episode: Episode) -> dict[str, Any]:
         "return": episode.reward,
         "turns": len(turns),
         "invalid": sum(not turn.action_valid for turn in turns),
-        "tokens": _tokens(turns),
+        "tokens": _tokens(outputs),
         "terms": _terms(turns),
         "paying": sorted({name for turn in turns for name, part in _parts(turn) if part}),
-        "finish": sorted({turn.finish_reason for turn in turns if turn.finish_reason}),
+        "finish": sorted({each["finish_reason"] for each in outputs if each.get("finish_reason")}),
     }
     if error := episode.details.get("error"):
         row["error"] = str(error)[:ERROR_CHARS]
@@ -63,9 +66,9 @@ def _turn(turn: Turn) -> dict[str, Any]:
     return {**known, "after": vars(turn.after)}
 
 
-def _tokens(turns: Iterable[Turn]) -> int | None:
-    """Count what a model read and wrote; None where no turn says it."""
-    pairs = [(turn.prompt_tokens, turn.completion_tokens) for turn in turns]
+def _tokens(outputs: Iterable[Mapping[str, Any]]) -> int | None:
+    """Count what a model read and wrote; None where nothing says it."""
+    pairs = [(each.get("prompt_tokens"), each.get("completion_tokens")) for each in outputs]
     known = [number for pair in pairs for number in pair if number is not None]
     return sum(known) if known else None
 
