@@ -186,7 +186,7 @@ class OwnHook(TurnCost):
         (["play", TOY_ID, "--set", "colour"], "expected --set as name=value"),
         (["play", TOY_ID, "--set", "colour=1"], "expected arguments of ToyEnv among expose_oracle"),
         (["play", TOY_ID, "--set", "max_turns=x"], "expected max_turns"),
-        (["eval", TOY_ID, "--n", "0"], "expected a panel"),
+        (["eval", TOY_ID, "--n", "0"], "expected n, the number of tasks"),
         (["eval", TOY_ID, "--policy", "chat"], "expected the name of a model"),
         (
             ["eval", TOY_ID, "--n", "1", "--out", "/dev/null/r"],

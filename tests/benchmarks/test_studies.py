@@ -395,7 +395,7 @@ def test_the_bar_of_training_is_not_met_by_nothing() -> None:
     ("name", "why"),
     [
         ("nothing", "horizon_map"),
-        ("own.study", "No module named 'own'"),
+        ("missing_studies.own", "No module named 'missing_studies'"),
         ("json.decoder", "STUDY = None"),
         (".study", "can be imported"),
     ],
