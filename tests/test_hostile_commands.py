@@ -83,7 +83,7 @@ HOSTILE = [
     (["eval", TOY_ID, *ONE, "--set", "="], "expected --set as name=value"),
     (["eval", TOY_ID, *ONE, "--set", "max_turns=1", "--set", "max_turns=2"], "got 1 and 2"),
     (["eval", TOY_ID, *ONE, "--grammar", "xml", "--set", "grammar=react"], "one grammar"),
-    (["eval", TOY_ID, "--n", "-5"], "got n=-5"),
+    (["eval", TOY_ID, "--n", "-5"], "got -5"),
     (["eval", TOY_ID, "--n", "1e3"], "--n"),
     (["eval", TOY_ID, *ONE, "--horizon", "0"], "'horizon' to be an integer"),
     (["eval", TOY_ID, *ONE, "--out", "/"], "holds other files"),
