@@ -170,7 +170,7 @@ def inline(text: str) -> str:
 
     A line must not begin with it, where a hyphen makes a list.
     """
-    flat = " ".join(escape(printable(text)).split())
+    flat = " ".join(escape(printable(text), quote=False).split())  # quotes do nothing there
     return "".join(f"\\{c}" if c in "\\|*_`[]#~" else c for c in flat)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import io
 import itertools
 import json
@@ -398,3 +399,9 @@ def test_what_an_agent_thinks_without_acting_counts(tmp_path: Path) -> None:
     records = list(read_episodes(tmp_path / "episodes.jsonl"))
     assert tuple(EpisodeResult.of(record) for record in records) == report.rows
     assert all(replay(record).equal for record in records)
+
+
+def test_markdown_shows_quotes_as_they_are() -> None:
+    report = evaluate("random", TOY_ID, n=2)
+    shown = dataclasses.replace(report, policy='it\'s <b>a</b> "#1"').markdown()
+    assert 'it\'s &lt;b&gt;a&lt;/b&gt; "\\#1"' in shown and "x27" not in shown
