@@ -26,12 +26,12 @@ _SECRET = re.compile(
     r"|(?:^|_|api|access|auth)(?:key|token)(?:_?\d+)?$"
 )
 _PLAIN = re.compile(
-    r"(?:^|_)(?:mode|type|kind|method|policy|scheme|url|file|path|folder|name|env|header)$"
-    r"|(?:^|_)(?:sort|group|primary|foreign|partition|cache|column|row|item|data|dict|json|record"
-    r"|stop|eos|bos|pad|unk|sep|cls|mask|think|start|end|begin|first|last|next|special|image|tool"
-    r"|action|answer)_?(?:key|token)(?:_?\d+)?$"
+    r"(?:^|_)(?:mode|type|kind|method|policy|scheme|file|path|folder|name|env)$"
+    r"|(?:^|_)(?:sort|group|foreign|partition|cache|column|row|dict|json|stop|eos|bos|pad|unk|sep|cls"
+    r"|mask|think|start|end|begin|first|last|next|special|image|answer)_?(?:key|token)(?:_?\d+)?$"
 )
-"""Names of what is about a secret, or only called like one: keys of tables, tokens of models."""
+"""Names of what is about a secret, or only called like one: keys of tables, tokens of models. A
+header, an address or a primary key may be the secret itself, so these are not among them."""
 _QUERY = re.compile(r"([?&]([\w.-]+)=)[^&#\s\"']+")
 
 

@@ -40,7 +40,7 @@ def on_disk(folder: Path) -> str:
     "name",
     ["key", "api_key", "apiKey", "OPENAI_API_KEY", "x-api-key", "token", "hf_token", "accessToken",
      "password", "db-password", "client_secret", "Authorization", "credentials", "api_keys",
-     "basic_auth", "token_2"],
+     "basic_auth", "token_2", "auth_header", "primary_key", "secret_url", "tool_token"],
 )  # fmt: skip
 def test_names_of_secrets(name: str) -> None:
     assert is_secret(name)

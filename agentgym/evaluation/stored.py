@@ -371,11 +371,8 @@ def _unfinished(folder: EvaluationFolder) -> Report:
     settings = folder.settings
     episodes = folder.episodes().values()
     rows = tuple(EpisodeResult.of(each) for each in episodes)
-    taken = {entry.name for entry in fields(Report)} & set(settings) - {
-        "protocol",
-        "limits",
-        "prices",
-    }
+    read_apart = {"protocol", "limits", "prices"}
+    taken = ({entry.name for entry in fields(Report)} & set(settings)) - read_apart
     return replace(
         Report(settings["env_id"], settings["policy"], settings["split"], settings["seed"], "", ()),
         **{name: settings[name] for name in taken},

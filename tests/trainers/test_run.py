@@ -14,11 +14,12 @@ import yaml
 
 from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError
+from agentgym.folder_lock import LOCK
 from agentgym.statistics import paired_difference, scaled
 from tests.toy import TOY_ID, ToyTasks
 from tests.trainers import toy_runs
 from trainers.output.display import Display
-from trainers.output.run_folder import LOCK, RunFolder
+from trainers.output.run_folder import RunFolder
 from trainers.run import train
 
 ARMS = ("random", "sft", "rl", "oracle")

@@ -30,8 +30,6 @@ from trainers.output.phase import Phase
 from trainers.output.summary import GREEDY
 from trainers.processes import main_only
 
-LOCK = ".lock"
-"""File that a working process holds locked."""
 COMPLETE = "complete"
 """Marker file that is written last into a checkpoint."""
 VALIDATED = "validation.json"
