@@ -9,18 +9,81 @@ from typing import Any
 
 
 class StopReason(str, Enum):
-    """Why an episode ended; ``NONE`` while it runs."""
+    """Why an episode ended; ``NONE`` while it runs.
+
+    All but ``ERROR`` are what the policy did, and count as they stand.
+    """
 
     NONE = ""
     SUCCESS = "success"
     FAILURE = "failure"
+    """The task ended unsolved: a wrong answer, a wrong purchase, a lost game."""
     ANSWER = "answer"
     HORIZON = "horizon"
-    LENGTH = "length"
-    """A limit on tokens or money, of which the environment knows nothing."""
+    SANDBOX = "sandbox"
+    """The sandbox died during a command of the policy."""
+    CONTEXT = "context"
+    """The conversation outgrew the model's context."""
+    REFUSED = "refused"
+    """The model, or the content filter before it, refused to answer."""
+    UNREADABLE = "unreadable"
+    """The model's answer could not be read."""
+    TOKEN_LIMIT = "token_limit"
+    """A limit on tokens, of which the environment knows nothing."""
+    COST_LIMIT = "cost_limit"
+    """A limit on money, of which it knows nothing either."""
     STOPPED = "stopped"
-    """An agent that stopped before its episode was over, of which it knows nothing either."""
+    """An agent that stopped before its episode was over."""
     ERROR = "error"
+    """The infrastructure failed: the episode has no valid score."""
+
+    @property
+    def words(self) -> str:
+        """The reason as people are told it."""
+        return WORDS.get(self, self.value)
+
+    @property
+    def outside(self) -> bool:
+        """Whether the end came from outside of the environment, which does not replay it."""
+        return self in OUTSIDE
+
+
+OUTSIDE = frozenset(
+    {
+        StopReason.CONTEXT,
+        StopReason.REFUSED,
+        StopReason.UNREADABLE,
+        StopReason.TOKEN_LIMIT,
+        StopReason.COST_LIMIT,
+        StopReason.STOPPED,
+        StopReason.ERROR,
+    }
+)
+"""Ends that the policy's side or the infrastructure made, not the environment."""
+
+WORDS: Mapping[StopReason, str] = {
+    StopReason.SUCCESS: "solved",
+    StopReason.FAILURE: "wrong answer",
+    StopReason.ANSWER: "answered",
+    StopReason.HORIZON: "turn limit",
+    StopReason.SANDBOX: "killed its sandbox",
+    StopReason.CONTEXT: "context full",
+    StopReason.REFUSED: "refused",
+    StopReason.UNREADABLE: "unreadable answer",
+    StopReason.TOKEN_LIMIT: "token limit",
+    StopReason.COST_LIMIT: "cost limit",
+    StopReason.STOPPED: "agent stopped",
+    StopReason.ERROR: "broken",
+}
+"""Stop reasons as people are told them."""
+
+
+def reason_words(reason: str) -> str:
+    """Return a stop reason as people are told it; what is none stays as it is."""
+    try:
+        return StopReason(reason).words
+    except ValueError:
+        return reason
 
 
 @dataclass(slots=True)

@@ -143,7 +143,7 @@ def test_a_data_set_has_the_splits_of_the_records(tmp_path: Path, path: Path) ->
 def test_filters_and_reasons(capsys: Any, tmp_path: Path) -> None:
     path = tmp_path / "e.jsonl"
     good = recorded(gymnasium.make(TOY_ID), 3)
-    half = replace(good, turns=good.turns[:1], stop_reason="length")
+    half = replace(good, turns=good.turns[:1], stop_reason="token_limit")
     unbegun = replace(half, turns=(), stop_reason="error", start=replace(good.start, state_key=""))
     for episode in (good, half, good, unbegun):
         append_episode(path, episode)

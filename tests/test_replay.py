@@ -152,7 +152,7 @@ def test_the_fields_that_are_not_proven_are_named() -> None:
         ({"turns": ()}, "stop_reason"),
         ({"stop_reason": "failure"}, "stop_reason"),
         ({"stop_reason": "error"}, "stop_reason"),
-        ({"stop_reason": "length"}, "stop_reason"),
+        ({"stop_reason": "token_limit"}, "stop_reason"),
         ({"goal": "press nothing"}, "goal"),
         ({"split": "test"}, "split"),
         ({"details": {"bonus": 1}}, "details"),
@@ -254,7 +254,7 @@ def test_records_with_old_task_ids_replay(by: str, tmp_path: Path) -> None:
 
 def test_an_episode_broken_off_from_outside_still_ran(tmp_path: Path) -> None:
     whole = recorded(tmp_path / "e.jsonl", gymnasium.make(TOY_ID), 3, True)
-    for reason in ("length", "error"):
+    for reason in ("token_limit", "error"):
         cut = replace(whole, turns=whole.turns[:1], stop_reason=reason, details={"error": "x"})
         assert replay(cut).equal
         assert not replay(replace(cut, turns=whole.turns)).equal

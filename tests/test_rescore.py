@@ -180,7 +180,7 @@ def test_hooks_that_need_details_are_played(prepared: str) -> None:
         Rescorer([LookedUp()], play=False)
 
 
-@pytest.mark.parametrize("reason", ["error", "length", "stopped"])
+@pytest.mark.parametrize("reason", ["error", "token_limit", "stopped"])
 def test_broken_off_episodes_keep_their_end(reason: str) -> None:
     whole = recorded(gymnasium.make(TOY_ID), 3)
     cut = replace(whole, turns=whole.turns[:1], stop_reason=reason, details={"error": "x"})

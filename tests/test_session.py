@@ -201,13 +201,14 @@ def test_an_agent_s_error_costs_its_episode() -> None:
 def test_an_agent_may_stop_its_episode_as_a_policy_may() -> None:
     def agent(session: Session) -> None:
         session.call("press", {"colour": "gold"})
-        raise PolicyStopped("length")
+        raise PolicyStopped("token_limit")
 
     last = play_agent(agent, toy(), options=GOLD_RED)[-1]
-    assert last.failure is None and last.info["stop_reason"] == "length" and last.info["turn"] == 1
+    assert last.failure is None and last.info["turn"] == 1
+    assert last.info["stop_reason"] == "token_limit"
     with Session(toy(), options=GOLD_RED) as session:
         agent(session)
-    assert session.stop_reason == "length" and session.failure is None
+    assert session.stop_reason == "token_limit" and session.failure is None
 
 
 def test_an_agent_that_returns_at_once_has_an_episode_without_turns() -> None:
@@ -223,10 +224,10 @@ def test_whoever_waits_can_end_the_episode() -> None:
         for _ in range(3):
             asked.append(session.call("press", {"colour": "blue"}))
 
-    reasons = iter(["", "length"])
+    reasons = iter(["", "token_limit"])
     moments = play_agent(agent, toy(), options=GOLD_RED, end_when=lambda: next(reasons))
-    assert len(moments) == 4 and moments[-1].info["stop_reason"] == "length"
-    assert ["The episode is over (length)" in each for each in asked] == [False, True, True]
+    assert len(moments) == 4 and moments[-1].info["stop_reason"] == "token_limit"
+    assert ["The episode is over (token_limit)" in each for each in asked] == [False, True, True]
 
 
 @pytest.mark.parametrize("swallows", [False, True])

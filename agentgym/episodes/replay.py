@@ -48,12 +48,7 @@ NOT_PROVEN = (
     "turns.finish_reason",
 )
 """Fields of a record of which playing its actions again says nothing."""
-_ENDS = {
-    end.value
-    for end in StopReason
-    # An environment that failed, or that a token budget stopped, did not end the episode itself.
-    if end not in (StopReason.NONE, StopReason.ERROR, StopReason.LENGTH, StopReason.STOPPED)
-}
+_ENDS = {end.value for end in StopReason if end is not StopReason.NONE and not end.outside}
 """How an environment ends an episode; all else was decided outside of it."""
 
 

@@ -27,7 +27,7 @@ from agentgym.rewards.table import hooks_to_json
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_BROKEN_OFF = (StopReason.ERROR.value, StopReason.LENGTH.value, StopReason.STOPPED.value)
+_BROKEN_OFF = {end.value for end in StopReason if end.outside}
 """Ends that were decided outside of the environment, and so are none of its answers."""
 
 

@@ -90,8 +90,7 @@ class Player:
         def end_when() -> str:
             if stop.is_set():
                 return StopReason.STOPPED.value
-            reached = rules.limits.reached(tally.tokens, rules.prices)
-            return StopReason.LENGTH.value if reached else ""
+            return rules.limits.reached(tally.tokens, rules.prices).value
 
         for moment in self._moments(job.seed, options, listen, end_when, stop):
             tally.add(moment)

@@ -9,6 +9,7 @@ from typing import Any
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.results import EpisodeResult
 from agentgym.options import integer
+from agentgym.outcome import StopReason
 from agentgym.policies.base import ModelOutput
 
 MILLION = 1_000_000
@@ -76,12 +77,14 @@ class Limits:
         told += [f"{self.cost:g} US dollars"] if self.cost is not None else []
         return " and ".join(told) or "none"
 
-    def reached(self, used: ModelOutput, prices: Prices | None) -> bool:
-        """Return whether an episode that used these tokens has to end."""
+    def reached(self, used: ModelOutput, prices: Prices | None) -> StopReason:
+        """Return the limit that an episode which used these tokens has reached, or ``NONE``."""
         read_and_written = used.prompt_tokens + used.completion_tokens
         if self.tokens is not None and read_and_written >= self.tokens:
-            return True
-        return self.cost is not None and prices is not None and prices.cost(used) >= self.cost
+            return StopReason.TOKEN_LIMIT
+        if self.cost is not None and prices is not None and prices.cost(used) >= self.cost:
+            return StopReason.COST_LIMIT
+        return StopReason.NONE
 
 
 def _finite(value: Any) -> bool:

@@ -46,8 +46,8 @@ class EpisodeResult:
     reward: float
     """Sum of rewards."""
     stop_reason: str
-    """Why the episode ended; ``error`` if the environment or the policy failed, ``length`` if a
-    limit on tokens or money ended it."""
+    """Why the episode ended; ``error`` if the infrastructure failed, see
+    `agentgym.outcome.StopReason`."""
     error: str = ""
     """What failed, if anything."""
     invalid: int | None = None

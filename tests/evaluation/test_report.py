@@ -214,9 +214,9 @@ def test_limits_end_an_episode_as_it_stands() -> None:
     report = evaluate(Model(), TOY_ID, n=8, limits=Limits(tokens=220))
     assert {each.turns for each in report.rows} == {2}
     ended = {each.stop_reason for each in report.rows}
-    assert "length" in ended and report.errors == 0
+    assert "token_limit" in ended and report.errors == 0
     cheap = evaluate(Model(), TOY_ID, n=8, limits=Limits(cost=1e-9), prices=Prices(1.0, 1.0))
-    assert {each.turns for each in cheap.rows} == {1}
+    assert {(each.turns, each.stop_reason) for each in cheap.rows} == {(1, "cost_limit")}
     for wrong in (
         lambda: evaluate(Model(), TOY_ID, limits=Limits(cost=1.0)),
         lambda: Limits(tokens=0),
@@ -237,7 +237,7 @@ def test_limits_end_the_episode_of_an_agent_that_owns_the_loop(tmp_path: Path) -
     limited = {"env": TOY_ID, "env_kwargs": {"grammar": "tool_call"}, "n": 2, "out": tmp_path}
     report = evaluate(agent, **limited, limits=Limits(tokens=200))
     ends = [(each.turns, each.stop_reason, each.prompt_tokens) for each in report.rows]
-    assert ends == [(2, "length", 200)] * 2 and "over (length)" in answers[1]
+    assert ends == [(2, "token_limit", 200)] * 2 and "over (token_limit)" in answers[1]
     assert report.rows == tuple(map(EpisodeResult.of, read_episodes(tmp_path / "episodes.jsonl")))
     with pytest.raises(ConfigurationError, match="limits was"):
         evaluate(agent, **limited)

@@ -201,12 +201,13 @@ def test_a_policy_may_end_its_episode_as_it_stands(env: Any) -> None:
     class Leaving(own.Follower):
         def act(self, observation: str, info: Any) -> str:
             if info["turn"] == 1:
-                raise PolicyStopped("length")
+                raise PolicyStopped("token_limit")
             return super().act(observation, info)
 
     *turns, last = play(Leaving(), env, options=GOLD_RED)
     assert len(turns) == 2 and last.over and last.failure is None and last.action is None
-    assert (last.info["stop_reason"], last.info["score"], last.truncated) == ("length", 0.5, True)
+    end = (last.info["stop_reason"], last.info["score"], last.truncated)
+    assert end == ("token_limit", 0.5, True)
     report = evaluate(Leaving(), env, n=5)
-    assert {row.stop_reason for row in report.rows} == {"length"} and report.errors == 0
+    assert {row.stop_reason for row in report.rows} == {"token_limit"} and report.errors == 0
     assert issubclass(PolicyStopped, AgentGymError)

@@ -109,7 +109,7 @@ def test_an_episode_that_is_too_long_in_mid_run_costs_only_itself(tmp_path):
     made = model(tmp_path / "model", CHAT_TEMPLATE)
     assert main(toy_runs.arguments(out, **changes, model=made)) == 0
     (record,) = toy_runs.by_phase(out)["rl"]
-    assert 0 < record["ended_by_length"] < 1
+    assert 0 < record["ended_by_token_limit"] < 1
 
 
 @pytest.mark.parametrize(

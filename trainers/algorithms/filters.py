@@ -101,7 +101,7 @@ class HarnessEndings:
     Their reward is true, so they stay in the baseline; that of a failed environment is not.
     """
 
-    masked: tuple[StopReason, ...] = (StopReason.HORIZON, StopReason.LENGTH)
+    masked: tuple[StopReason, ...] = (StopReason.HORIZON, StopReason.TOKEN_LIMIT)
     """Endings that leave the loss and stay in the baseline."""
     excluded: tuple[StopReason, ...] = (StopReason.ERROR,)
     """Endings that leave both."""

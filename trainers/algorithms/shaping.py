@@ -30,7 +30,7 @@ class EndPenalty:
 
     amount: float = -0.2
     """What is added, in units of reward."""
-    ends: tuple[StopReason, ...] = (StopReason.HORIZON, StopReason.LENGTH)
+    ends: tuple[StopReason, ...] = (StopReason.HORIZON, StopReason.TOKEN_LIMIT)
     """Endings it applies to."""
 
     def __call__(self, batch: Batch) -> FloatArray:

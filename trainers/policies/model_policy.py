@@ -119,7 +119,7 @@ class ModelPolicy:
             conversation.extend(*self._said, observation)
         room = player.budget.room(conversation.spent, len(conversation.prompt))
         if room < player.budget.floor:
-            raise PolicyStopped(StopReason.LENGTH.value)
+            raise PolicyStopped(StopReason.TOKEN_LIMIT.value)
         prompt = conversation.prompt
         out = player.engine.complete(self._key, prompt, room, turn_seed(self._seed, 0, self._turn))
         self._said, self._turn = (out.ids, out.stopped), self._turn + 1

@@ -382,7 +382,7 @@ class _Rollout:
         """Whether the budget allows the next turn; ends the episode if not."""
         if episode.room(self._runner.budget) >= self._runner.budget.floor:
             return True
-        episode.trajectory.stop_reason = StopReason.LENGTH.value
+        episode.trajectory.stop_reason = StopReason.TOKEN_LIMIT.value
         return False
 
     def _begun(self, slot: int, start: Start) -> LiveEpisode | None:

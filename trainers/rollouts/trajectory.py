@@ -219,13 +219,13 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
         episode), ``action_tokens, valid`` (share of turns), ``stopped`` (share of turns that ended
         with a stop token), ``repeat`` (share of turns that repeat an earlier action in the same
         state), and the shares of episodes
-        ``ended_by_horizon``, ``ended_by_length`` and ``ended_by_error``.
+        ``ended_by_horizon``, ``ended_by_token_limit`` and ``ended_by_error``.
     """
     count = len(trajectories)
     reasons = [t.stop_reason for t in trajectories]
     shares = {
         f"rollout/ended_by_{name}": reasons.count(name) / count
-        for name in (StopReason.HORIZON.value, StopReason.LENGTH.value, StopReason.ERROR.value)
+        for name in (StopReason.HORIZON.value, StopReason.TOKEN_LIMIT.value, StopReason.ERROR.value)
     }
     sound = [t for t in trajectories if t.stop_reason != StopReason.ERROR.value]
     turns = [turn for t in sound for turn in t.turns]

@@ -63,7 +63,8 @@ def test_harness_endings_leave_the_loss_and_stay_in_the_baseline() -> None:
     batch = pack([[1.0]] * n, [0] * n, stop_reasons=list(StopReason))
     masks = apply_filters(batch, [HarnessEndings()])
     ended = np.array(list(StopReason), dtype=object)
-    assert ended[~masks.train].tolist() == [StopReason.HORIZON, StopReason.LENGTH, StopReason.ERROR]
+    masked = [StopReason.HORIZON, StopReason.TOKEN_LIMIT, StopReason.ERROR]
+    assert ended[~masks.train].tolist() == masked
     assert ended[~masks.baseline].tolist() == [StopReason.ERROR]
 
 

@@ -44,7 +44,7 @@ def test_overlong_refuses_what_makes_no_sense(wrong: dict[str, float]) -> None:
 
 def test_flags_are_punished_turn_by_turn_and_shapers_add_up() -> None:
     batch = pack(
-        [[1.0, 0.0]], [0], aux={"invalid_action": [[1, 0]]}, stop_reasons=[StopReason.LENGTH]
+        [[1.0, 0.0]], [0], aux={"invalid_action": [[1, 0]]}, stop_reasons=[StopReason.TOKEN_LIMIT]
     )
     shaped = shape_rewards(batch, [FlagPenalty(), EndPenalty(-0.5)])
     assert shaped.reward.tolist() == [0.9, -0.5]

@@ -143,7 +143,7 @@ def simulate_budget(logit: float) -> tuple[Batch, np.ndarray]:
     rng = np.random.default_rng(1)
     p, n = 1 / (1 + np.exp(-logit)), GROUPS * SIZE
     room, live = np.full(n, BUDGET), np.arange(n)
-    ends = np.full(n, "length", dtype=object)
+    ends = np.full(n, "token_limit", dtype=object)
     traj, pay, score = [], [], []
     while len(live):
         thinks = rng.random(len(live)) < p
@@ -176,6 +176,6 @@ def test_masking_episodes_that_ran_out_of_tokens_biases_credit_and_the_default_d
 
     mean, error = estimate(get_preset("default").filters)
     assert abs(mean - truth) < 4 * error < 0.2 * truth
-    masked, error = estimate((HarnessEndings(masked=(StopReason.LENGTH,)),))
+    masked, error = estimate((HarnessEndings(masked=(StopReason.TOKEN_LIMIT,)),))
     assert masked == pytest.approx(0.73 * truth, abs=4 * error)
     assert masked < truth - 6 * error

@@ -34,7 +34,7 @@ def test_failed_episodes_leave_loss_and_baseline():
 
 
 def test_harness_endings_train_nothing_but_stay_in_the_baseline():
-    group = [episode(1.0), episode(0.0, "horizon"), episode(0.0, "length")]
+    group = [episode(1.0), episode(0.0, "horizon"), episode(0.0, "token_limit")]
     credit = folded_advantages(group, replace(RLOO, filters=(HarnessEndings(),)))
     assert credit.train.tolist() == [True] * 3 + [False] * 6
     assert credit.advantage.tolist() == [1.0] * 3 + [0.0] * 6

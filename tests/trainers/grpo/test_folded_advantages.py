@@ -15,7 +15,7 @@ from trainers.grpo.advantages import folded_advantages
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 CONST = 40.0
-STOPS = ("success", "horizon", "failure", "length", "success", "error")
+STOPS = ("success", "horizon", "failure", "token_limit", "success", "error")
 
 
 def episodes(seed: int = 0) -> list[Trajectory]:

@@ -133,7 +133,7 @@ def gradient(preset: Preset) -> torch.Tensor:
 def test_the_episodes_have_what_the_parts_look_at():
     episodes, rows = played()
     reasons = {episode.stop_reason for episode in episodes}
-    assert {"failure", "horizon", "length"} <= reasons, reasons
+    assert {"failure", "horizon", "token_limit"} <= reasons, reasons
     assert {turn.valid for episode in episodes for turn in episode.turns} == {True, False}
     drift = rows["old_per_token_logps"] - rows["ref_per_token_logps"]
     assert drift.abs().max() > 0.05

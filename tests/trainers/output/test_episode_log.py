@@ -132,17 +132,17 @@ def test_the_episodes_of_a_run_replay_exactly_and_are_rescored_without_a_model(f
 
 def test_an_episode_that_the_token_budget_cut_is_written_as_it_stands(tmp_path):
     cut = played(plan(), 3, TokenBudget(6, 30, 250), horizon=50)
-    assert {trajectory.stop_reason for trajectory in cut} == {StopReason.LENGTH.value}
+    assert {trajectory.stop_reason for trajectory in cut} == {StopReason.TOKEN_LIMIT.value}
     records = logged(plan(), cut, tmp_path / "e.jsonl")
     assert [len(record.turns) for record in records] == [len(t.turns) for t in cut]
-    assert {record.stop_reason for record in records} == {StopReason.LENGTH.value}
+    assert {record.stop_reason for record in records} == {StopReason.TOKEN_LIMIT.value}
     assert not any(turn.terminated or turn.truncated for r in records for turn in r.turns)
     assert all(replay(record).equal for record in records)
 
 
 def test_an_episode_that_no_prompt_fitted_is_written_without_turns(tmp_path):
     (record,) = logged(plan(), played(plan(), 1, TokenBudget(6, 200, 8)), tmp_path / "e.jsonl")
-    assert (record.stop_reason, record.turns) == (StopReason.LENGTH.value, ())
+    assert (record.stop_reason, record.turns) == (StopReason.TOKEN_LIMIT.value, ())
     assert record.start.observation.startswith("press")
     assert replay(record).equal
 

@@ -91,7 +91,7 @@ def test_the_episode_that_runs_out_of_tokens_ends_as_in_training(
     config = copied / "config.yaml"
     config.write_text(config.read_text().replace("episode_tokens: 150", "episode_tokens: 12"))
     report = evaluate(load_policy(f"run:{copied}", env, temperature=0), env, TEST, 30)
-    short = [row for row in report.rows if row.stop_reason == "length"]
+    short = [row for row in report.rows if row.stop_reason == "token_limit"]
     assert short and report.errors == 0 and all(0 < row.turns < HORIZON for row in short)
     assert not any(row.success for row in short)
 

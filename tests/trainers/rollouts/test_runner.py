@@ -86,12 +86,12 @@ def test_token_budget_is_checked_before_each_generation():
     budget = TokenBudget(turn_tokens=6, episode_tokens=30, context=250)
     play = runner(lambda p: "press pink", budget)
     (episode,) = play.run(tiny_policy.tasks(1), horizon=50)
-    assert episode.stop_reason == StopReason.LENGTH.value
+    assert episode.stop_reason == StopReason.TOKEN_LIMIT.value
     (row,) = to_rows([episode])
     assert len(row.ids) - row.prompt_length <= 30
     assert all(turn.stopped for turn in episode.turns)
     (short,) = runner(budget=TokenBudget(6, 200, context=8)).run(tiny_policy.tasks(1))
-    assert short.stop_reason == StopReason.LENGTH.value
+    assert short.stop_reason == StopReason.TOKEN_LIMIT.value
     assert not short.turns
     with pytest.raises(ConfigurationError, match="turn_tokens"):
         TokenBudget(turn_tokens=64, episode_tokens=32)
