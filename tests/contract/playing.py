@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+import itertools
+import json
 import random
+from collections.abc import Iterator
 from typing import Any
 
+from agentgym.actions import ActionSpec
 from agentgym.core import TextEnv
 
 WORDS = (
@@ -18,6 +22,16 @@ WORDS = (
     "",
     "\n\t",
     "«é» 🙂",
+)
+RUBBISH = (
+    "I do not know",
+    "",
+    "]]]}}{{((",
+    "</answer></action></tool_call>",
+    "<answer>",
+    "\x00\x1b[2J\u202e\ud800",
+    "9" * 5000,
+    "a\n\n```\nb",
 )
 
 
@@ -55,3 +69,38 @@ def finish(env: TextEnv, policy: Any, observation: str, info: dict[str, Any]) ->
         observation, _, terminated, truncated, info = env.step(action)
         done = terminated or truncated
     return info
+
+
+def framed_rubbish(grammar: str, specs: tuple[ActionSpec, ...]) -> Iterator[str]:
+    """Yield well-formed actions of a grammar that hold rubbish: every frame, every rubbish."""
+    frames = [*_frames(grammar, specs)]
+    for number in range(max(len(frames), len(RUBBISH))):
+        rubbish = RUBBISH[number % len(RUBBISH)]
+        yield frames[number % len(frames)].replace("RUBBISH", rubbish)
+    if grammar == "tool_call":  # where JSON may hold what text cannot
+        for spec, rubbish in itertools.product(specs, (None, [], {}, "x", 1e308, True)):
+            arguments = {param.name: rubbish for param in spec.params}
+            call = json.dumps({"name": spec.name, "arguments": arguments})
+            yield f"<tool_call>{call}</tool_call>"
+
+
+def _frames(grammar: str, specs: tuple[ActionSpec, ...]) -> Iterator[str]:
+    if grammar in ("native", "action_tag"):
+        opening, closing = ("<action>", "</action>") if grammar == "action_tag" else ("", "")
+        yield f"{opening}RUBBISH{closing}"
+        for spec in specs:
+            filled = spec.templates[0]
+            for param in spec.params:
+                filled = filled.replace(f"{{{param.name}}}", "RUBBISH")
+            yield f"{opening}{filled}{closing}"
+    for spec in specs if grammar == "xml" else ():
+        yield f"<{spec.name}>RUBBISH</{spec.name}>"
+        inner = "".join(f"<{param.name}>RUBBISH</{param.name}>" for param in spec.params)
+        yield f"<{spec.name}>{inner}</{spec.name}>"
+    if grammar == "react":
+        yield "Thought: hm\nAction: RUBBISH"
+        yield from (f"Action: {spec.name}[RUBBISH]" for spec in specs)
+    if grammar == "tool_call":
+        yield "<tool_call>RUBBISH</tool_call>"
+        for spec in specs:
+            yield f'<tool_call>{{"name": "{spec.name}", "arguments": "RUBBISH"}}</tool_call>'

@@ -13,11 +13,18 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
+from agentgym.actions import GRAMMARS
 from agentgym.core import TextEnv
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.spaces import UnicodeText
 from tests.contract.conftest import Make
-from tests.contract.playing import admissible_action, finish, play, random_action
+from tests.contract.playing import (
+    admissible_action,
+    finish,
+    framed_rubbish,
+    play,
+    random_action,
+)
 from tests.toy import TOY_ID
 
 KEYS = {
@@ -238,6 +245,18 @@ def test_the_expert_is_shown_only_on_request(make: Make) -> None:
     assert info["oracle_action"] == env.oracle().act(observation, info)
     _, _, terminated, truncated, info = env.step(info["oracle_action"])
     assert terminated or truncated or isinstance(info["oracle_action"], str)
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS)
+def test_rubbish_in_a_frame_of_the_grammar_is_a_legal_action(make: Make, grammar: str) -> None:
+    env = make(grammar=grammar)
+    env.reset(seed=0)
+    for action in framed_rubbish(grammar, env.language.specs):
+        observation, reward, terminated, truncated, info = env.step(action)
+        assert observation in env.observation_space and type(reward) is float
+        assert not info["success"], action
+        if terminated or truncated:
+            env.reset()
 
 
 @pytest.mark.parametrize("grammar", ["xml", "react", "tool_call", "action_tag"])

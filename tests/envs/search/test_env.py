@@ -94,6 +94,29 @@ def test_a_turn_that_is_not_understood_counts(questions: Path) -> None:
         assert info["details"]["em"] == 0.0 and info["stop_reason"] == "horizon"
 
 
+@pytest.mark.parametrize("grammar", ["native", "xml", "react", "tool_call", "action_tag"])
+def test_a_long_argument_is_cut_in_every_grammar(questions: Path, grammar: str) -> None:
+    env = make(questions, grammar=grammar)
+    env.reset(options=MAYOR)
+    name, argument = "answer", "x" * 5000
+    written = {
+        "react": f"Action: {name}[{argument}]",
+        "tool_call": f'{{"name": "{name}", "arguments": {{"{name}": "{argument}"}}}}',
+        "action_tag": f"<action><{name}>{argument}</{name}></action>",
+    }
+    info = env.step(written.get(grammar, f"<{name}>{argument}</{name}>"))[4]
+    assert info["action_valid"] and info["stop_reason"] == "answer"
+    assert env.last_action == f"<{name}>{argument[:1000]}</{name}>"
+
+
+def test_words_between_action_tags_that_are_no_command_say_what_is_one(questions: Path) -> None:
+    env = make(questions, grammar="action_tag")
+    env.reset(options=MAYOR)
+    observation, reward, terminated, _, info = env.step("<action>I do not know</action>")
+    assert observation.startswith("invalid: no action found: write <action><search>words")
+    assert (reward, terminated, info["action_valid"]) == (0.0, False, False)
+
+
 def test_evidence_in_a_thought_is_nobodys_lie(questions: Path) -> None:
     env = make(questions)
     env.reset(options=MAYOR)

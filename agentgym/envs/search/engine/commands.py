@@ -13,6 +13,7 @@ from typing import NamedTuple
 from agentgym.actions import MAX_ACTION_CHARS, ActionSpec, Param, parse, strip_think
 from agentgym.actions.templates import find_native
 from agentgym.envs.search.engine.information import holds_information, plain
+from agentgym.errors import ConfigurationError
 from agentgym.language import Language, Reading
 from agentgym.outcome import well_formed
 
@@ -67,30 +68,35 @@ class SearchLanguage(Language):
     """
 
     def __init__(self, grammar: str) -> None:
-        super().__init__(SPECS, grammar)
-        self._last: tuple[str, Command] | None = None
+        super().__init__(SPECS, grammar, MAX_ACTION_CHARS)  # the argument alone is cut
+        self._last = "", Command(SEARCH, "")
         self.forms = " or ".join(self.write(f"<{name}>words</{name}>") for name in (SEARCH, ANSWER))
 
     def read(self, action: str) -> Reading:
-        """Understand model text; in the native grammar it becomes the canonical form."""
+        """Understand model text; what is an action comes back in its canonical form."""
         if self.native and isinstance(action, str):
             text = _visible(action)
             reading = self._read_native(text, cut=len(action) > MAX_ACTION_CHARS)
         else:
             reading = super().read(action)
             text = _visible(action)
+            if not reading.problem:  # action_tag passes on whatever stands between its tags
+                found = self._read_native(reading.native, cut=False)
+                reading = found._replace(trailing=reading.trailing)
         # What follows the action is dropped unread, as Search-R1 stops generating there.
         if holds_information(text[: len(text) - len(reading.trailing)]):
             return Reading("", reading.trailing, f"invalid: {FORGED}")
         return reading
 
     def command(self, native: str) -> Command:
-        """Return the command that :meth:`read` has understood."""
-        if self._last is not None and self._last[0] == native:
-            return self._last[1]
-        found = find(native)
-        assert found is not None, native
-        return found[0]
+        """Return the command that a native text is.
+
+        Raises:
+            ConfigurationError: It is none, and so never came from :meth:`read`.
+        """
+        if self._last[0] != native and self._read_native(native, cut=False).problem:
+            raise ConfigurationError(f"expected {self.forms}, got {native!r:.80}")
+        return self._last[1]
 
     def _read_native(self, text: str, *, cut: bool) -> Reading:
         """Read a text of bounded length, which may have been cut to it, in the native grammar."""
