@@ -1,4 +1,4 @@
-"""An assert tells readers and the type checker what holds; it judges nothing that came from outside.
+"""An assert tells readers and the type checker what holds; it judges nothing from outside.
 
 ``python -O`` removes it, and raised on the text of a model it ends a run in place of a turn.
 """

@@ -58,8 +58,8 @@ class SearchEnv(TextEnv[Session]):
         engine: What indexes a corpus: ``bm25`` or ``tantivy``.
         retriever_url: Address of a search server, to be asked instead of an index.
         dialect: What the server speaks: ``search-r1`` or ``ragen``.
-        reward: What the answer earns: ``em``, ``subem`` or ``f1``; ``sparse`` is ``em``. The score
-            is the same measure, and success is a measure of 1.
+        reward: What the answer earns: ``em``, ``subem``, ``f1`` or ``f1_hotpot``; ``sparse`` is
+            ``em``. The score is the same measure, and success is a measure of 1.
         answer_attempts: Answers that may be given until one is right.
         first_search: Whether the first observation holds the results for the question.
         expert: Whose plans :meth:`oracle` follows: ``reader`` reads what is shown and can be

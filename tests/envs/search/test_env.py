@@ -67,7 +67,8 @@ def test_a_wrong_answer_ends_an_episode(questions: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reward", "paid"), [("em", 0.0), ("sparse", 0.0), ("subem", 1.0), ("f1", 2 / 3)]
+    ("reward", "paid"),
+    [("em", 0.0), ("sparse", 0.0), ("subem", 1.0), ("f1", 2 / 3), ("f1_hotpot", 2 / 3)],
 )
 def test_rewards_are_measures(questions: Path, reward: str, paid: float) -> None:
     env = make(questions, reward=reward)
@@ -243,7 +244,7 @@ def test_a_digest_covers_question_answers_and_corpus(questions: Path, tmp_path: 
         ({"topk": 60}, "topk"),
         ({"topk": 30}, "max_obs_chars of at least"),
         ({"max_obs_chars": 10**6}, "max_obs_chars"),
-        ({"reward": "exact"}, "em, subem, f1, sparse"),
+        ({"reward": "exact"}, "em, subem, f1, f1_hotpot, sparse"),
         ({"answer_attempts": 0}, "answer_attempts"),
         ({"first_search": "no"}, "first_search"),
         ({"expert": "guru"}, "expert to be one of"),

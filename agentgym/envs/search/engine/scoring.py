@@ -1,5 +1,8 @@
 """What an answer earns: exact match, sub-match and F1 under the normalisation of SQuAD.
 
+F1 comes twice, since two scripts differ: ``f1`` is SQuAD's, ``f1_hotpot`` that of HotpotQA (Yang et
+al., 2018, arXiv:1809.09600), where "yes", "no" and "noanswer" share words with nothing else.
+
 The order of the steps (lower case, punctuation, articles, white space) is that of SQuAD (Rajpurkar
 et al., 2016, arXiv:1606.05250), which Search-R1 (Jin et al., 2025, arXiv:2503.09516) took over to
 the letter: "U.S.A." is ``usa``, "the-cat" is ``thecat``, and "A" is nothing at all.
@@ -13,8 +16,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-MEASURES = ("em", "subem", "f1")
+MEASURES = ("em", "subem", "f1", "f1_hotpot")
 """Names of the measures, which are those of the fields of :class:`Scores`."""
+
+CLOSED = frozenset({"yes", "no", "noanswer"})
+"""Answers that HotpotQA's F1 counts whole or not at all."""
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -28,10 +34,12 @@ class Scores(NamedTuple):
     subem: float
     """1 if it contains a gold answer."""
     f1: float
-    """Overlap of words with a gold answer."""
+    """Overlap of words with a gold answer, as SQuAD 2.0 counts it."""
+    f1_hotpot: float
+    """The same as HotpotQA counts it."""
 
 
-NO_ANSWER = Scores(0.0, 0.0, 0.0)
+NO_ANSWER = Scores(0.0, 0.0, 0.0, 0.0)
 """What an episode without an answer is worth."""
 
 
@@ -52,13 +60,16 @@ def score(answer: str, gold: Sequence[str]) -> Scores:
         text; so that it earns nobody a sub-match, it counts only where the answer equals it.
     """
     given = normalise(answer)
-    em = subem = f1 = 0.0
+    em = subem = f1 = f1_hotpot = 0.0
     for one in map(normalise, gold):
         equal = given == one
         em = max(em, float(equal))
         subem = max(subem, float(equal or (bool(one) and one in given)))
-        f1 = max(f1, _f1(given.split(), one.split()))
-    return Scores(em, subem, f1)
+        overlap = _f1(given.split(), one.split())
+        f1 = max(f1, overlap)
+        if given and (equal or not {given, one} & CLOSED):
+            f1_hotpot = max(f1_hotpot, overlap)
+    return Scores(em, subem, f1, f1_hotpot)
 
 
 def mentions(text: str, gold: Sequence[str]) -> bool:

@@ -26,7 +26,7 @@ DETAILS = GOLD_DETAILS | {
     "valid", "format_ok", "answered", "searched", "new_docs", "answer_in_obs", "answer_new",
     "repeated_query",
     "self_information", "search_failed", "n_search", "n_invalid", "n_self_information",
-    "answer_seen", "em", "subem", "f1",
+    "answer_seen", "em", "subem", "f1", "f1_hotpot",
 }  # fmt: skip
 """Keys of :meth:`Session.details`."""
 
@@ -264,6 +264,7 @@ class Session:
             "em": None if scores is None else scores.em,
             "subem": None if scores is None else scores.subem,
             "f1": None if scores is None else scores.f1,
+            "f1_hotpot": None if scores is None else scores.f1_hotpot,
         }
 
     def snapshot(self) -> State:

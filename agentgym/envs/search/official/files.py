@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from agentgym.datafiles import ENDINGS, read_records, stem
+from agentgym.datafiles import ENDINGS as RECORD_ENDINGS
+from agentgym.datafiles import JSON, read_records, stem
 from agentgym.envs.search.official.records import (
     FIELDS,
     SPLIT_NAMES,
@@ -18,6 +19,8 @@ from agentgym.envs.search.question import Question
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.tasks import SPLITS
 
+ENDINGS = (*RECORD_ENDINGS, JSON)
+"""Endings of question files."""
 QuestionSet = Mapping[str, tuple[Question, ...]]
 """The questions of each split; none is empty."""
 
@@ -63,7 +66,7 @@ def question_files(path: str | os.PathLike[str]) -> dict[Path, str | None]:
         what = "which does not exist" if not root.exists() else "which holds none of them"
         raise DataError(
             "expected a question file, or a folder with train.jsonl, dev.jsonl or test.jsonl "
-            f"(.jsonl.gz, .parquet), got {root}, {what}"
+            f"(.jsonl.gz, .json, .parquet), got {root}, {what}"
         )
     return found
 

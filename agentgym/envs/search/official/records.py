@@ -1,12 +1,15 @@
 """From a record of a question set to a question.
 
-Two published forms are read, and whatever has their fields:
+These published forms are read, and whatever has their fields, in upper or lower case:
 
 * FlashRAG (Jin et al., 2024, arXiv:2405.13576): ``{"id", "question", "golden_answers": [...],
   "metadata"}``.
 * Search-R1 (Jin et al., 2025, arXiv:2503.09516): the answers are ``reward_model.ground_truth
   .target``, the question is ``question`` or, where that is missing, what follows the last
   ``Question:`` of the prompt; ``data_source`` names the set, ``extra_info.split`` the split.
+* The sets as their authors publish them: NQ-open (``answer``, a list), HotpotQA and 2WikiMultihopQA
+  (``answer``, a text; ``type``), MuSiQue (``answer``, ``answer_aliases``), TriviaQA (``Question``,
+  ``Answer`` with ``Value`` and ``Aliases``), PopQA (``possible_answers``, a list written as JSON).
 
 One's own records may also hold ``gold``, the ids of the passages with the evidence, and ``hops``.
 """
@@ -14,7 +17,9 @@ One's own records may also hold ``gold``, the ids of the passages with the evide
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from agentgym.envs.search.engine.scoring import normalise
@@ -23,8 +28,8 @@ from agentgym.outcome import well_formed
 from agentgym.tasks import SPLITS
 
 FIELDS = (
-    "question", "golden_answers", "answers", "reward_model", "prompt", "data_source", "extra_info",
-    "split", "gold", "hops",
+    "question", "golden_answers", "answers", "answer", "answer_aliases", "possible_answers",
+    "reward_model", "prompt", "data_source", "type", "extra_info", "split", "gold", "hops",
 )  # fmt: skip
 """Fields of records that mean something."""
 SPLIT_NAMES: Mapping[str, str] = {
@@ -56,16 +61,17 @@ def read_record(record: Any) -> Entry:
     """
     if not isinstance(record, Mapping):
         raise Unusable(f"expected an object, got {record!r:.80}")
+    record = {str(name).lower(): value for name, value in record.items()}
     text = " ".join(well_formed(_question(record)).split())
     if not text:
         raise Unusable(f"expected a question, got the fields {', '.join(map(str, record))!r:.200}")
     if not text.endswith("?"):
         text += "?"  # as Search-R1 does
-    source = record.get("data_source")
+    kinds = [record.get(name) for name in ("data_source", "type")]
     question = Question(
         text,
         _answers(record),
-        kind=source if isinstance(source, str) else "",
+        kind=next((kind for kind in kinds if isinstance(kind, str)), ""),
         hops=_hops(record),
         gold=_texts(record.get("gold"), "gold") if record.get("gold") is not None else (),
     )
@@ -96,12 +102,26 @@ def _answers(record: Mapping[str, Any]) -> tuple[str, ...]:
     rule = record.get("reward_model")
     truth = rule.get("ground_truth") if isinstance(rule, Mapping) else None
     found = truth.get("target") if isinstance(truth, Mapping) else None
-    for name in ("golden_answers", "answers"):
+    for name in ("golden_answers", "answers", "answer", "possible_answers"):
         found = record.get(name) if found is None else found
-    answers = tuple(dict.fromkeys(one for one in _texts(found, "golden_answers") if one.strip()))
+    texts = [*_spellings(found), *_texts(record.get("answer_aliases"), "answer_aliases")]
+    answers = tuple(dict.fromkeys(one for one in texts if one.strip()))
     if not answers:
         raise Unusable(f"expected answers in golden_answers, got {found!r:.80}")
     return answers
+
+
+def _spellings(found: Any) -> tuple[str, ...]:
+    """Read the answers of a record: a text, a list of texts, or a text with its aliases."""
+    if isinstance(found, Mapping):
+        parts = {str(name).lower(): value for name, value in found.items()}
+        if {"value", "aliases"} <= set(parts):
+            aliases = _texts(parts["aliases"], "aliases")
+            return (*_texts(parts["value"], "value"), *aliases)
+    if isinstance(found, str) and found.startswith("[") and found.endswith("]"):
+        with suppress(ValueError):  # an answer in brackets
+            found = json.loads(found)
+    return _texts(found, "golden_answers")
 
 
 def _texts(found: Any, name: str) -> tuple[str, ...]:

@@ -12,7 +12,25 @@ from hypothesis import strategies as st
 from agentgym.envs.search.engine.scoring import NO_ANSWER, mentions, normalise, score
 
 WORDS = st.sampled_from(
-    ["a", "an", "the", "The", "A.", "U.S.A.", "the-cat", "Ada", "O'Hare", "1934", "x", "", "-", "é"]
+    [
+        "yes",
+        "no",
+        "noanswer",
+        "a",
+        "an",
+        "the",
+        "The",
+        "A.",
+        "U.S.A.",
+        "the-cat",
+        "Ada",
+        "O'Hare",
+        "1934",
+        "x",
+        "",
+        "-",
+        "é",
+    ]
 )
 TEXTS = st.text(max_size=40) | st.lists(WORDS, max_size=8).map(" ".join)
 
@@ -31,9 +49,9 @@ def plainly_normalised(text: str) -> str:
     return " ".join("".join(words).split()) if words else ""
 
 
-def by_hand(answer: str, gold: list[str]) -> tuple[float, float, float]:
+def by_hand(answer: str, gold: list[str]) -> tuple[float, ...]:
     """The measures from lists of words, one gold answer after the other."""
-    given, best = plainly_normalised(answer), (0.0, 0.0, 0.0)
+    given, best = plainly_normalised(answer), (0.0,) * 4
     for one in map(plainly_normalised, gold):
         rest, shared = one.split(), 0
         for word in given.split():
@@ -43,11 +61,14 @@ def by_hand(answer: str, gold: list[str]) -> tuple[float, float, float]:
         if shared:
             precision, recall = shared / len(given.split()), shared / len(one.split())
             f1 = 2 * precision * recall / (precision + recall)
+            hotpot = f1
         else:
-            f1 = float(not given and not one)
+            f1, hotpot = float(not given and not one), 0.0
         same = given == one
+        for closed in ("yes", "no", "noanswer"):
+            hotpot = hotpot if same or closed not in (given, one) else 0.0
         contained = same or (one != "" and given.find(one) >= 0)
-        best = tuple(map(max, best, (float(same), float(contained), f1)))
+        best = tuple(map(max, best, (float(same), float(contained), f1, hotpot)))
     return best
 
 
@@ -85,9 +106,27 @@ def test_measures_equal_another_formulation(answer: str, gold: list[str]) -> Non
 
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3))
 def test_measures_are_ordered(answer: str, gold: list[str]) -> None:
-    em, subem, f1 = score(answer, gold)
-    assert 0.0 <= em <= subem <= 1.0 and em <= f1 <= 1.0
-    assert score(gold[0], gold) == (1.0, 1.0, 1.0)
+    em, subem, f1, f1_hotpot = score(answer, gold)
+    assert 0.0 <= em <= subem <= 1.0 and em <= f1 <= 1.0 and f1_hotpot <= f1
+    assert score(gold[0], gold)[:3] == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "f1", "f1_hotpot"),
+    [
+        ("no it was yes", "yes", 0.4, 0.0),
+        ("yes", "yes indeed", 2 / 3, 0.0),
+        ("Yes!", "yes", 1.0, 1.0),
+        ("noanswer", "no", 0.0, 0.0),
+        ("in Harrow", "Harrow", 2 / 3, 2 / 3),
+        ("the", "a", 1.0, 0.0),
+    ],
+)
+def test_f1_of_hotpotqa_counts_yes_and_no_whole(
+    answer: str, gold: str, f1: float, f1_hotpot: float
+) -> None:
+    found = score(answer, [gold])
+    assert (found.f1, found.f1_hotpot) == (pytest.approx(f1), pytest.approx(f1_hotpot))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +149,7 @@ def test_edges_of_normalisation(text: str, expected: str) -> None:
 
 def test_an_empty_gold_answer_is_contained_in_nothing() -> None:
     assert score("Paris", ["A"]) == NO_ANSWER
-    assert score("the", ["A"]) == (1.0, 1.0, 1.0), "both are nothing: equal to the letter"
+    assert score("the", ["A"])[:3] == (1.0, 1.0, 1.0), "both are nothing: equal to the letter"
     assert not mentions("some text", ["The"])
 
 

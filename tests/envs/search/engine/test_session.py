@@ -53,13 +53,14 @@ def test_an_episode_to_the_letter() -> None:
     assert turn.observation.endswith(f"</information>\n{LAST_TURN}")
     assert turn.answer_in_obs and session.gold_recall == 1.0 and session.state.answer_seen
     turn = session.act(RIGHT, 0)
-    assert session.state.over and session.scores() == (1.0, 1.0, 1.0)
+    assert session.state.over and session.scores() == (1.0,) * 4
     assert session.details(turn, session.scores()) == {
         "valid": True, "format_ok": True, "answered": True, "searched": False,
         "new_docs": 0, "gold_hits": 0, "answer_in_obs": False, "answer_new": False,
         "repeated_query": False, "self_information": False,
         "search_failed": False, "n_search": 2, "n_invalid": 0, "n_self_information": 0,
         "gold_recall": 1.0, "answer_seen": True, "em": 1.0, "subem": 1.0, "f1": 1.0,
+        "f1_hotpot": 1.0,
     }  # fmt: skip
 
 

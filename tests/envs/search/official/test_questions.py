@@ -7,12 +7,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
+import agentgym  # noqa: F401
 from agentgym.envs.search.official.files import question_name, read_questions
 from agentgym.envs.search.official.records import dealt_split, read_record
 from agentgym.envs.search.question import Question
 from agentgym.errors import ConfigurationError, DataError, DependencyNotInstalled
+from tests.envs.search.library import CountingRetriever
 
 FLASHRAG = {
     "id": "test_0",
@@ -61,6 +64,51 @@ def test_a_record_of_ones_own() -> None:
         {"question": " When?  ", "answers": 1934, "gold": ["p1", 2], "hops": 2, "split": "dev"}
     )
     assert question == Question("When?", ("1934",), "", 2, ("p1", "2"))
+
+
+NQ = {"question": "who sings?", "answer": ["Kit", "K. Sorrel"]}
+HOTPOT = {"_id": "5a7", "question": "Is it?", "answer": "yes", "type": "comparison", "context": []}
+MUSIQUE = {"id": "2hop__1", "question": "Where?", "answer": "UK", "answer_aliases": ["Britain"]}
+TRIVIA = {"Question": "Who?", "Answer": {"Value": "Kit", "Aliases": ["Kit Sorrel"], "Type": "x"}}
+POPQA = {"question": "Who?", "possible_answers": '["Kit", "Sorrel"]', "prop": "author"}
+
+
+@pytest.mark.parametrize(
+    ("record", "answers", "kind"),
+    [
+        (NQ, ("Kit", "K. Sorrel"), ""),
+        (HOTPOT, ("yes",), "comparison"),
+        (MUSIQUE, ("UK", "Britain"), ""),
+        (TRIVIA, ("Kit", "Kit Sorrel"), ""),
+        (POPQA, ("Kit", "Sorrel"), ""),
+        ({**NQ, "answer": "[sic]"}, ("[sic]",), ""),
+    ],
+)
+def test_records_are_read_as_their_authors_wrote_them(
+    tmp_path: Path, record: Any, answers: tuple[str, ...], kind: str
+) -> None:
+    questions = write(tmp_path / "set.jsonl", record)
+    env = gymnasium.make("agentgym/Search-v0", corpus=CountingRetriever(), questions=questions)
+    for answer in answers:
+        env.reset(seed=0)
+        assert env.step(f"<answer>{answer}</answer>")[4]["success"]
+    assert read_record(record)[0].kind == kind
+
+
+@pytest.mark.parametrize("held", [[HOTPOT, HOTPOT], {"Version": 1, "Data": [HOTPOT, HOTPOT]}])
+def test_json_files(tmp_path: Path, held: Any) -> None:
+    path = tmp_path / "hotpot_dev.json"
+    path.write_text(json.dumps(held), encoding="utf-8")
+    (questions,) = read_questions(path).values()
+    assert questions == (read_record(HOTPOT)[0],) * 2 and question_name(path) == "hotpot_dev"
+    for wrong, part in (
+        ("{", "JSON object"),
+        ('{"a": 1}', "list of records"),
+        ("[1]", "record 0"),
+    ):
+        path.write_text(wrong)
+        with pytest.raises(DataError, match=part):
+            read_questions(path)
 
 
 @pytest.mark.parametrize(
