@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -143,7 +143,7 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> bool:
     try:
         fill(scratch)
         files = sorted(path for path in scratch.rglob("*") if path.is_file())
-        entries = {path.relative_to(scratch).as_posix(): _entry(path) for path in files}
+        entries = {path.relative_to(scratch).as_posix(): file_entry(path) for path in files}
         text = json.dumps({"files": entries}, indent=1)
         write_atomically(scratch / MANIFEST, text.encode())
         folder_to_disk(scratch)
@@ -166,27 +166,57 @@ def check_folder(folder: Path) -> None:
     """
     try:
         content = json.loads((folder / MANIFEST).read_bytes())
-        entries = {str(name): (entry["size"], entry["sha256"])
-                   for name, entry in content["files"].items()}  # fmt: skip
+        entries = checked_entries(content["files"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(
             f"expected {folder / MANIFEST} to list the files of this folder, got {error!r}; remove "
             "the folder, and it is made again"
         ) from error
-    for name, (size, digest) in entries.items():
-        path = folder / name
-        try:
-            found = path.stat().st_size
-            sound = found == size and _digest(path) == digest
-        except OSError as error:
-            raise DataError(
-                f"expected to read {path}, got {error}; remove the folder, and it is made again"
-            ) from error
-        if not sound:
-            raise DataError(
-                f"expected {path} to have {size} bytes with SHA-256 {digest}, got {found} bytes "
-                "or other content; remove the folder, and it is made again"
-            )
+    for name, entry in entries.items():
+        if problem := difference(folder / name, entry):
+            raise DataError(f"{problem}; remove the folder, and it is made again")
+
+
+def file_entry(path: Path) -> dict[str, Any]:
+    """Force a file to the disk and describe it by its size and SHA-256."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    return {"size": path.stat().st_size, "sha256": _digest(path)}
+
+
+def checked_entries(found: Any) -> dict[str, dict[str, Any]]:
+    """Return what :func:`file_entry` said of the files of a folder, read back from JSON.
+
+    Raises:
+        KeyError: A part is missing. This and what follows mean that it was damaged.
+        TypeError: A part is of another type.
+        ValueError: A part is something else.
+    """
+    return {
+        str(name): {"size": int(entry["size"]), "sha256": str(entry["sha256"])}
+        for name, entry in dict(found).items()
+    }
+
+
+def difference(path: Path, entry: Mapping[str, Any], *, content: bool = True) -> str:
+    """Say how a file differs from its :func:`file_entry`; empty if it does not.
+
+    Args:
+        path: The file.
+        entry: What it was.
+        content: Whether to read it, or only to ask for its size.
+    """
+    try:
+        found = path.stat().st_size
+        sound = found == entry["size"] and (not content or _digest(path) == entry["sha256"])
+    except OSError as error:
+        return f"expected to read {path}, got {error}"
+    if sound:
+        return ""
+    return (
+        f"expected {path} to have {entry['size']} bytes with SHA-256 {entry['sha256']}, got "
+        f"{found} bytes or other content"
+    )
 
 
 def sweep(folder: Path) -> None:
@@ -265,13 +295,6 @@ def _homeless() -> Path:
 def _scratch(folder: Path) -> Path:
     """Return an unused name for an entry that is being written."""
     return folder / f"{SCRATCH}{uuid.uuid4().hex}"
-
-
-def _entry(path: Path) -> dict[str, Any]:
-    """Force a file to the disk and describe it."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-    return {"size": path.stat().st_size, "sha256": _digest(path)}
 
 
 def _digest(path: Path) -> str:

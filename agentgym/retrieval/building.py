@@ -1,19 +1,20 @@
 """Index folders: built whole or not at all, and opened by what they say of themselves.
 
 A folder holds the passages (:mod:`agentgym.retrieval.passages`), the files of one engine, and
-``index.json``, which names format, engine and number of passages and is written last.
+``index.json``, which names format, engine and number of passages, and the size and SHA-256 of every
+file, and is written last.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentgym import options
-from agentgym.caching import write_atomically
+from agentgym.caching import checked_entries, difference, file_entry, write_atomically
 from agentgym.errors import ConfigurationError, DataError, require
 from agentgym.retrieval.bm25 import BM25Index, BM25Retriever
 from agentgym.retrieval.bm25.inversion import MOST_DOCUMENTS
@@ -30,6 +31,9 @@ INDEX_FACTS = "index.json"
 ENGINES = ("bm25", "tantivy")
 """Engines that are chosen by name; the third is a :class:`~agentgym.retrieval.dense.DenseEncoder`.
 """
+LARGEST_HASHED = 4 << 30
+"""Most bytes of an index whose files are read whole before it is opened, which takes seconds; those
+of a larger one are only asked for their sizes."""
 EVERY = 1000
 """Passages between two reports of progress."""
 
@@ -118,17 +122,25 @@ def write_index(
     finally:
         store.close()
     name = engine if isinstance(engine, str) else "dense"
-    facts = {"format": FORMAT, "engine": name, "passages": len(store), "parameters": parameters}
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
+    facts = {
+        "format": FORMAT, "engine": name, "passages": len(store), "parameters": parameters,
+        "files": {path.name: file_entry(path) for path in files},
+    }  # fmt: skip
     write_atomically(folder / INDEX_FACTS, json.dumps(facts, indent=1).encode())
     return len(store)
 
 
-def open_index(folder: str | Path, encode: Encode | None = None) -> Retriever:
+def open_index(
+    folder: str | Path, encode: Encode | None = None, *, hashed: bool | None = None
+) -> Retriever:
     """Open an index for searching.
 
     Args:
         folder: What :func:`build_index` made.
         encode: The function that encoded the passages, for an index that was built with one.
+        hashed: Whether to compare the SHA-256 of every file with that of the build, or only the
+            sizes; None: the hashes of up to :data:`LARGEST_HASHED` bytes.
 
     Raises:
         DataError: The folder holds no index, a damaged one, or one of another version.
@@ -137,6 +149,7 @@ def open_index(folder: str | Path, encode: Encode | None = None) -> Retriever:
     """
     path = Path(folder)
     facts = _facts(path)
+    _check_files(path, facts, hashed)
     try:
         retriever = _open_engine(path, facts["engine"], encode)
     except DataError as error:
@@ -269,6 +282,15 @@ def _rebuilding(folder: Path, engine: str) -> str:
     return f"{_remedy(folder)} --engine {engine} --overwrite"
 
 
+def _check_files(folder: Path, facts: Mapping[str, Any], hashed: bool | None) -> None:
+    """Compare the files of an index with what was written."""
+    if hashed is None:
+        hashed = sum(entry["size"] for entry in facts["files"].values()) <= LARGEST_HASHED
+    for name, entry in facts["files"].items():
+        if problem := difference(folder / name, entry, content=hashed):
+            raise DataError(f"{problem} ({_rebuilding(folder, facts['engine'])})")
+
+
 def _is_index(folder: Path) -> bool:
     """Return whether a folder holds an index and nothing else, and so may be replaced."""
     if not folder.is_dir():
@@ -289,6 +311,7 @@ def _facts(folder: Path) -> dict[str, Any]:
             raise ValueError(f"its engine is {facts['engine']!r}")
         if not isinstance(facts["passages"], int) or not isinstance(facts["parameters"], dict):
             raise ValueError("passages or parameters are missing")
+        facts["files"] = checked_entries(facts["files"])
     except UNREADABLE as error:
         raise DataError(
             f"expected an index of format {FORMAT!r} in {folder}, but {path.name} cannot be used "

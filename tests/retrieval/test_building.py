@@ -393,6 +393,43 @@ def test_every_damaged_part_is_an_error(engine: str, tmp_path: Path) -> None:
 def test_parts_of_two_indexes_do_not_fit(tmp_path: Path) -> None:
     build_index(passages(), tmp_path / "a")
     build_index(passages(count=9), tmp_path / "b")
-    (tmp_path / "a" / "index.json").write_bytes((tmp_path / "b" / "index.json").read_bytes())
+    facts = json.loads((tmp_path / "a" / "index.json").read_text())
+    (tmp_path / "a" / "index.json").write_text(json.dumps({**facts, "passages": 9}))
     with pytest.raises(DataError, match=r"expected 9 passages in .*, got 20"):
         open_index(tmp_path / "a")
+    (tmp_path / "a" / "index.json").write_bytes((tmp_path / "b" / "index.json").read_bytes())
+    with pytest.raises(DataError, match=r"SHA-256 .*agentgym index .*--overwrite"):
+        open_index(tmp_path / "a")
+
+
+@EVERY
+def test_a_flipped_bit_is_found_wherever_it_is(engine: str, tmp_path: Path) -> None:
+    folder = tmp_path / "i"
+    build_index(passages(), folder, engine=ENGINES[engine])
+    for path in sorted(folder.iterdir()):
+        whole = path.read_bytes()
+        if path.name[0] == "." or not whole or path.name == "index.json":
+            continue
+        for data in (bytes(len(whole)), whole[:-1] + bytes([whole[-1] ^ 1])):
+            path.unlink()
+            path.write_bytes(data)
+            with pytest.raises(DataError, match="SHA-256"):
+                opened(folder)
+        path.write_bytes(whole)
+    opened(folder).close()
+
+
+def test_files_of_a_large_index_are_only_asked_for_their_sizes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "i"
+    build_index(passages(), folder)
+    content = folder / "passages.bin"
+    content.write_bytes(bytes(content.stat().st_size))
+    monkeypatch.setattr(building, "LARGEST_HASHED", 10)
+    open_index(folder).close()
+    with pytest.raises(DataError, match="SHA-256"):
+        open_index(folder, hashed=True)
+    content.write_bytes(b"short")
+    with pytest.raises(DataError, match="got 5 bytes"):
+        open_index(folder)

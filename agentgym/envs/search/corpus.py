@@ -287,7 +287,7 @@ def cached_index(key: Any, passages: Callable[[], Iterable[Passage]], engine: st
         if folder.is_dir():
             try:
                 check_folder(folder)
-                return open_index(folder)
+                return open_index(folder, hashed=False)  # it has just been
             except DataError as error:
                 if attempt:
                     raise
