@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from agentgym.registration import FAMILIES
+from tests.envs.swe.boxed import needs_box
 from tests.test_cli import run, wide
 
 __all__ = ["wide"]
@@ -108,7 +109,10 @@ def test_tasks_that_a_blind_policy_solves_fail(capsys, own):
     assert code == 0 and "not played" in out
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in FAMILIES])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one.name, marks=needs_box if one.name == "swe" else ()) for one in FAMILIES],
+)
 def test_every_family_can_be_validated(capsys, name):
     blind = "0" if name == "swe" else "1"  # 50 turns of each policy in a sandbox
     code, out, err = run(capsys, "validate", name, "--n", "1", "--blind-n", blind)

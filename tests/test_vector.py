@@ -26,6 +26,7 @@ from agentgym.vector.backends import preferred_backend
 from agentgym.vector.formats import batch
 from tests.faulty import FaultyEnv
 from tests.prepared import BrokenPrepareEnv, PreparedEnv
+from tests.processes import alive
 from tests.toy import COLOURS, TOY_ID, ToyEnv
 
 BACKENDS = ("inprocess", "thread", "process")
@@ -451,13 +452,6 @@ time.sleep(60)
     parent.wait()
     parent.stdout.close()
     assert wait_for(lambda: not any(map(alive, pids)))
-
-
-def alive(pid: int) -> bool:
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
 
 
 def test_a_script_without_a_main_guard_may_use_processes(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from agentgym.vector import TextVectorEnv
 from agentgym.vector.ray_actors import connected
 from tests import test_vector as shared
 from tests import test_vector_failures as failures
+from tests.processes import alive
 from tests.test_vector import act, assert_failed, faulty, play, wait_for
 from tests.toy import TOY_ID, ToyEnv
 
@@ -196,4 +197,4 @@ print("swallowed", flush=True)
     out, err = child.communicate(timeout=60)
     assert child.returncode == 7, err
     assert "swallowed" not in out
-    assert wait_for(lambda: not any(process.is_running() for process in below))
+    assert wait_for(lambda: not any(alive(process.pid) for process in below))

@@ -20,6 +20,7 @@ from agentgym.sandbox import served
 from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxLimits, SandboxUnavailable
 from agentgym.sandbox.namespace import cgroup, probe, seccomp
 from agentgym.sandbox.namespace.box import NamespaceSandbox
+from tests.processes import alive
 from tests.sandbox.conftest import usable
 from tests.sandbox.test_safety import eventually, running
 
@@ -77,7 +78,7 @@ def test_a_box_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(SandboxDied, match="got nothing"):
         box.exec("true", timeout=0.5)
     box.close()
-    assert eventually(lambda: not Path(f"/proc/{pid}").exists())
+    assert eventually(lambda: not alive(pid))
 
 
 def test_a_fork_can_neither_use_nor_end_a_box() -> None:

@@ -30,6 +30,8 @@ from agentgym.sandbox.opening import AUTOMATIC, load_backend
 from agentgym.vector import TextVectorEnv
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import SUBMIT, SmallSet, bash, small_env
+from tests.processes import alive
+from tests.sandbox.test_safety import eventually
 
 pytestmark = needs_box
 REPAIR = bash("sed -i 's/a - b/a + b/' sums/plain.py")
@@ -388,7 +390,7 @@ def test_no_command_is_carried_out_again_when_a_worker_dies() -> None:
     for shown, reason in zip(observations, infos["stop_reason"], strict=True):
         # Behind a checkpoint the files are brought back; else the episode is lost.
         assert shown == "[exit 0]\nx" if reason == "" else reason == "error"
-    assert not psutil.wait_procs(boxes, timeout=10)[1]
+    assert eventually(lambda: not any(alive(box.pid) for box in boxes))
     envs.reset(seed=[0, 1])
     assert list(envs.step([bash("ls log")] * 2)[4]["stop_reason"]) == ["", ""]
     envs.close()
