@@ -134,7 +134,7 @@ def test_a_session_needs_calls_to_be_turns() -> None:
 
 def test_calls_of_several_threads_are_carried_out_one_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "episodes.jsonl"
-    with Session(toy(max_turns=200), options=GOLD_RED, record=path) as session:
+    with Session(toy(horizon=200), options=GOLD_RED, record=path) as session:
         presses = [lambda: [session.call("press", {"colour": "blue"}) for _ in range(20)]] * 8
         threads = [threading.Thread(target=press) for press in presses]
         for thread in threads:
@@ -344,6 +344,6 @@ def test_langgraph_stops_when_the_episode_has_long_been_over() -> None:
         asked.append(session.over)
         return [{"name": "press", "args": {"colour": "blue"}}]
 
-    last = play_agent(graph_agent(calls), toy(max_turns=3), options=GOLD_RED)[-1]
+    last = play_agent(graph_agent(calls), toy(horizon=3), options=GOLD_RED)[-1]
     assert last.failure is None and last.info["stop_reason"] == "horizon"
     assert len(asked) == 3 + 11  # its own limit is ten thousand steps
