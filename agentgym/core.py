@@ -72,7 +72,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
 
     Args:
         tasks: The task set.
-        max_turns: Turn budget (horizon) of an episode, unless a reset option sets another.
+        horizon: Turn budget of an episode, unless the reset option of this name sets another.
         split: Split from which ``reset`` draws when no task is named; None: ``train``, or where
             the tasks have none (official data, files of one's own), their first split.
         grammar: How actions are written: ``native``, ``xml``, ``react``, ``tool_call`` or
@@ -87,9 +87,12 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         ConfigurationError: A name is unknown (the message lists those that exist), or a value is
             out of range (the message names it).
 
-    A turn budget is given as ``max_turns`` or as the reset option ``horizon``, never as
-    ``gymnasium.make(..., max_episode_steps=n)``: that wrapper cuts an episode from outside, where
-    neither ``info["horizon"]`` nor ``info["stop_reason"]`` can know of it.
+    Attributes:
+        horizon: Turn budget of the running episode.
+        default_horizon: Turn budget of episodes whose reset names none.
+
+    ``gymnasium.make(..., max_episode_steps=n)`` and wrappers such as ``TimeLimit`` cut an episode
+    from outside: they set ``truncated``, and ``info`` knows nothing of it.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
@@ -114,7 +117,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self,
         tasks: TaskSet,
         *,
-        max_turns: int,
+        horizon: int,
         split: str | None = None,
         grammar: str = "native",
         reward_hooks: Sequence[TurnReward] = (),
@@ -125,7 +128,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         check_arguments(type(self), unknown)
         self.language = Language(self.action_specs, grammar, self.action_length)
         self.tasks = tasks
-        self.max_turns = integer(max_turns, "max_turns", 1)
+        self.default_horizon = integer(horizon, "horizon", 1)
         if split is None:
             split = "train" if "train" in tasks.splits else tasks.splits[0]
         self.split = tasks.check(split)
@@ -135,7 +138,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self.action_space = UnicodeText(self.action_length)
         self.hooks = HookRunner(reward_hooks, self.reported_details())
         self.turn = 0
-        self.horizon = self.max_turns
+        self.horizon = self.default_horizon
         self._session: Session | None = None
         self._task: Task | None = None
         self._digest: str | None = None
@@ -234,7 +237,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         chosen = check_reset(options, self.reset_options)
         super().reset(seed=check_seed(seed))
         task = self.tasks.choose(chosen, self.np_random, self.split)
-        self.horizon = chosen.get("horizon", self.max_turns)
+        self.horizon = chosen.get("horizon", self.default_horizon)
         self.turn, self._score, self._last_action = 0, 0.0, None
         self._begin(task)
         self._observation = self._text(self._start(task, self.np_random))

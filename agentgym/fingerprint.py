@@ -22,7 +22,7 @@ import numpy as np
 from agentgym.hooks import TurnReward
 from agentgym.options import arguments
 
-VIEWS = frozenset({"expose_oracle", "max_turns", "render_mode", "split"})
+VIEWS = frozenset({"expose_oracle", "horizon", "render_mode", "split"})
 """Arguments that do not change how a running episode goes on: its horizon is its own."""
 DEPTH = 6
 """How deep an argument is looked into."""

@@ -16,6 +16,10 @@ from agentgym.errors import ConfigurationError
 Preset = TypeVar("Preset")
 LARGEST = 2**31 - 1
 """Largest horizon and training step: what arrays of integers hold on every platform."""
+ELSEWHERE: Mapping[str, str] = dict.fromkeys(
+    ("max_turns", "max_steps", "max_episode_steps"), "horizon"
+)
+"""What other suites call an argument or option, and its name here."""
 
 
 def integer(value: Any, name: str, low: int | None = None, high: int | None = LARGEST) -> int:
@@ -125,7 +129,8 @@ def check_reset(
     unknown = [name for name in options if name not in known]
     if unknown:
         raise ConfigurationError(
-            f"expected reset options among {', '.join(known)}; got {_guess(unknown, list(known))}"
+            f"expected reset options among {', '.join(known)}; "
+            f"got {with_guesses(unknown, list(known))}"
         )
     return {
         name: known[name](value, f"the reset option {name!r}")
@@ -172,7 +177,7 @@ def check_arguments(cls: type, unknown: Mapping[str, Any]) -> None:
         known = sorted(arguments(cls))
         raise ConfigurationError(
             f"expected arguments of {cls.__name__} among {', '.join(known)}; "
-            f"got {_guess(unknown, known)}"
+            f"got {with_guesses(unknown, known)}"
         )
 
 
@@ -208,10 +213,12 @@ def _constructors(cls: type) -> Iterator[list[inspect.Parameter]]:
         ]
 
 
-def _guess(unknown: Any, known: Sequence[str]) -> str:
-    """Name what is unknown, each with the nearest name that is known."""
+def with_guesses(unknown: Any, known: Sequence[str]) -> str:
+    """Name what is unknown, each with the name that is known and probably meant."""
     guesses = []
     for name in unknown:
         near = difflib.get_close_matches(str(name), known, 1)
+        if ELSEWHERE.get(str(name)) in known:
+            near = [ELSEWHERE[str(name)]]
         guesses.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
     return ", ".join(guesses)

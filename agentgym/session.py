@@ -13,13 +13,14 @@ observation as the answer of each call.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import keyword
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import closing
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -33,6 +34,7 @@ from agentgym.outcome import StopReason
 from agentgym.playing import Moment
 from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.base import ModelOutput
+from agentgym.policies.outputs import read_output
 
 __all__ = ["Session", "play_agent"]
 
@@ -76,13 +78,8 @@ class Session:
         on_output: Callable[[ModelOutput], None] | None = None,
         end_when: Callable[[], str] | None = None,
     ) -> None:
+        check_grammar(env)
         language: Any = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
-        if language.grammar != GRAMMAR:
-            raise ConfigurationError(
-                f"expected an environment with grammar={GRAMMAR!r}, in which calls of tools are "
-                f"turns, got {language.grammar!r}: make it with grammar={GRAMMAR!r} (at the "
-                f"terminal --grammar {GRAMMAR})"
-            )
         self.specs: tuple[ActionSpec, ...] = language.specs
         watched = isinstance(env, Recorder) and record is None
         self._recorder: Recorder = env if watched else Recorder(env, record)  # type: ignore[assignment]
@@ -130,6 +127,14 @@ class Session:
         """
         return [_tool(self, spec) for spec in self.specs]
 
+    @property
+    def async_tools(self) -> list[Callable[..., Coroutine[Any, Any, str]]]:
+        """The same tools as coroutine functions, for frameworks that await tools.
+
+        A call does not hold the event loop while the environment works.
+        """
+        return [_awaited(tool) for tool in self.tools]
+
     def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> str:
         """Take a turn.
 
@@ -164,11 +169,24 @@ class Session:
                 self.end(reason)
             return f"{observation}\n\n{self._ended()}" if self.over else observation
 
-    def annotate(self, output: ModelOutput) -> None:
-        """Keep what the agent's model produced for the next call in the episode's record.
+    def annotate(self, output: Any = None, /, **known: Any) -> None:
+        """Tell what the agent's model answered, before the call that comes of it.
 
-        What it produces after the end of the episode is not counted.
+        Record, report and limits on tokens and cost count it. What the model answers after the end
+        of the episode is not counted.
+
+        Args:
+            output: The usage of the answer, as an object or mapping with ``prompt_tokens`` and
+                ``completion_tokens`` (or ``input_tokens`` and ``output_tokens``), or an answer that
+                holds one under ``usage``; or a `agentgym.policies.ModelOutput`.
+            **known: Fields of ``ModelOutput``: ``model``, ``prompt_tokens``,
+                ``completion_tokens``, ``cached_tokens``, ``reasoning_tokens``, ``text``,
+                ``reasoning``, ``finish_reason``. They win over what ``output`` says.
+
+        Raises:
+            ConfigurationError: It is none of these, or a field has another name or type.
         """
+        output = read_output(output, **known)
         with self._lock:
             if self.over:
                 return
@@ -269,6 +287,21 @@ class Session:
         else:
             self.end()
         return False
+
+
+def check_grammar(env: gymnasium.Env[str, str]) -> None:
+    """Refuse an environment in which calls of tools are no turns.
+
+    Raises:
+        ConfigurationError: It has another grammar.
+    """
+    language: Any = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
+    if language.grammar != GRAMMAR:
+        raise ConfigurationError(
+            f"expected an environment with grammar={GRAMMAR!r} for an agent, whose turns are calls "
+            f"of tools, got {language.grammar!r}: make it with grammar={GRAMMAR!r}, or give its "
+            f"name and no grammar (at the terminal leave out --grammar)"
+        )
 
 
 def play_agent(
@@ -377,6 +410,17 @@ def _tool(session: Session, spec: ActionSpec) -> Callable[..., str]:
     signature = inspect.Signature(parameters, return_annotation=str)
     tool.__signature__ = signature  # type: ignore[attr-defined]  # read by inspect
     return tool
+
+
+def _awaited(tool: Callable[..., str]) -> Callable[..., Coroutine[Any, Any, str]]:
+    """Make a coroutine function of a tool, which runs it in a thread."""
+
+    @wraps(tool)
+    async def later(*args: Any, **kwargs: Any) -> str:
+        return await asyncio.to_thread(tool, *args, **kwargs)
+
+    del later.__wrapped__  # type: ignore[attr-defined]  # whoever unwraps would call the other one
+    return later
 
 
 def _python_name(name: str) -> str:

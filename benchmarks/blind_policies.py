@@ -204,7 +204,7 @@ def settings(name: str) -> dict[str, dict[str, Any]]:
     training = defaults_for(name)
     return {
         "default": {},
-        "training": {**training.env, "max_turns": max(training.horizon)},
+        "training": {**training.env, "horizon": max(training.horizon)},
     }
 
 

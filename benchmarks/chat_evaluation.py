@@ -98,7 +98,7 @@ def serving(latency: float) -> Iterator[Endpoint]:
 
 def measure(concurrency: int, options: argparse.Namespace) -> dict[str, Any]:
     """Play the panel with so many episodes in flight."""
-    env = make("webshop", difficulty="easy", max_turns=options.turns)
+    env = make("webshop", difficulty="easy", horizon=options.turns)
     env.reset(seed=0)  # building the shop is not what is measured
     with serving(options.latency) as server:
         config = ChatConfig("local", server.url)

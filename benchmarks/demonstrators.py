@@ -29,9 +29,9 @@ from agentgym.registration import family
 from agentgym.statistics import wilson_ci95
 
 SPLIT = "test"
-SHOP = {"difficulty": "easy", "size": 4000, "observation_mode": "compact", "max_turns": 9}
-HOUSE = {"difficulty": "easy", "max_turns": 16}
-GAME = {"max_turns": 6}
+SHOP = {"difficulty": "easy", "size": 4000, "observation_mode": "compact", "horizon": 9}
+HOUSE = {"difficulty": "easy", "horizon": 16}
+GAME = {"horizon": 6}
 HORIZONS = (10, 13, 16)
 SETTINGS: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...], tuple[int, ...]]] = {
     "webshop": (SHOP, tuple(WEBSHOP), ()),

@@ -93,7 +93,7 @@ class PagesEnv(TextEnv):
 
     def __init__(self, **kwargs: Any) -> None:
         tasks = [Task(f"pages/{i}", "train", i, OPENING, {}) for i in range(64)]
-        super().__init__(TaskList("pages", {"train": tasks}), **{"max_turns": TURNS, **kwargs})
+        super().__init__(TaskList("pages", {"train": tasks}), **{"horizon": TURNS, **kwargs})
 
     def _start(self, task: Task, rng: Any) -> str:
         return OPENING

@@ -122,7 +122,7 @@ class Replay:
         self.count = dict.fromkeys(COUNTS, 0)
         self.examples: list[dict[str, Any]] = []
         make = partial(gymnasium.make, "agentgym/WebShop-v0", world=world, tasks=GoalTasks(goals),
-                       show_score=True, max_turns=1_000_000, disable_env_checker=True)  # fmt: skip
+                       show_score=True, horizon=1_000_000, disable_env_checker=True)  # fmt: skip
         self.envs = {mode: make(observation_mode=mode) for mode in ("text", "text_rich")}
 
     def episode(self, record: dict[str, Any]) -> None:

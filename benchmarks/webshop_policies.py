@@ -181,7 +181,7 @@ def report(settings: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]
     env = WebShopEnv(
         reward=args.reward,
         observation_mode=args.observation_mode,
-        max_turns=args.max_turns,
+        horizon=args.horizon,
         **settings,
     )
     made = time.perf_counter() - start
@@ -216,7 +216,7 @@ def main() -> None:
     parser.add_argument("--split", default="all", choices=["all", "train", "valid", "test"])
     parser.add_argument("--reward", default="official", choices=["official", "strict"])
     parser.add_argument("--observation-mode", default="text", choices=OBSERVATION_MODES)
-    parser.add_argument("--max-turns", type=int, default=15)
+    parser.add_argument("--horizon", type=int, default=15)
     parser.add_argument("--data-dir", help="folder with official files")
     parser.add_argument("--all-goals", action="store_true", help="official goals, unfiltered")
     args = parser.parse_args()

@@ -21,7 +21,7 @@ class FaultyEnv(ToyEnv):
     """The toy environment with a dice in its pocket and some actions that break things."""
 
     def __init__(self, bad_reset: str = "", **kwargs: Any) -> None:
-        super().__init__(**{"max_turns": 30, **kwargs})
+        super().__init__(**{"horizon": 30, **kwargs})
         self.bad_reset = bad_reset
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
@@ -109,7 +109,7 @@ class GarbageEnv(ToyEnv):
     """The toy environment, whose step and reset return and raise what the action asks for."""
 
     def __init__(self, bad_reset: str = "", **kwargs: Any) -> None:
-        super().__init__(**{"max_turns": 30, **kwargs})
+        super().__init__(**{"horizon": 30, **kwargs})
         self.bad_reset = bad_reset
 
     def reset(self, **kwargs: Any) -> Any:
@@ -144,7 +144,7 @@ class SlowEnv(ToyEnv):
     """The toy environment with turns that take a while, a way to hang, and much to carry."""
 
     def __init__(self, seconds: float = 0.0, ballast: int = 0, **kwargs: Any) -> None:
-        super().__init__(**{"max_turns": 100_000, **kwargs})
+        super().__init__(**{"horizon": 100_000, **kwargs})
         self.seconds, self.ballast = seconds, "x" * ballast
 
     def _act(self, action: str) -> Outcome:

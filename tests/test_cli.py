@@ -83,7 +83,7 @@ def test_play_survives_the_end_of_input(capsys, monkeypatch):
     typed(monkeypatch, "")
     assert "stopped after 0 of 8 turns" in run(capsys, "play", TOY_ID)[1]
     typed(monkeypatch, "press red\n[bold] \x1b[31m\n \n99999999999999999999\n²\n")
-    assert "stopped after 5 of 8" in run(capsys, "play", TOY_ID, "--set", "max_turns=8")[1]
+    assert "stopped after 5 of 8" in run(capsys, "play", TOY_ID, "--set", "horizon=8")[1]
 
 
 def test_play_reads_a_block_to_its_end(capsys, monkeypatch):
@@ -185,7 +185,7 @@ class OwnHook(TurnCost):
         (["play", TOY_ID, "--horizon", "0"], "'horizon' to be an integer"),
         (["play", TOY_ID, "--set", "colour"], "expected --set as name=value"),
         (["play", TOY_ID, "--set", "colour=1"], "expected arguments of ToyEnv among expose_oracle"),
-        (["play", TOY_ID, "--set", "max_turns=x"], "expected max_turns"),
+        (["play", TOY_ID, "--set", "horizon=x"], "expected horizon"),
         (["eval", TOY_ID, "--n", "0"], "expected n, the number of tasks"),
         (["eval", TOY_ID, "--policy", "chat"], "expected the name of a model"),
         (

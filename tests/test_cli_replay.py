@@ -127,12 +127,12 @@ def test_rescoring_shows_and_writes(capsys: Any, path: Path, good: Episode) -> N
 
 def test_rescoring_with_settings_plays(capsys: Any, path: Path, good: Episode) -> None:
     write(path, good, gone(good))
-    code, out, _ = run(capsys, "replay", str(path), "--rescore", "--set", "max_turns=8", "--json")
+    code, out, _ = run(capsys, "replay", str(path), "--rescore", "--set", "horizon=8", "--json")
     told = json.loads(out)
     assert code == 0 and (told["equal"], told["not_played"]) == (1, 1)
     assert told["before"]["return"] == good.reward and told["after"]["return"] == 1.0
     assert told["after"]["terms"] == {"task": 1.0}
-    code, out, _ = run(capsys, "replay", str(path), "--rescore", "--set", "max_turns=2")
+    code, out, _ = run(capsys, "replay", str(path), "--rescore", "--set", "horizon=2")
     assert code == 1 and "0 rescored, 1 changed, 1 cannot be played again" in out
     assert "in turn 2 truncated is True instead of False" in out
 
@@ -148,7 +148,7 @@ OWN = ("--env", f"tests.toy:{TOY_ID}")  # processes know what the command import
 
 
 @pytest.mark.parametrize(
-    "flags", [(), ("--rescore", "--hooks", "repeat=0.25"), ("--rescore", "--set", "max_turns=8")]
+    "flags", [(), ("--rescore", "--hooks", "repeat=0.25"), ("--rescore", "--set", "horizon=8")]
 )
 def test_several_processes_say_and_write_the_same(
     capsys: Any, path: Path, good: Episode, flags: tuple[str, ...]

@@ -19,7 +19,7 @@ import pytest
 from agentgym.cli import main
 from agentgym.episodes import read_episodes
 
-SMALL = ("--set", "size=60", "difficulty=easy", "max_turns=2")
+SMALL = ("--set", "size=60", "difficulty=easy", "horizon=2")
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:

@@ -37,7 +37,7 @@ class Env(TextEnv):
         tasks = [
             Task(name.format(kind=kind, n=n), "train", n, kind) for n, kind in enumerate(chosen)
         ]
-        super().__init__(TaskList("own", {"train": tasks}), **{"max_turns": 4, **kwargs})
+        super().__init__(TaskList("own", {"train": tasks}), **{"horizon": 4, **kwargs})
 
     def _start(self, task, rng):
         if task.goal == "broken":

@@ -39,7 +39,7 @@ class Echo(TextEnv):
 
     def __init__(self, outcomes: dict[str, Outcome] | None = None, **kwargs: Any) -> None:
         tasks = TaskList("echo", {"train": [Task("echo/0", "train", 0, "talk", {})]})
-        super().__init__(tasks, **{"max_turns": 5, **kwargs})
+        super().__init__(tasks, **{"horizon": 5, **kwargs})
         self.outcomes = outcomes or {}
         self.heard: list[str] = []
 
@@ -161,7 +161,7 @@ def test_termination_comes_before_the_horizon() -> None:
 
 
 def test_the_family_never_sees_thoughts_or_endless_text() -> None:
-    env = Echo({"say long": Outcome("y" * (OBSERVATION_LENGTH + 5))}, max_turns=9)
+    env = Echo({"say long": Outcome("y" * (OBSERVATION_LENGTH + 5))}, horizon=9)
     env.reset(seed=0)
     env.step("<think>say no</think>say yes")
     env.step("x" * 1_000_000)
@@ -347,9 +347,9 @@ def test_the_largest_horizon_fits_the_arrays_of_a_vector_environment() -> None:
 @pytest.mark.parametrize(
     "kwargs",
     [
-        {"max_turns": 0},
-        {"max_turns": 1.5},
-        {"max_turns": True},
+        {"horizon": 0},
+        {"horizon": 1.5},
+        {"horizon": True},
         {"grammar": "python"},
         {"split": "nowhere"},
         {"reward_hooks": [Spy(), Spy()]},
@@ -359,7 +359,7 @@ def test_the_largest_horizon_fits_the_arrays_of_a_vector_environment() -> None:
         {"reward_hooks": [Spy(weight=float("nan"))]},
         {"reward_hooks": [Spy(weight=float("inf"))]},
         {"reward_hooks": [Spy(weight="2")]},  # type: ignore[arg-type]
-        {"max_turns": 2**31},
+        {"horizon": 2**31},
         {"render_mode": "human"},
     ],
 )
@@ -380,11 +380,23 @@ def test_an_unknown_argument_is_answered_with_those_that_exist() -> None:
         Trained(gramar="xml", rewrd=1)
     message = str(refused.value)
     assert "'gramar' (did you mean 'grammar'?)" in message and "'rewrd'" in message
-    for name in ("colour_names", "patience", "max_turns", "split", "reward_hooks", "render_mode"):
+    for name in ("colour_names", "patience", "horizon", "split", "reward_hooks", "render_mode"):
         assert name in message
     assert "tasks" not in message and "unknown" not in message
     with pytest.raises(ConfigurationError, match="did you mean 'expose_oracle'"):
         gymnasium.make(TOY_ID, expose_orcale=True)
+
+
+@pytest.mark.parametrize("env_id", [TOY_ID, "agentgym/TextWorld-v0"])
+def test_the_turn_budget_has_one_name(env_id: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"'max_turns' \(did you mean 'horizon'\?\)"):
+        gymnasium.make(env_id, max_turns=3)
+    env = gymnasium.make(env_id, horizon=3)
+    assert env.reset(seed=0)[1]["horizon"] == 3
+    with pytest.raises(ConfigurationError, match=r"'max_turns' \(did you mean 'horizon'\?\)"):
+        env.reset(options={"max_turns": 2})
+    assert env.reset(options={"horizon": 2})[1]["horizon"] == 2
+    assert env.reset()[1]["horizon"] == 3
 
 
 @pytest.mark.filterwarnings("ignore:.*render_mode:UserWarning")

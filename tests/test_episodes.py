@@ -144,13 +144,13 @@ def test_what_is_recorded_replays_exactly(tmp_path_factory, seed, actions):
 
 @pytest.mark.parametrize("grammar", ["native", "xml", "tool_call"])
 def test_replay_in_other_settings(tmp_path, grammar):
-    env = gymnasium.make(TOY_ID, grammar=grammar, max_turns=6)
+    env = gymnasium.make(TOY_ID, grammar=grammar, horizon=6)
     path = tmp_path / "e.jsonl"
     evaluate("oracle", env, n=4, record=path, horizon=7)
     found = list(read_episodes(path))
     assert len(found) == 4
     for episode in found:
-        assert episode.env_kwargs == {"grammar": grammar, "max_turns": 6}
+        assert episode.env_kwargs == {"grammar": grammar, "horizon": 6}
         assert (episode.policy, episode.stop_reason, episode.score) == ("oracle", "success", 1.0)
         assert len(episode.panel_sha256) == 64
         assert {"agentgym-suite", "gymnasium", "numpy", "python"} == set(episode.packages)

@@ -161,11 +161,11 @@ def test_every_family_in_every_grammar(entry: Any, grammar: str) -> None:
 
 
 def test_one_environment_for_all_that_were_made_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    episodes = [recorded(gymnasium.make(TOY_ID, max_turns=n), 3) for n in (6, 7, 6)]
+    episodes = [recorded(gymnasium.make(TOY_ID, horizon=n), 3) for n in (6, 7, 6)]
     made: list[int] = []
     prompt = ToyEnv.action_prompt
     monkeypatch.setattr(
-        ToyEnv, "action_prompt", lambda env: made.append(env.max_turns) or prompt(env)
+        ToyEnv, "action_prompt", lambda env: made.append(env.default_horizon) or prompt(env)
     )
     writer = ChatWriter()
     assert all(writer.rows(episode) for episode in episodes) and made == [6, 7]

@@ -70,7 +70,7 @@ def test_a_snapshot_fits_where_the_arguments_are_equal() -> None:
     expected = played(env)
     made = gymnasium.make("agentgym-test/Toy-v0", reward_hooks=[TurnCost(0.25), Progressive()])
     others: list[Any] = [
-        ToyEnv(grammar="native", reward_hooks=(TurnCost(0.25), Progressive()), max_turns=8),
+        ToyEnv(grammar="native", reward_hooks=(TurnCost(0.25), Progressive()), horizon=8),
         copy.deepcopy(env),
         pickle.loads(pickle.dumps(env)),
         made.unwrapped,
@@ -79,7 +79,7 @@ def test_a_snapshot_fits_where_the_arguments_are_equal() -> None:
         other.restore(state)
         assert played(other) == expected
     views = ToyEnv(
-        max_turns=20, split="test", expose_oracle=True, render_mode="ansi",
+        horizon=20, split="test", expose_oracle=True, render_mode="ansi",
         reward_hooks=[TurnCost(0.25), Progressive()],
     )  # fmt: skip
     views.restore(state)

@@ -50,7 +50,7 @@ def test_its_share_of_the_tasks_is_kept() -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_it_takes_the_direct_expert_s_way_in_some_tasks_with_checks(name: str) -> None:
-    direct, hesitant = (make(name, e, max_turns=60) for e in (FAMILIES[name][0], "hesitant"))
+    direct, hesitant = (make(name, e, horizon=60) for e in (FAMILIES[name][0], "hesitant"))
     found = set()
     for index in range(TASKS):
         plain, _ = played(direct, index)
@@ -64,7 +64,7 @@ def test_it_takes_the_direct_expert_s_way_in_some_tasks_with_checks(name: str) -
 @pytest.mark.parametrize("name", FAMILIES)
 def test_it_goes_on_from_where_somebody_else_has_led_it(name: str) -> None:
     """Here: after a random action, whichever turn it was."""
-    env = make(name, "hesitant", max_turns=90)
+    env = make(name, "hesitant", horizon=90)
     for index in range(TASKS // 3):
         _, info = env.reset(seed=0, options={"split": "test", "index": index})
         for number in range(5):
@@ -80,7 +80,7 @@ def test_it_goes_on_from_where_somebody_else_has_led_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_within_a_short_horizon_it_fails_where_it_hesitates(name: str) -> None:
-    env = make(name, "hesitant", max_turns={"alfworld": 16, "textworld": 6}[name])
+    env = make(name, "hesitant", horizon={"alfworld": 16, "textworld": 6}[name])
     ends = {True: list[bool](), False: list[bool]()}
     for index in range(2 * TASKS):
         _, info = played(env, index)
@@ -91,7 +91,7 @@ def test_within_a_short_horizon_it_fails_where_it_hesitates(name: str) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_snapshot_restores_it_in_the_middle_of_its_habit(name: str) -> None:
-    env = make(name, "hesitant", max_turns=60)
+    env = make(name, "hesitant", horizon=60)
     indices = range(TASKS)
     for index in islice((i for i in indices if hesitates(_id(env, i))), 4):
         env.reset(seed=0, options={"split": "test", "index": index})

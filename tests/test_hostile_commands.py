@@ -81,7 +81,7 @@ HOSTILE = [
     (["eval", "textworld", *ONE, "--set", "setting=5"], "TextWorld setting"),
     (["eval", "textworld", *ONE, "--set", "game_files=5"], "game_files"),
     (["eval", TOY_ID, *ONE, "--set", "="], "expected --set as name=value"),
-    (["eval", TOY_ID, *ONE, "--set", "max_turns=1", "--set", "max_turns=2"], "got 1 and 2"),
+    (["eval", TOY_ID, *ONE, "--set", "horizon=1", "--set", "horizon=2"], "got 1 and 2"),
     (["eval", TOY_ID, *ONE, "--grammar", "xml", "--set", "grammar=react"], "one grammar"),
     (["eval", TOY_ID, "--n", "-5"], "got -5"),
     (["eval", TOY_ID, "--n", "1e3"], "--n"),
@@ -126,7 +126,7 @@ TRAIN = [
     (["--env", "webshop", "--env-args", "backend=process"], "backend"),
     (["--env", "alfworld", "--env-args", "reward_scale=abc"], "reward_scale"),
     (["--env", "textworld", "--env-args", "game_files=5"], "game_files"),
-    (["--env", TOY_ID, "--env-args", "max_turns=5", "--env-args", "max_turns=6"], "got 5 and 6"),
+    (["--env", TOY_ID, "--env-args", "horizon=5", "--env-args", "horizon=6"], "got 5 and 6"),
     (["--env", TOY_ID, "--template-args", "a=1", "--template-args", "a=2"], "got 1 and 2"),
     (["--env", TOY_ID, "--template-args", "a"], "--template-args"),
     (["--env", TOY_ID, "--horizon", ""], "expected turn budgets"),
@@ -137,7 +137,7 @@ TRAIN = [
     (["--env", TOY_ID, "--fit", "maybe"], "maybe"),
     (["--env", TOY_ID, "--model", "/"], "expected --model"),
     (["--env", TOY_ID, "--out", "/proc/self/run"], "/proc/self/run cannot"),
-    (["--env", TOY_ID, "--env-args", "max_turns=7"], LATER),
+    (["--env", TOY_ID, "--env-args", "horizon=7"], LATER),
     (["--env", "CartPole-v1"], "environment of text"),
     (["--env", "no_such_module:Id-v0"], "No module named"),
     (["--env", "tests.toy:No-v0"], "expected MODULE:ID with an id that tests.toy registers"),
@@ -184,7 +184,7 @@ WORDS = st.sampled_from(
      "9" * 30, "a=b", "\ud800", "ż", "\0", "../..", "text", "easy", "--", "-", "[1, 2]"]
 )  # fmt: skip
 NAMES = st.sampled_from(
-    ["size", "difficulty", "split", "grammar", "max_turns", "reward", "expert", "render_mode",
+    ["size", "difficulty", "split", "grammar", "horizon", "reward", "expert", "render_mode",
      "reward_hooks", "expose_oracle", "observation_mode", "tasks", "world", "data_dir", "games",
      "setting", "challenge", "engine", "task_types", "receptacles", "hidden", "order", "nouns",
      "results_per_page", "num_products", "catalogue_seed", "human_goals", "level", "x"]
@@ -280,7 +280,7 @@ def test_repeated_lists_add_up(capsys, monkeypatch):
         assert sorted(config.env_args) == ["a=1", "b=2", "c=3"] and config.seed == 3
         assert config.template_args == ("d=4", "e=5")
     monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
-    assert main(["play", TOY_ID, "--set", "max_turns=3", "--seed", "1", "--set=grammar=xml"]) == 0
+    assert main(["play", TOY_ID, "--set", "horizon=3", "--seed", "1", "--set=grammar=xml"]) == 0
     said = capsys.readouterr().out
     assert ". <press>red</press>" in said and "turn 1 of 3" in said
 

@@ -120,7 +120,7 @@ def unnoticed(record: dict[str, Any], env: gymnasium.Env[Any, Any]) -> list[Plac
 
 
 CASES: dict[str, tuple[str, dict[str, Any], int | None, bool]] = {
-    "toy": (TOY_ID, {"max_turns": 9, "reward_hooks": [TurnCost(), InvalidAction()]}, 3, True),
+    "toy": (TOY_ID, {"horizon": 9, "reward_hooks": [TurnCost(), InvalidAction()]}, 3, True),
     "toy, horizon, unseeded": (TOY_ID, {"grammar": "native"}, None, False),
     "toy, scheduled": (TOY_ID, {"reward_hooks": [Progressive(LinearAlpha())]}, 1, True),
     **{entry.name: (entry.id, {}, 5, True) for entry in FAMILIES},
@@ -200,7 +200,7 @@ def test_edits_of_a_turn_are_named(tmp_path: Path) -> None:
         {"env_kwargs": {"id": "x"}},
         {"env_kwargs": {"render_mode": 5}},
         {"env_kwargs": {"max_episode_steps": "x"}},
-        {"env_kwargs": {"max_turns": []}},
+        {"env_kwargs": {"horizon": []}},
         {"env_kwargs": {"reward_hooks": 5}},
         {"env_id": "agentgym-test/Gone-v0"},
         {"reward_hooks": ({"class": "TurnCost", "fields": {"weight": -1e400}},)},

@@ -70,13 +70,13 @@ def test_both_ways_agree_and_the_new_record_replays(
     seed: int | None, actions: list[str], old: bool
 ) -> None:
     paid = {"reward_hooks": [SuccessBonus(), TurnCost(0.5)]} if old else {}
-    made = gymnasium.make(TOY_ID, max_turns=6, **paid)
+    made = gymnasium.make(TOY_ID, horizon=6, **paid)
     episode = recorded(made, seed, tuple(actions), training_step=3)
     with Rescorer(HOOKS, play=False) as computed, Rescorer(HOOKS) as played:
         new = computed(episode)
         assert new == played(episode)
     if seed is not None:  # else each draws a task of its own
-        made = gymnasium.make(TOY_ID, max_turns=6, reward_hooks=HOOKS)
+        made = gymnasium.make(TOY_ID, horizon=6, reward_hooks=HOOKS)
         assert new == recorded(made, seed, tuple(actions), training_step=3)
     assert replay(new).equal and Episode.from_line(new.to_line()) == new
 
@@ -102,7 +102,7 @@ def test_every_family(entry: Any) -> None:
 
 
 def test_what_the_model_did_stays(tmp_path: Path) -> None:
-    new = rescore_episode(recorded(gymnasium.make(TOY_ID)), [TurnCost(0.5)], {"max_turns": 8})
+    new = rescore_episode(recorded(gymnasium.make(TOY_ID)), [TurnCost(0.5)], {"horizon": 8})
     for turn in new.turns:
         assert (turn.raw_text, turn.prompt_tokens) == ("<think>hm</think>", 7)
         assert {name: getattr(turn, name) for name in MODEL} == MODEL
@@ -112,7 +112,7 @@ def test_what_the_model_did_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"max_turns": 2}, "in turn 2 truncated is True instead of False"),
+        ({"horizon": 2}, "in turn 2 truncated is True instead of False"),
         ({"grammar": "xml"}, "turn 1 is answered differently"),
         ({"split": "test"}, "it begins differently"),
     ],
@@ -126,9 +126,9 @@ def test_settings_that_change_what_happens_are_refused(changes: Any, words: str)
 
 
 def test_an_episode_that_goes_on_is_another() -> None:
-    episode = recorded(gymnasium.make(TOY_ID, max_turns=2), 3, ("press pink",) * 3)
+    episode = recorded(gymnasium.make(TOY_ID, horizon=2), 3, ("press pink",) * 3)
     with pytest.raises(CourseChanged, match="in turn 2 truncated is False"):
-        rescore_episode(episode, (), {"max_turns": 5})
+        rescore_episode(episode, (), {"horizon": 5})
 
 
 def test_wrapped_rewards_are_replaced() -> None:
@@ -194,9 +194,9 @@ def test_broken_off_episodes_keep_their_end(reason: str) -> None:
 
 
 def test_environments_are_made_once_and_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    episodes = [recorded(gymnasium.make(TOY_ID, max_turns=n), 3) for n in (6, 7, 6, 8)]
+    episodes = [recorded(gymnasium.make(TOY_ID, horizon=n), 3) for n in (6, 7, 6, 8)]
     closed: list[int] = []
-    monkeypatch.setattr("tests.toy.ToyEnv.close", lambda env: closed.append(env.max_turns))
+    monkeypatch.setattr("tests.toy.ToyEnv.close", lambda env: closed.append(env.default_horizon))
     with EnvCache(size=2) as envs:
         first = envs.get(episodes[0])
         assert envs.get(episodes[1]) is not first and envs.get(episodes[2]) is first

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal, get_type_hints
 
 import gymnasium
@@ -127,14 +129,120 @@ def test_tools_are_functions_that_say_what_they_take() -> None:
     assert session.mcp_tools[0]["inputSchema"]["required"] == ["colour"]
 
 
+def test_async_tools_are_the_same_tools_to_be_awaited() -> None:
+    session = Session(toy(), options=GOLD_RED)
+    [press], [later] = session.tools, session.async_tools
+    assert inspect.iscoroutinefunction(inspect.unwrap(later)) and later.__name__ == "press"
+    assert inspect.signature(later) == inspect.signature(press)
+    assert (later.__doc__, get_type_hints(later)) == (press.__doc__, get_type_hints(press))
+    assert "click" in asyncio.run(later("gold")) and "door" in asyncio.run(later(colour="red"))
+    assert session.success
+
+
+def test_a_tool_that_is_awaited_does_not_hold_the_loop() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    class SlowEnv(ToyEnv):
+        def _act(self, action: str) -> Any:
+            entered.set()
+            assert leave.wait(60)
+            return super()._act(action)
+
+    async def agent(session: Session) -> None:
+        (press,) = session.async_tools
+        pressed = asyncio.ensure_future(press("gold"))
+        await asyncio.to_thread(entered.wait, 60)
+        assert not pressed.done()  # the loop lives while the environment works
+        leave.set()
+        answers.extend(await asyncio.gather(pressed, press(colour="red")))
+
+    answers: list[str] = []
+    last = play_agent(agent, SlowEnv(grammar="tool_call"), options=GOLD_RED)[-1]
+    assert last.failure is None and last.info["success"]
+    assert "click" in answers[0] and "the door opens" in answers[1]
+
+
 def test_a_session_needs_calls_to_be_turns() -> None:
     with pytest.raises(ConfigurationError, match=r"grammar='tool_call'.*got 'native'"):
         Session(gymnasium.make(TOY_ID))
 
 
+# -- what an agent tells of its model --------------------------------------------------------------
+
+
+class Usage(SimpleNamespace):
+    """An object with attributes, as those of client libraries."""
+
+
+TOLD: tuple[tuple[tuple[Any, ...], dict[str, Any], ModelOutput], ...] = (
+    ((ModelOutput("so gold", 3, 2),), {}, ModelOutput("so gold", 3, 2)),
+    ((ModelOutput("so gold", 3, 2),), {"model": "m"}, ModelOutput("so gold", 3, 2, model="m")),
+    ((), {"prompt_tokens": 3, "completion_tokens": 2}, ModelOutput("", 3, 2)),
+    ((), {"text": "so gold", "model": "m"}, ModelOutput("so gold", model="m")),
+    (({"prompt_tokens": 3, "completion_tokens": None},), {}, ModelOutput("", 3)),
+    ((Usage(input_tokens=3, output_tokens=2),), {"text": "so"}, ModelOutput("so", 3, 2)),
+    (
+        (
+            {
+                "input_tokens": 3,
+                "output_tokens": 2,
+                "input_token_details": {"cache_read": 1},
+                "output_token_details": {"reasoning": 2},
+            },
+        ),
+        {"model": None},
+        ModelOutput("", 3, 2, 1, 2),
+    ),
+    (
+        (
+            Usage(
+                model="m",
+                usage=Usage(
+                    prompt_tokens=3,
+                    completion_tokens=2,
+                    prompt_tokens_details=Usage(cached_tokens=1),
+                    completion_tokens_details=None,
+                ),
+            ),
+        ),
+        {},
+        ModelOutput("", 3, 2, 1, model="m"),
+    ),
+)
+
+
+@pytest.mark.parametrize(("given", "known", "wanted"), TOLD)
+def test_answers_are_told_as_frameworks_count_them(
+    given: tuple[Any, ...], known: dict[str, Any], wanted: ModelOutput
+) -> None:
+    heard: list[ModelOutput] = []
+    Session(toy(), options=GOLD_RED, on_output=heard.append).annotate(*given, **known)
+    assert heard == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("given", "known", "message"),
+    [
+        (("so gold",), {}, "expected a ModelOutput, or token counts.*got 'so gold'"),
+        (({"total_tokens": 5},), {}, "prompt_tokens and completion_tokens.*got {'total_tokens'"),
+        (({"prompt_tokens": "3"},), {}, "token counts"),
+        ((), {"raw_text": "so"}, "among text, prompt_tokens.*got 'raw_text'"),
+        ((), {"prompt_tokens": "3"}, "prompt_tokens to be a number of at least 0, got '3'"),
+        ((), {"completion_tokens": -1}, "completion_tokens to be a number of at least 0, got -1"),
+        ((), {"model": 4}, "model to be text, got 4"),
+    ],
+)
+def test_what_cannot_be_read_of_an_answer_is_said(
+    given: tuple[Any, ...], known: dict[str, Any], message: str
+) -> None:
+    session = Session(toy(), options=GOLD_RED)
+    with pytest.raises(ConfigurationError, match=message):
+        session.annotate(*given, **known)
+
+
 def test_calls_of_several_threads_are_carried_out_one_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "episodes.jsonl"
-    with Session(toy(max_turns=200), options=GOLD_RED, record=path) as session:
+    with Session(toy(horizon=200), options=GOLD_RED, record=path) as session:
         presses = [lambda: [session.call("press", {"colour": "blue"}) for _ in range(20)]] * 8
         threads = [threading.Thread(target=press) for press in presses]
         for thread in threads:
@@ -344,6 +452,6 @@ def test_langgraph_stops_when_the_episode_has_long_been_over() -> None:
         asked.append(session.over)
         return [{"name": "press", "args": {"colour": "blue"}}]
 
-    last = play_agent(graph_agent(calls), toy(max_turns=3), options=GOLD_RED)[-1]
+    last = play_agent(graph_agent(calls), toy(horizon=3), options=GOLD_RED)[-1]
     assert last.failure is None and last.info["stop_reason"] == "horizon"
     assert len(asked) == 3 + 11  # its own limit is ten thousand steps

@@ -71,7 +71,7 @@ def test_texts_go_through_shared_memory_unchanged() -> None:
 @pytest.mark.parametrize("options", [{}, {"shared_memory": False}, {"copy": False}], ids=str)
 def test_gymnasiums_own_vector_environments_show_the_present_text(options: dict[str, bool]) -> None:
     """With the default arguments of ``make_vec``, too."""
-    kwargs = {"max_turns": 4}
+    kwargs = {"horizon": 4}
     envs = gymnasium.make_vec(
         TOY_ID, num_envs=2, vectorization_mode="async", vector_kwargs=options, **kwargs
     )

@@ -151,8 +151,8 @@ def test_calls_and_attributes(backend: str) -> None:
     envs.reset_slots(range(3), range(3))
     envs.step_slots([1], ["x"])
     assert envs.get_attr("turn") == (0, 1, 0)
-    envs.set_attr("max_turns", [1, 2, 3])
-    assert envs.call_slots([2, 0], "max_turns") == [3, 1]
+    envs.set_attr("default_horizon", [1, 2, 3])
+    assert envs.call_slots([2, 0], "default_horizon") == [3, 1]
     assert envs.call("oracle_action")[0].startswith("press ")
     with pytest.raises(AttributeError, match="nothing_like_it"):
         envs.call("nothing_like_it")
@@ -366,8 +366,8 @@ def test_the_callers_mistakes_are_raised(backend: str) -> None:
 
 
 def test_wrong_construction(backend: str) -> None:
-    with pytest.raises(ConfigurationError, match="max_turns"):
-        TextVectorEnv.make(TOY_ID, 2, {"max_turns": 0}, backend=backend)
+    with pytest.raises(ConfigurationError, match="horizon"):
+        TextVectorEnv.make(TOY_ID, 2, {"horizon": 0}, backend=backend)
     with pytest.raises(ConfigurationError, match="equal spaces"):
         TextVectorEnv([ToyEnv, partial(gymnasium.make, "CartPole-v1")], backend=backend)
 
@@ -377,7 +377,7 @@ def test_wrong_arguments() -> None:
         with pytest.raises(ConfigurationError):
             TextVectorEnv.make(TOY_ID, **{"num_envs": 1, **kwargs})
     with pytest.raises(ConfigurationError, match="partial"):
-        TextVectorEnv.make(ToyEnv, 2, max_turns=3)
+        TextVectorEnv.make(ToyEnv, 2, horizon=3)
     with pytest.raises(ConfigurationError, match="autoreset_mode"):
         TextVectorEnv.make(ToyEnv, 2, autoreset_mode="sometimes")
 
@@ -549,7 +549,7 @@ def test_make_vec_arrives_here(env_id: str) -> None:
     if env_id not in gymnasium.registry:
         make = partial(TextVectorEnv.make, env_id)
         gymnasium.register(env_id, entry_point="tests.toy:ToyEnv", vector_entry_point=make)
-    envs = gymnasium.make_vec(env_id, num_envs=2, max_turns=3, backend="thread", workers=1)
+    envs = gymnasium.make_vec(env_id, num_envs=2, horizon=3, backend="thread", workers=1)
     assert isinstance(envs, TextVectorEnv) and envs.backend == "thread"
     assert envs.spec is not None and envs.spec.id == env_id
     _, infos = envs.reset(seed=[7, 7])

@@ -207,13 +207,13 @@ def test_histories_of_long_episodes_are_bounded() -> None:
         for turn in range(900):
             member.step_slots([0, 1], ["roll", "wait"])
             member.get_attr("turn")
-            member.set_attr("max_turns", 10 + turn)
+            member.set_attr("default_horizon", 10 + turn)
     assert kept(envs) <= 2 * 2 * 300
     psutil.Process(envs._backend.pids[0]).kill()  # type: ignore[attr-defined]
     assert envs.step_slots([0, 1], ["roll", "wait"]) == expected.step_slots(
         [0, 1], ["roll", "wait"]
     )
-    assert envs.get_attr("max_turns") == expected.get_attr("max_turns") == (909, 909)
+    assert envs.get_attr("default_horizon") == expected.get_attr("default_horizon") == (909, 909)
     assert envs.reset_slots([0, 1]) == expected.reset_slots([0, 1])
     envs.close()
     expected.close()

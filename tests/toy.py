@@ -58,7 +58,7 @@ class ToyEnv(TextEnv):
     )
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(ToyTasks(), **{"max_turns": 8, **kwargs})
+        super().__init__(ToyTasks(), **{"horizon": 8, **kwargs})
         self._wanted: list[str] = []
         self._pressed = 0
 

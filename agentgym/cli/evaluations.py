@@ -76,6 +76,19 @@ class Evaluation:
             return policy_content(self.policy, **options)
         return ""
 
+    @cached_property
+    def agent(self) -> bool:
+        """Whether the policy is an agent, which plays by calls of tools.
+
+        What is amiss with the policy is said when it is loaded.
+        """
+        from agentgym.policies.loading import names_agent
+
+        with suppress(AgentGymError):
+            options = parse_pairs(self.settings.policy_set, "--policy-set")
+            return names_agent(self.policy, **options)
+        return False
+
     @property
     def identity(self) -> dict[str, str]:
         """What makes it another evaluation, by the names of the flags."""

@@ -10,6 +10,7 @@ from agentgym.cli.environments import make
 from agentgym.evaluation.protocols import bundled, load_protocol
 from agentgym.evaluation.protocols.applying import env_arguments, find_setup, settle
 from agentgym.making import parse_pairs
+from agentgym.session import GRAMMAR
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +32,11 @@ class Evaluated(Protocol):
         """Everything else."""
         ...
 
+    @property
+    def agent(self) -> bool:
+        """Whether the policy plays by calls of tools."""
+        ...
+
 
 def open_env(evaluation: Evaluated) -> TextEnv:
     """Make the environment of an evaluation, as its protocol says where nothing else is said.
@@ -43,7 +49,8 @@ def open_env(evaluation: Evaluated) -> TextEnv:
     command = evaluation.settings
     setup = find_setup(command.protocol, evaluation.env)
     asked = parse_pairs(command.set, "--set")
-    named = {"grammar": command.grammar} if command.grammar else {}
+    grammar = command.grammar or (GRAMMAR if evaluation.agent else None)
+    named = {"grammar": grammar} if grammar else {}
     added = {k: v for k, v in env_arguments(setup, {**named, **asked}).items() if k not in asked}
     return make(_Named(evaluation.env, command.set), command.grammar, added)
 

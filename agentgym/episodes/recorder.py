@@ -29,6 +29,8 @@ COUNTED = (
 """What is kept of an output that belongs to no turn."""
 UNUSED = "unused_outputs"
 """Where in `Episode.extra`."""
+MODELS = "models"
+"""Where in `Episode.extra` the models are named that answered, where their answers say it."""
 
 
 class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
@@ -63,6 +65,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         self._turns: list[Turn] = []
         self._note: dict[str, Any] = {}
         self._unused: list[dict[str, Any]] = []
+        self._models: dict[str, None] = {}
 
     def annotate(
         self,
@@ -93,6 +96,8 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
 
     def annotate_output(self, output: ModelOutput) -> None:
         """Keep what a policy's model produced for the next action."""
+        if output.model:
+            self._models[output.model] = None
         self.annotate(
             output.text,
             output.prompt_tokens,
@@ -123,7 +128,8 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         """
         rng = None if seed is not None else generator_state(self.env)
         asked = {key: plain(value) for key, value in (options or {}).items()}
-        self._open, self._turns, self._note, self._unused = None, [], {}, []
+        self._open, self._turns, self._note = None, [], {}
+        self._unused, self._models = [], {}
         unbegun = Episode(
             task_id=str(asked.get("task_id", "")),
             split=str(asked.get("split", "")),
@@ -191,12 +197,13 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     def _finish(self, stop_reason: str, details: Mapping[str, Any]) -> None:
         if self._open is not None:
             self._drop_note()
+            extra = {UNUSED: self._unused, MODELS: [*self._models]}
             self.last = replace(
                 self._open,
                 turns=tuple(self._turns),
                 stop_reason=stop_reason,
                 details=dict(details),
-                extra={UNUSED: self._unused} if self._unused else {},
+                extra={name: told for name, told in extra.items() if told},
             )
             self._open = None
             if self.path is not None:

@@ -120,6 +120,13 @@ class Report:
     seconds: float | None = field(default=None, compare=False)
     """How long it was played, interruptions left out."""
 
+    def __post_init__(self) -> None:
+        """Name the models that answered, where the policy does not say before it plays."""
+        models = dict.fromkeys(model for row in self.rows for model in row.models)
+        if models and "model" not in self.policy_facts:
+            facts = {**self.policy_facts, "model": ", ".join(models)}
+            object.__setattr__(self, "policy_facts", facts)
+
     @cached_property
     def valid(self) -> list[EpisodeResult]:
         """Episodes that count: those in which nothing failed."""

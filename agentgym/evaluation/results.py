@@ -20,6 +20,7 @@ class Place(TypedDict, total=False):
 
     sample: int
     labels: Mapping[str, str]
+    models: list[str]
 
 
 def place_of(episode: Episode) -> Place:
@@ -66,6 +67,8 @@ class EpisodeResult:
     """Those it wrote that were thinking."""
     finish_reasons: Mapping[str, int] = field(default_factory=dict)
     """How often the model stopped for which reason, as its endpoint says."""
+    models: tuple[str, ...] = ()
+    """Models that answered, where the policy names them with their answers."""
 
     @property
     def valid(self) -> bool:
@@ -107,6 +110,7 @@ class EpisodeResult:
             cached_tokens=tokens("cached"),
             reasoning_tokens=tokens("reasoning"),
             finish_reasons=dict(sorted(finished.items())),
+            models=tuple(place.get("models", ())),
         )
 
 
@@ -161,6 +165,7 @@ class Tally:
             cached_tokens=used.cached_tokens,
             reasoning_tokens=used.reasoning_tokens,
             finish_reasons=dict(sorted(finished.items())),
+            models=tuple(dict.fromkeys(each.model for each in self._asked if each.model)),
         )
 
 

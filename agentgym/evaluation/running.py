@@ -22,7 +22,7 @@ from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
 from agentgym.evaluation.report import Report, Scale
 from agentgym.evaluation.results import EpisodeResult
 from agentgym.evaluation.session import EvaluationSession
-from agentgym.evaluation.sources import GuardedPolicy, PolicySource, policy_source
+from agentgym.evaluation.sources import GuardedPolicy, PolicySource, is_agent, policy_source
 from agentgym.evaluation.stored import DETAILS, EvaluationFolder
 from agentgym.evaluation.where import Env, Where
 from agentgym.making import make
@@ -30,6 +30,7 @@ from agentgym.options import check_seed
 from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.base import Policy
 from agentgym.provenance import commit, machine
+from agentgym.session import GRAMMAR
 from agentgym.tasks import TaskSet
 from agentgym.vector.backends import backend_session
 
@@ -84,7 +85,8 @@ def evaluate(
             names for its tasks, also these, and JSON files of them.
         samples: Episodes of each task, for `Report.pass_at` and `Report.pass_hat`.
         horizon: Turn budget; None is the environment's own.
-        env_kwargs: Keyword arguments for an environment given by name.
+        env_kwargs: Keyword arguments for an environment given by name. The grammar is
+            ``tool_call`` for an agent, unless they name one.
         out: Folder in which every episode is written as it ends, and the report at the end, see
             `agentgym.evaluation.stored`. What is there already is not played again: an evaluation
             that was cut off goes on, one that is finished is read, and one with a smaller n or
@@ -124,7 +126,7 @@ def evaluate(
     limits = _checked_limits(limits, prices)
     with ExitStack() as stack:
         stack.enter_context(backend_session(backend))
-        made, setup = _open(env, env_kwargs, protocol, stack)
+        made, setup = _open(env, env_kwargs, protocol, is_agent(policy), stack)
         terms = settle(setup, made.unwrapped, split, n, tasks, horizon)
         tasks, horizon = terms.tasks, terms.horizon
         planned = plan(made.unwrapped.tasks, terms.split, terms.n, seed, tasks, samples)
@@ -163,12 +165,14 @@ def _open(
     env: Env | str,
     env_kwargs: Mapping[str, Any] | None,
     protocol: str | Path | None,
+    agent: bool,
     stack: ExitStack,
 ) -> tuple[Any, Setup | None]:
     """Return the environment, made if it is given by name, and what a protocol says of it."""
     if isinstance(env, str):
         setup = find_setup(protocol, env)
-        made = make(env, **env_arguments(setup, env_kwargs or {}))
+        suited = {"grammar": GRAMMAR} if agent else {}
+        made = make(env, **env_arguments(setup, {**suited, **(env_kwargs or {})}))
         stack.callback(made.close)
         return made, setup
     spec = env.spec or env.unwrapped.spec

@@ -34,9 +34,11 @@ from agentgym.policies.loading import (
     Agent,
     PolicyMaker,
     load_policy,
+    names_agent,
 )
 from agentgym.policies.several import answers_later, makes_more, waits
 from agentgym.redaction import hide_secrets
+from agentgym.session import check_grammar
 
 Env = gymnasium.Env[str, str]
 LOADED = ("kind", "policy", "seed", "options", "source_sha256", "weights_sha256")
@@ -97,11 +99,27 @@ def policy_source(
         raise _no_policy(policy)
     name = getattr(policy, "__name__", type(policy).__name__)
     facts = _facts(policy, source_sha256(policy))
-    if _takes(policy, 1):
+    if is_agent(policy):
+        check_grammar(env)
         return PolicySource(None, name, True, True, facts, policy)
     later = answers_later(policy)
     shared = cast(Policy, AsyncFunction(policy)) if later else CallablePolicy(policy)
     return PolicySource(lambda env: shared, name, True, later, facts)
+
+
+def is_agent(policy: Any) -> bool:
+    """Return whether what was given as a policy is an agent, which plays by calls of tools.
+
+    Raises:
+        ConfigurationError: It is the name of nothing that can play.
+    """
+    if isinstance(policy, str):
+        return names_agent(policy)
+    if isinstance(policy, PolicyMaker):
+        return policy.agent is not None
+    if isinstance(policy, Policy | type) or not callable(policy):
+        return False
+    return _takes(policy, 1) and not _takes(policy, 0)
 
 
 def _of_maker(maker: PolicyMaker, env: Env, dressed: Callable[[Policy], Policy]) -> PolicySource:
@@ -110,6 +128,7 @@ def _of_maker(maker: PolicyMaker, env: Env, dressed: Callable[[Policy], Policy])
     if facts.get("kind") in ("random", "oracle", *BLIND):
         return PolicySource(maker, maker.name, maker.several)  # name and seed stand in the report
     if maker.agent is not None:
+        check_grammar(env)
         return PolicySource(None, maker.name, True, maker.waits, facts, maker.agent)
     first = dressed(maker(env))
     loaded = {name: facts[name] for name in LOADED if name in facts}

@@ -51,6 +51,8 @@ class ModelOutput:
     """Thinking that the endpoint returned apart from the answer."""
     finish_reason: str = ""
     """Why the model stopped, as the endpoint says: ``stop``, ``length``, ``tool_calls``."""
+    model: str = ""
+    """Name of the model, where the policy's ``facts()`` do not say it."""
 
 
 @runtime_checkable

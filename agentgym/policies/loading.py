@@ -23,7 +23,7 @@ from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from agentgym.making import import_named
 from agentgym.playing import play
 from agentgym.policies.asynchronous import AsyncFunction
-from agentgym.policies.base import Policy
+from agentgym.policies.base import Policy, PolicyWithFacts
 from agentgym.policies.basic import CallablePolicy, OraclePolicy, RandomPolicy
 from agentgym.policies.blind import BLIND, FITTED, UNFITTED, Turn, blind_policy, fit_blind
 from agentgym.policies.identity import source_sha256
@@ -41,6 +41,7 @@ __all__ = [
     "PolicyMaker",
     "demonstrate",
     "load_policy",
+    "names_agent",
     "policy_content",
     "policy_kinds",
 ]
@@ -219,6 +220,24 @@ def policy_content(name: str, **options: Any) -> str:
     if isinstance(found, PolicyKindWithContent) and not found.problem(path):
         return found.content(path, **options)
     return ""
+
+
+def names_agent(name: str, **options: Any) -> bool:
+    """Return whether a name stands for an agent, which plays by calls of tools.
+
+    Args:
+        name: As for `load_policy`.
+        **options: As for `load_policy`.
+
+    Raises:
+        ConfigurationError: It has the form of your own, but stands for nothing that can play.
+    """
+    if not _is_own(name) or name.partition(":")[0] in policy_kinds() or os.path.exists(name):
+        return False
+    found = _found(name)[1]
+    if isinstance(found, Policy | type):
+        return False
+    return len(_parameters(name, found, 0, options)[0]) == 1
 
 
 def policy_kinds() -> dict[str, metadata.EntryPoint]:
@@ -417,6 +436,7 @@ def _own(
         first = make(env)
         make = makes_more(first, make, env if "env" in supplied else None)
         return PolicyMaker(name, make, env, facts, waits=waits(first), release=release)
+    facts = {**_said(found), **facts}
     if len(needed) == 1:
         agent: Agent = partial(found, **options) if options else found
         return PolicyMaker(name, None, env, facts, agent=agent)
@@ -425,6 +445,12 @@ def _own(
         make, release = played(lambda env: AsyncFunction(function))
         return PolicyMaker(name, make, env, facts, release=release)
     return PolicyMaker(name, lambda env: CallablePolicy(function), env, facts, waits=False)
+
+
+def _said(function: Any) -> dict[str, Any]:
+    """Return what a function says of itself, in an attribute ``facts`` that is called."""
+    told = function.facts() if isinstance(function, PolicyWithFacts) else {}
+    return {fact: hide_secrets(value, fact) for fact, value in told.items()}
 
 
 def _found(name: str) -> tuple[ModuleType, Any]:

@@ -128,7 +128,7 @@ def test_the_horizon_is_a_reset_option(env: TextEnv) -> None:
             assert (terminated, truncated) == (False, turn + 1 == horizon)
         assert info["stop_reason"] == "horizon" and info["turn"] == horizon
     _, info = env.reset(seed=0)
-    assert info["horizon"] == env.max_turns
+    assert info["horizon"] == env.default_horizon
 
 
 def test_wrong_reset_options(env: TextEnv) -> None:

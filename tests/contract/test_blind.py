@@ -97,7 +97,7 @@ def words(text: str) -> set[str]:
 @EVERY
 def test_task_ids_name_nothing(configuration):
     """What differs between the ids of a split is numbers, or else no word of goal or solution."""
-    env = configuration.make(max_turns=100)
+    env = configuration.make(horizon=100)
     ids = [task.id for task, _ in zip(env.tasks.iterate("test"), range(40), strict=False)]
     shared = set.intersection(*map(words, ids))
     for index in range(configuration.tasks):

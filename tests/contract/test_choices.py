@@ -49,7 +49,7 @@ def test_the_expert_ends_in_as_many_turns_as_it_says(configuration, request):
     if configuration.kwargs.get("setting") == "cooking-hard":
         reason = "TextWorld's policy of a game with several ingredients may grow shorter on the way"
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
-    env = configuration.make(max_turns=LONG)
+    env = configuration.make(horizon=LONG)
     for info in episodes(configuration, env):
         left = env.tasks.oracle_turns(env.task)
         assert info["oracle_turns"] == left
@@ -73,7 +73,7 @@ def test_the_expert_ends_in_as_many_turns_as_it_says(configuration, request):
 )
 def test_sparse_rewards_are_success(configuration):
     """1 on the turn of success, else 0, whatever else is chosen."""
-    env = configuration.make(reward="sparse", max_turns=LONG)
+    env = configuration.make(reward="sparse", horizon=LONG)
     rng = random.Random(1)
     for info in episodes(configuration, env):
         done, wandering = False, 3
@@ -93,7 +93,7 @@ def test_sparse_rewards_are_success(configuration):
     "configuration", [one for one in CONFIGURATIONS if not one.fallible], ids=str
 )
 def test_every_reward_pays_a_solved_task_in_full(configuration):
-    env = configuration.make(max_turns=LONG)
+    env = configuration.make(horizon=LONG)
     for info in episodes(configuration, env):
         total = 0.0
         while info["stop_reason"] == "":

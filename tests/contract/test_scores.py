@@ -81,7 +81,7 @@ def webshop(**kwargs: Any) -> TextEnv:
 
 @pytest.mark.parametrize("expert", ["careful", "thinking"])
 def test_the_experts_that_can_be_imitated_solve_webshop(expert: str) -> None:
-    env = webshop(difficulty="easy", observation_mode="compact", expert=expert, max_turns=9)
+    env = webshop(difficulty="easy", observation_mode="compact", expert=expert, horizon=9)
     rate, failed = success(env, env.oracle(), SHOPPER_TASKS)
     assert rate >= 0.99, failed
 

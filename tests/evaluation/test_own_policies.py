@@ -10,8 +10,10 @@ from typing import Any
 import gymnasium
 import pytest
 
+from agentgym import Leaderboard
+from agentgym.cli import main
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation import evaluate
+from agentgym.evaluation import Limits, Prices, evaluate, read_report
 from agentgym.evaluation.protocols.applying import find_setup, settle
 from agentgym.evaluation.sources import policy_source
 from tests.toy import TOY_ID
@@ -130,9 +132,86 @@ def test_as_many_episodes_play_at_the_same_time_however_a_policy_is_given(
     found: Any = __import__(module)
     found.WANTED = together
     policy = f"{module}:{attribute}" if by_name else getattr(found, attribute)
-    grammar = "tool_call" if "agent" in attribute else "native"
-    report = evaluate(policy, TOY_ID, n=10, horizon=1, env_kwargs={"grammar": grammar})
+    report = evaluate(policy, TOY_ID, n=10, horizon=1)
     assert report.errors == 0 and found.Meeting.most == together
+
+
+AGENTS = """
+def agent(session):
+    while not session.over:
+        session.annotate({"prompt_tokens": 100, "completion_tokens": 20}, model="small")
+        session.call("press", {"colour": session.observation.split()[-1]})
+
+def told(session, model="large"):
+    agent(session)
+
+told.facts = lambda: {"model": "told", "api_key": "sk-live-8f3a1c77"}
+
+def function(observation, info):
+    return "press red"
+
+function.facts = lambda: {"model": "asked"}
+"""
+
+
+@pytest.fixture
+def agents(module: str, tmp_path: Path) -> Any:
+    """A module of agents; its name is what it is called."""
+    (tmp_path / f"{module}.py").write_text(AGENTS)
+    return importlib.import_module(module)
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_an_agent_reports_its_model_tokens_and_cost(
+    agents: Any, tmp_path: Path, by_name: bool
+) -> None:
+    policy = f"{agents.__name__}:agent" if by_name else agents.agent
+    prices, out = Prices(1, 2), tmp_path / "out"
+    report = evaluate(policy, TOY_ID, n=4, prices=prices, out=out)
+    turns = sum(row.turns for row in report.rows)
+    assert report.success == 1.0 and report.env_kwargs["grammar"] == "tool_call"
+    assert (report.tokens["prompt"], report.tokens["completion"]) == (100 * turns, 20 * turns)
+    assert report.cost == pytest.approx(140e-6 * turns)
+    assert report.policy_facts["model"] == "small" and "model='small'" in report.markdown()
+    assert read_report(out) == report
+    assert Leaderboard([report]).to_dict()["rows"][0]["policy_facts"]["model"] == "small"
+    longer = evaluate(policy, TOY_ID, n=5, out=out)  # the first four are read from their records
+    assert longer.policy_facts["model"] == "small" and longer.rows[:4] == report.rows[:4]
+    cut = evaluate(policy, TOY_ID, n=4, limits=Limits(tokens=120))
+    assert {row.stop_reason for row in cut.rows} == {"token_limit"}
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+@pytest.mark.parametrize(("attribute", "model"), [("told", "told"), ("function", "asked")])
+def test_a_function_may_say_what_it_is(
+    agents: Any, attribute: str, model: str, by_name: bool
+) -> None:
+    policy = f"{agents.__name__}:{attribute}" if by_name else getattr(agents, attribute)
+    report = evaluate(policy, TOY_ID, n=2)
+    assert report.policy_facts["model"] == model
+    assert "sk-live" not in str(report.to_dict())
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_an_agent_needs_tools_where_a_grammar_is_given(agents: Any, by_name: bool) -> None:
+    policy = f"{agents.__name__}:agent" if by_name else agents.agent
+    refused = r"expected an environment with grammar='tool_call' for an agent.*got 'xml'"
+    with pytest.raises(ConfigurationError, match=refused):
+        evaluate(policy, TOY_ID, n=2, env_kwargs={"grammar": "xml"})
+    with pytest.raises(ConfigurationError, match=refused):
+        evaluate(policy, gymnasium.make(TOY_ID, grammar="xml"), n=2)
+
+
+def test_the_command_chooses_the_grammar_of_an_agent(
+    agents: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, out = f"{agents.__name__}:agent", tmp_path / "out"
+    flags = ["eval", TOY_ID, "--policy", name, "--n", "3", "--no-scale"]
+    assert main([*flags, "--out", str(out)]) == 0
+    assert read_report(out).env_kwargs == {"grammar": "tool_call"}
+    assert main([*flags, "--policy", "random", "--out", str(tmp_path / "several")]) == 0
+    assert main([*flags, "--grammar", "native", "--out", str(tmp_path / "native")]) == 2
+    assert "grammar='tool_call' for an agent" in " ".join(capsys.readouterr().err.split())
 
 
 TOLD = """

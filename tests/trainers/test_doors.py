@@ -469,5 +469,5 @@ def test_no_line_of_the_help_is_broken_but_by_its_width(capsys, monkeypatch):
     assert " Most sequences decoded together; None: the episodes that play at a time. " in shown
     words = " ".join(line.strip(" │") for line in shown.splitlines())
     assert " have this probability. Below 1 every token is weighed by how much likelier " in words
-    assert " the family's; at most `max_turns` if that is given. " in words
+    assert " the family's; at most the `horizon` of `--env-args`. " in words
     assert "\n1. a flag\n2. " in shown

@@ -291,7 +291,7 @@ class UnknownLengthEnv(ToyEnv):
 class ForeignEnv(gymnasium.Env[str, str]):
     """An environment that is none of agentgym's."""
 
-    def __init__(self, max_turns: int) -> None:
+    def __init__(self, horizon: int) -> None:
         pass
 
 

@@ -266,7 +266,7 @@ class _Decision:
         rounds, every, gate = self._stages()
         full = asked.eval.horizon or max(rounds)
         kwargs = {**defaults.env, **self._arguments}
-        kwargs.setdefault("max_turns", full)
+        kwargs.setdefault("horizon", full)
         bonus, penalty = self._prices()
         # With the hooks that are asked for, since an environment may refuse them.
         hooks = {"reward_hooks": parse_hooks(self._hooks)} if self._hooks else {}
@@ -311,7 +311,7 @@ class _Decision:
             rounds = parse_rounds(text)
         else:
             chosen = stages.rounds if stages else self._defaults.horizon
-            rounds = _cut(chosen, self._arguments.get("max_turns"))
+            rounds = _cut(chosen, self._arguments.get("horizon"))
         every = entry.horizon_every or asked.horizon_every
         gate = _first(entry.horizon_gate, asked.horizon_gate)
         if gate is not None and len(rounds) < 2:
@@ -373,11 +373,11 @@ def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def _cut(rounds: tuple[int, ...], max_turns: Any) -> tuple[int, ...]:
+def _cut(rounds: tuple[int, ...], horizon: Any) -> tuple[int, ...]:
     """Cut stages to the turns that the environment was asked for with, if it was."""
-    if not isinstance(max_turns, int) or max_turns < 1:
+    if not isinstance(horizon, int) or horizon < 1:
         return rounds
-    return tuple(dict.fromkeys(min(turns, max_turns) for turns in rounds))
+    return tuple(dict.fromkeys(min(turns, horizon) for turns in rounds))
 
 
 def _has_expert(env: TextEnv) -> bool:

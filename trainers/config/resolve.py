@@ -3,7 +3,7 @@
 A setting is what its flag says; else what the preset's paper says; else the default of the
 environment's family; else the house's. Some give way a little, because they depend on others: a
 preset's number of updates is lowered to a divisor of the episodes of a step, and default stages of
-the horizon are cut to ``max_turns`` where the environment was asked for with it.
+the horizon are cut to the environment's own ``horizon`` where it was asked for with one.
 """
 
 from __future__ import annotations

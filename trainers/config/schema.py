@@ -86,7 +86,7 @@ class TrainConfig:
     """Turns that an agent may take: always ``9``, stage by stage ``5,8,10``, or one more at a time
     from 5 to 15, ``5-15``.
 
-    None: the preset's, else the family's; at most ``max_turns`` if that is given."""
+    None: the preset's, else the family's; at most the ``horizon`` of ``--env-args``."""
     horizon_every: Annotated[Count | None, tyro.conf.arg(aliases=["--every"])] = None
     """Steps per stage; None: the preset's, else the family's."""
     horizon_gate: Annotated[float, Gt(0), Le(1)] | None = None

@@ -61,7 +61,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
             action.
         show_admissible: Whether observations end with the list of admissible actions, written in
             this environment's grammar.
-        max_turns: Turn budget.
+        horizon: Turn budget.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
@@ -123,7 +123,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
         reward_scale: float = 1.0,
         expert: str = "shortest",
         show_admissible: bool = False,
-        max_turns: int = 30,
+        horizon: int = 30,
         **kwargs: Any,
     ) -> None:
         self.engine = choice(engine, "engine", ENGINES)
@@ -148,7 +148,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
             human_goals=flag(human_goals, "human_goals"),
         )
         self.expert = self._tasks.expert
-        super().__init__(self._tasks, max_turns=max_turns, **kwargs)
+        super().__init__(self._tasks, horizon=horizon, **kwargs)
         self._tasks.len(self.split)  # damaged data is told here, not in the middle of a run
 
     def close(self) -> None:

@@ -53,7 +53,7 @@ class SearchEnv(TextEnv[Session]):
         shared_corpus: Whether all splits are about one universe, instead of one each.
         hops: Number of hops that questions have, or several of which any will do; None: all.
         topk: Passages that a search shows.
-        max_turns: Turn budget. In the last turn only an answer is accepted.
+        horizon: Turn budget. In the last turn only an answer is accepted.
         max_obs_chars: Most characters of an information block.
         engine: What indexes a corpus: ``bm25`` or ``tantivy``.
         retriever_url: Address of a search server, to be asked instead of an index.
@@ -94,7 +94,7 @@ class SearchEnv(TextEnv[Session]):
         shared_corpus: bool = False,
         hops: int | Sequence[int] | None = None,
         topk: int = 3,
-        max_turns: int = 8,
+        horizon: int = 8,
         max_obs_chars: int = 2400,
         engine: str = "bm25",
         retriever_url: str | None = None,
@@ -121,7 +121,7 @@ class SearchEnv(TextEnv[Session]):
         )
         some = None if hops is None else hop_counts(hops, "hops")
         self._shared = open_search(SearchConfig(source, questions, some, expert, rules))
-        super().__init__(self._shared.tasks, max_turns=max_turns, **kwargs)
+        super().__init__(self._shared.tasks, horizon=horizon, **kwargs)
         self.language = SearchLanguage(self.language.grammar)
         self.rules = replace(rules, forms=self.language.forms)
         # What cannot be opened is refused here, and not at some later reset.

@@ -49,7 +49,7 @@ class SWEEnv(TextEnv[Session]):
         backend: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`.
         reward: ``sparse``: 1 for a submission that is FULL. ``dense``: the rise of the share of
             tests that are fixed, which is 0 as soon as one is broken.
-        max_turns: Turn budget; None: 12 for bundled, 15 for built and 50 for published tasks.
+        horizon: Turn budget; None: 12 for bundled, 15 for built and 50 for published tasks.
         command_timeout: Seconds that a command may take; an action can ask for fewer.
         max_observation_chars: Most characters of output that are shown.
         grading_timeout: Seconds that the tests may take; None: 60, or 1800 in images.
@@ -83,7 +83,7 @@ class SWEEnv(TextEnv[Session]):
         source: str | os.PathLike[str] | InstanceSet = "bundled",
         backend: str = "auto",
         reward: str = "sparse",
-        max_turns: int | None = None,
+        horizon: int | None = None,
         command_timeout: int = 30,
         max_observation_chars: int = 8000,
         grading_timeout: int | None = None,
@@ -114,7 +114,7 @@ class SWEEnv(TextEnv[Session]):
         seconds = integer(command_timeout, "command_timeout", 1, LONGEST)
         shown = integer(max_observation_chars, "max_observation_chars", 100, LARGEST_SHOWN)
         super().__init__(
-            self._make_tasks(), max_turns=TURNS[kind] if max_turns is None else max_turns, **kwargs
+            self._make_tasks(), horizon=TURNS[kind] if horizon is None else horizon, **kwargs
         )
         self.language = SWELanguage(self.language.grammar)
         # Tests are run along the way only where somebody reads what comes of it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,7 +22,7 @@ from agentgym.envs.textworld.session import ENGINES, GameSession
 from agentgym.envs.textworld.tasks import EXPERTS, open_tasks
 from agentgym.errors import ConfigurationError
 from agentgym.hesitant import with_checks
-from agentgym.options import arguments, choice, flag
+from agentgym.options import arguments, choice, flag, with_guesses
 from agentgym.outcome import Outcome
 from agentgym.tasks import Task
 
@@ -72,7 +71,7 @@ class TextWorldEnv(TextEnv[GameSession]):
         description: Whether each observation ends with the description of the room.
         inventory: Whether each observation ends with what the player carries.
         show_admissible: Whether each observation ends with the admissible commands.
-        max_turns: Turn budget; None is what suits the setting, and 50 for game files.
+        horizon: Turn budget; None is what suits the setting, and 50 for game files.
         **kwargs: Parameters of the challenge (see
             :mod:`agentgym.envs.textworld.generator.config`), and arguments of
             :class:`~agentgym.core.TextEnv`.
@@ -114,7 +113,7 @@ class TextWorldEnv(TextEnv[GameSession]):
         description: bool = False,
         inventory: bool = False,
         show_admissible: bool = False,
-        max_turns: int | None = None,
+        horizon: int | None = None,
         **kwargs: Any,
     ) -> None:
         own = arguments(type(self))
@@ -125,7 +124,7 @@ class TextWorldEnv(TextEnv[GameSession]):
         self.description = flag(description, "description")
         self.inventory = flag(inventory, "inventory")
         self.show_admissible = flag(show_admissible, "show_admissible")
-        self._tasks, horizon = open_tasks(
+        self._tasks, fitting = open_tasks(
             setting, challenge, games, game_files, parameters, native=engine == "native"
         )
         self.expert = self._tasks.expert = choice(expert, "expert", EXPERTS)
@@ -135,8 +134,8 @@ class TextWorldEnv(TextEnv[GameSession]):
         self._left: int | None = None
         self._script: tuple[str, ...] | None = None
         self._phi = self._value = 0.0
-        turns = horizon if max_turns is None else max_turns
-        super().__init__(self._tasks, max_turns=turns, **kwargs)
+        turns = fitting if horizon is None else horizon
+        super().__init__(self._tasks, horizon=turns, **kwargs)
 
     @property
     def _made_with(self) -> dict[str, str]:
@@ -330,10 +329,8 @@ def _check_parameters(parameters: Mapping[str, Any], others: Mapping[str, Any]) 
     """Refuse names that are neither parameters of a challenge nor arguments of the environment."""
     for name in parameters:
         if name not in PARAMETERS:
-            near = difflib.get_close_matches(name, [*others, *sorted(PARAMETERS)], n=1)
-            guess = f"; did you mean {near[0]!r}?" if near else ""
             raise ConfigurationError(
                 f"expected arguments of TextWorldEnv among {', '.join(others)}, or parameters of a "
                 f"challenge among {', '.join(sorted(PARAMETERS - REFUSED.keys()))}; "
-                f"got {name!r}{guess}"
+                f"got {with_guesses([name], [*others, *sorted(PARAMETERS)])}"
             )

@@ -66,7 +66,7 @@ class WebShopEnv(TextEnv[Session]):
         show_score: Whether the last page tells the reward, as the original's does.
         world: A :class:`Shop` to be used instead of all that decides one (``size`` to ``nouns``).
         tasks: Its task set; needed with ``world``.
-        max_turns: Turn budget.
+        horizon: Turn budget.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
@@ -124,7 +124,7 @@ class WebShopEnv(TextEnv[Session]):
         show_score: bool = False,
         world: Shop | None = None,
         tasks: TaskSet | None = None,
-        max_turns: int = 15,
+        horizon: int = 15,
         **kwargs: Any,
     ) -> None:
         self.observation_mode = choice(observation_mode, "observation_mode", OBSERVATION_MODES)
@@ -147,7 +147,7 @@ class WebShopEnv(TextEnv[Session]):
             self._shared = open_shop(config, self.visit)
         else:
             self._shared = SharedShop.of(world, tasks, self.visit)
-        super().__init__(self._shared.tasks, max_turns=max_turns, **kwargs)
+        super().__init__(self._shared.tasks, horizon=horizon, **kwargs)
         self._original = observation_mode != "compact" and self.language.literal
 
     @property

@@ -23,7 +23,7 @@ LONG = 200
 
 
 def make(**kwargs: Any) -> ALFWorldEnv:
-    return ALFWorldEnv(max_turns=LONG, **kwargs)
+    return ALFWorldEnv(horizon=LONG, **kwargs)
 
 
 def follow(env: ALFWorldEnv, left: int | None) -> int:

@@ -103,7 +103,7 @@ def test_retrievers_and_numbers_of_passages_are_asked_apart(tmp_path: Path) -> N
 def test_preparing_asks_for_nothing_where_nothing_is_to_be_searched(tmp_path: Path) -> None:
     retriever = CountingRetriever()
     env = gymnasium.make(
-        ID, corpus=retriever, questions=write_questions(tmp_path), max_turns=1
+        ID, corpus=retriever, questions=write_questions(tmp_path), horizon=1
     ).unwrapped
     assert isinstance(env, SearchEnv)
     SearchEnv.prepare([(env, "search[x]")])

@@ -81,7 +81,7 @@ def test_an_answer_without_a_search_is_penalised(questions: Path) -> None:
 
 
 def test_format_is_lost_by_one_bad_turn_or_without_an_answer(questions: Path) -> None:
-    env = make(questions, ["format"], max_turns=2)
+    env = make(questions, ["format"], horizon=2)
     assert [one["format"] for one in terms(env, "hm", "answer[x]")] == [0.0, 0.0]
     assert [one["format"] for one in terms(env, "search[x]", "hm")] == [0.0, 0.0]
     assert [one["format"] for one in terms(env, "search[x]", "answer[x]")] == [0.0, 0.2]
@@ -97,7 +97,7 @@ def test_a_hit_that_the_first_observation_shows_is_nobodys_merit(questions: Path
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=st.lists(st.sampled_from(ACTIONS), min_size=1, max_size=12))
 def test_gold_evidence_telescopes_and_cannot_be_farmed(questions: Path, actions: list[str]) -> None:
-    env = make(questions, ["gold_evidence=0.3", "retrieval_hit=0.5"], max_turns=10)
+    env = make(questions, ["gold_evidence=0.3", "retrieval_hit=0.5"], horizon=10)
     env.reset(options={"split": "train", "index": 1})
     evidence = hits = 0.0
     info: dict[str, Any] = {"stop_reason": "", "details": {"gold_recall": 0.0}}
@@ -157,7 +157,7 @@ def test_wrong_sizes_are_refused(text: str) -> None:
 
 
 def test_a_fork_keeps_what_hooks_remember(questions: Path) -> None:
-    env = make(questions, ["format"], max_turns=3)
+    env = make(questions, ["format"], horizon=3)
     terms(env, "hm")
     fork = env.snapshot()
     terms(env, "search[x]")

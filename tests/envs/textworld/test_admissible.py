@@ -83,7 +83,7 @@ def test_all_that_is_listed_does_something(
     if name != "w2-o3-q4":
         pytest.importorskip("textworld", reason="other games are generated")
     monkeypatch.setenv("AGENTGYM_CACHE", str(game_cache))
-    env = TextWorldEnv(name, grammar=grammar, max_turns=40)
+    env = TextWorldEnv(name, grammar=grammar, horizon=40)
     for info in walk(env, 15, split="test", index=0):
         assert not list(refused(env, info))
 
@@ -94,7 +94,7 @@ def test_the_meal_is_offered_when_it_can_be_prepared(
 ) -> None:
     pytest.importorskip("textworld", reason="cooking is generated")
     monkeypatch.setenv("AGENTGYM_CACHE", str(game_cache))
-    env = TextWorldEnv("cooking-easy", engine=engine, max_turns=40, show_admissible=True)
+    env = TextWorldEnv("cooking-easy", engine=engine, horizon=40, show_admissible=True)
     observation, info = env.reset(seed=0, options={"split": "test", "index": 0})
     hidden = 0
     while not info["success"]:

@@ -384,7 +384,7 @@ def test_close_twice_and_play_again(make: Make) -> None:
         ({"game_files": "games", "level": 3}, "no parameters"),
         ({"setting": "treasure-hunter"}, "treasure_hunter"),
         ({"challenge": "coin_collector", "levle": 3}, "level"),
-        ({"max_turns": 0}, "max_turns"),
+        ({"horizon": 0}, "horizon"),
         ({"grammar": "latin"}, "grammar"),
     ],
 )
@@ -394,10 +394,10 @@ def test_wrong_arguments_are_named(kwargs: dict[str, Any], words: str) -> None:
 
 
 def test_parameters_reach_the_setting() -> None:
-    env = TextWorldEnv(challenge="coin_collector", level=7, grammar="xml", max_turns=9)
-    assert env.max_turns == 9 and env.language.grammar == "xml"
+    env = TextWorldEnv(challenge="coin_collector", level=7, grammar="xml", horizon=9)
+    assert env.default_horizon == 9 and env.language.grammar == "xml"
     assert "level=7" in env.tasks.name or env.tasks.task("test", 0).id.find("level=7") >= 0
-    assert TextWorldEnv().max_turns == 12
+    assert TextWorldEnv().default_horizon == 12
 
 
 def test_game_files_of_ones_own(make: Make, story: Any) -> None:

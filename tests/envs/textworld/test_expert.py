@@ -54,7 +54,7 @@ def test_the_expert_needs_what_is_said(
     monkeypatch.setenv("AGENTGYM_CACHE", str(game_cache))
     variants = EVERY if engine == "native" else EVERY[:: len(SHOWN) + 1]
     for reward, shown in variants:
-        env = TextWorldEnv(name, engine=engine, reward=reward, max_turns=60, **shown, **parameters)
+        env = TextWorldEnv(name, engine=engine, reward=reward, horizon=60, **shown, **parameters)
         for index in range(2 if engine == "native" else 1):
             needed(env, split="test", index=index)
         env.close()

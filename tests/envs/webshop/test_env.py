@@ -68,7 +68,7 @@ def test_plans_are_as_long_as_they_say_for_every_expert(
             continue
         env = gymnasium.make(
             "agentgym/WebShop-v0", size=60, difficulty=difficulty, expert=expert, reward=reward,
-            grammar=grammar, max_turns=200, disable_env_checker=True, **view,
+            grammar=grammar, horizon=200, disable_env_checker=True, **view,
         ).unwrapped  # fmt: skip
         assert isinstance(env, WebShopEnv)
         for index in range(4):
@@ -127,7 +127,7 @@ def test_the_sparse_reward_is_success() -> None:
 
 @pytest.mark.parametrize("mode", ["text", "text_rich", "compact"])
 def test_nothing_but_the_pages_shows_a_product_number(mode: str) -> None:
-    env = WebShopEnv(observation_mode=mode, max_turns=40, **SMALL)
+    env = WebShopEnv(observation_mode=mode, horizon=40, **SMALL)
     rng, asins = random.Random(0), [asin.lower() for asin in env.shop.products.asins]
     for index in range(60):
         _, info = env.reset(options={"split": "train", "index": index})
@@ -156,7 +156,7 @@ def test_the_state_key_tells_nothing_of_the_answer(shop: Shop) -> None:
 
 @pytest.mark.parametrize("mode", ["text", "text_rich"])
 def test_the_original_grammar_is_kept(mode: str) -> None:
-    env = WebShopEnv(observation_mode=mode, max_turns=99, **SMALL)
+    env = WebShopEnv(observation_mode=mode, horizon=99, **SMALL)
     first, _ = env.reset(seed=0)
     for action in (" search[shirt]", "Search[shirt]", "search[]", "search [x]", "think[x]", "",
                    "search[a [b]]", "\nsearch[x]", "click[search]", "b\u00fcy [x]"):  # fmt: skip
@@ -168,7 +168,7 @@ def test_the_original_grammar_is_kept(mode: str) -> None:
 
 def test_admissible_actions_are_valid() -> None:
     for mode in ("text", "compact"):
-        env = WebShopEnv(observation_mode=mode, max_turns=200, **SMALL)
+        env = WebShopEnv(observation_mode=mode, horizon=200, **SMALL)
         _, info = env.reset(seed=1)
         for turn in range(60):
             if not info["admissible_actions"]:
@@ -227,7 +227,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "show_score": NO_FLAG, "results_per_page": (*NO_NUMBER, 0, 51), "goal_mode": (*WRONG, None),
     "split_mode": (*WRONG, None), "observation_mode": (*WRONG, None), "reward": (*WRONG, None),
     "expert": (*WRONG, None), "data_dir": (*WRONG[1:], "", 3), "nouns": (*WRONG, "", 3),
-    "max_turns": (*NO_NUMBER, None, 0), "world": (*WRONG,), "tasks": (*WRONG,),
+    "horizon": (*NO_NUMBER, None, 0), "world": (*WRONG,), "tasks": (*WRONG,),
 }  # fmt: skip
 
 
@@ -252,7 +252,7 @@ def test_every_argument_is_in_the_table() -> None:
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    env = WebShopEnv(size=np.int64(60), difficulty="easy", max_turns=np.int32(9))
+    env = WebShopEnv(size=np.int64(60), difficulty="easy", horizon=np.int32(9))
     assert env.shop is WebShopEnv(**SMALL).shop
 
 

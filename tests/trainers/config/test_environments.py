@@ -27,7 +27,7 @@ LONG = {
     "horizon_gate": 0.5,
     "fit_horizon": False,
     "hooks": ["potential", "invalid_action=0.2"],
-    "env_args": {"max_turns": 9},
+    "env_args": {"horizon": 9},
     "gate_success": 0.1,
 }
 
@@ -45,7 +45,7 @@ def test_every_entry_decides_about_its_own_environment() -> None:
     assert (short.weight, long.weight) == (1.0, 3.0)
     assert (short.fit_horizon, long.fit_horizon) == (True, False)
     assert (short.full_horizon, long.full_horizon) == (3, 5)
-    assert (short.kwargs["max_turns"], long.kwargs["max_turns"]) == (3, 9)
+    assert (short.kwargs["horizon"], long.kwargs["horizon"]) == (3, 9)
     assert [hook.name for hook in short.make_hooks()] == ["success_bonus", "invalid_action"]
     assert [hook.name for hook in long.make_hooks()] == [
         "success_bonus",
@@ -57,11 +57,11 @@ def test_every_entry_decides_about_its_own_environment() -> None:
 
 
 def test_flags_hold_for_every_environment_or_are_addressed_to_one() -> None:
-    flags = ["--env-args", "max_turns=30", "textworld.max_turns=12", "search.topk=2"]
+    flags = ["--env-args", "horizon=30", "textworld.horizon=12", "search.topk=2"]
     run = resolve(parse_config(["--env=search,textworld", "--horizon=4", *flags]))
     search, textworld = run.envs
-    assert (search.kwargs["topk"], search.kwargs["max_turns"]) == (2, 30)
-    assert "topk" not in textworld.kwargs and textworld.kwargs["max_turns"] == 12
+    assert (search.kwargs["topk"], search.kwargs["horizon"]) == (2, 30)
+    assert "topk" not in textworld.kwargs and textworld.kwargs["horizon"] == 12
     assert search.rounds == textworld.rounds == (4,)
     assert run.config.minutes == 12.0 + 18.0 and run.config.sft.max_steps == 1600 + 600
     assert run.config.out == Path("runs/search-textworld-tiny-seed0")

@@ -120,7 +120,7 @@ def test_a_plan_has_every_default_filled_in():
     assert made.config.fit_horizon is True
     assert made.preset.name == "turn-loo"
     assert made.config.out == Path("runs/toy-tiny-seed0")
-    assert made.envs[0].kwargs == {"max_turns": 10}
+    assert made.envs[0].kwargs == {"horizon": 10}
 
 
 def test_evaluation_takes_the_whole_test_split_if_it_is_small_and_the_gate_is_the_family_s():
@@ -133,17 +133,17 @@ def test_evaluation_takes_the_whole_test_split_if_it_is_small_and_the_gate_is_th
 
 
 def test_the_command_line_goes_before_the_defaults():
-    made = resolved("--no-fit", horizon="4", steps=7, env_args="max_turns=20", preset="rloo")
+    made = resolved("--no-fit", horizon="4", steps=7, env_args="horizon=20", preset="rloo")
     assert (made.envs[0].rounds, made.config.eval.horizon, made.config.steps) == ((4,), 4, 7)
     assert (made.config.fit_horizon, made.preset.name) == (False, "rloo")
-    assert made.envs[0].make_env().max_turns == 20
+    assert made.envs[0].make_env().default_horizon == 20
     assert made.envs[0].make_env(expose_oracle=True).expose_oracle
 
 
 def test_evaluation_is_at_the_last_round_unless_told_otherwise():
     assert resolved(horizon="3,4,6").config.eval.horizon == 6
     made = resolved(horizon="3", eval__horizon=8)
-    assert (made.config.eval.horizon, made.envs[0].make_env().max_turns) == (8, 8)
+    assert (made.config.eval.horizon, made.envs[0].make_env().default_horizon) == (8, 8)
 
 
 @pytest.mark.parametrize("name", ["webshop", "WebShop-v0", "agentgym/WebShop-v0"])
@@ -152,7 +152,7 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
     defaults = FAMILY_DEFAULTS["webshop"]
     assert (made.envs[0].family, made.envs[0].env_id) == ("webshop", "agentgym/WebShop-v0")
     assert made.envs[0].rounds == defaults.horizon
-    assert made.envs[0].kwargs == {**defaults.env, "size": 200, "max_turns": defaults.horizon[-1]}
+    assert made.envs[0].kwargs == {**defaults.env, "size": 200, "horizon": defaults.horizon[-1]}
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
         ({"env": "CartPole-v1"}, "environment of text .*got CartPoleEnv"),
         ({"env": "agentgym-test/Foreign-v0"}, "environment of text .*got ForeignEnv"),
         ({"env_args": "colour=red"}, "arguments of ToyEnv among .*got 'colour'"),
-        ({"env_args": "max_turns=no"}, "max_turns to be an integer.*got 'no'"),
+        ({"env_args": "horizon=no"}, "horizon to be an integer.*got 'no'"),
         ({"env_args": "colour"}, "name=value.*got 'colour'"),
         ({"preset": "grpoo"}, "preset of .*grpo.*got 'grpoo'"),
         ({"preset": "mt-ppo"}, "'mt-ppo' needs critic .*choose another preset"),
@@ -312,11 +312,11 @@ def test_flags_decide_on_the_updates():
         resolved(preset="dapo", rl__minibatches=5)
 
 
-def test_default_rounds_do_not_exceed_max_turns_and_flags_may():
-    made = resolved(preset="scalinginter", horizon=None, env_args="max_turns=6")
+def test_default_rounds_do_not_exceed_the_environments_horizon_and_flags_may():
+    made = resolved(preset="scalinginter", horizon=None, env_args="horizon=6")
     assert (made.envs[0].rounds, made.config.eval.horizon) == ((5, 6), 6)
-    assert resolved(horizon=None, env_args="max_turns=6").envs[0].rounds == (5, 6)
-    assert resolved(horizon="3,7", env_args="max_turns=6").envs[0].rounds == (3, 7)
+    assert resolved(horizon=None, env_args="horizon=6").envs[0].rounds == (5, 6)
+    assert resolved(horizon="3,7", env_args="horizon=6").envs[0].rounds == (3, 7)
 
 
 def test_groups_of_one_are_for_presets_that_compare_no_episodes_of_a_task():

@@ -26,7 +26,7 @@ def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def env() -> gymnasium.Env[str, str]:
-    return gymnasium.make(TOY_ID, max_turns=5)
+    return gymnasium.make(TOY_ID, horizon=5)
 
 
 SHORT = {"turn_tokens": 4, "system": ""}

@@ -34,7 +34,7 @@ def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def env() -> gymnasium.Env[str, str]:
-    return gymnasium.make(TOY_ID, max_turns=HORIZON)
+    return gymnasium.make(TOY_ID, horizon=HORIZON)
 
 
 def own_rows(folder: Path, arm: str) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ def test_greedy_success_is_the_run_s_own_figure(
 
 
 def test_a_run_of_adapters_plays_as_it_did(adapter_run: Path, env: Any) -> None:
-    short = gymnasium.make(TOY_ID, max_turns=3)
+    short = gymnasium.make(TOY_ID, horizon=3)
     with load_policy(str(adapter_run), short, temperature=0) as maker:
         facts = maker.facts
         report = evaluate(maker, short, TEST, 8)
@@ -159,7 +159,7 @@ def test_another_environment_is_refused_by_the_name_of_the_argument(finished: Pa
     for kwargs, message in (
         ({"grammar": "xml"}, "grammar was 'native' and is 'xml'.*--set grammar=native"),
     ):
-        other = gymnasium.make(TOY_ID, max_turns=HORIZON, **kwargs)
+        other = gymnasium.make(TOY_ID, horizon=HORIZON, **kwargs)
         with pytest.raises(ConfigurationError, match=message):
             load_policy(f"run:{finished}", other)
     other = gymnasium.make("agentgym/TextWorld-v0")
@@ -168,7 +168,7 @@ def test_another_environment_is_refused_by_the_name_of_the_argument(finished: Pa
 
 
 def test_a_mismatch_may_be_played_on_request(finished: Path, caplog: Any) -> None:
-    other = gymnasium.make(TOY_ID, max_turns=HORIZON, grammar="xml")
+    other = gymnasium.make(TOY_ID, horizon=HORIZON, grammar="xml")
     maker = load_policy(f"run:{finished}", other, mismatch="warn")
     assert "grammar was 'native'" in caplog.text
     assert maker.facts["remarks"] and "grammar" in maker.facts["remarks"][0]
@@ -177,7 +177,7 @@ def test_a_mismatch_may_be_played_on_request(finished: Path, caplog: Any) -> Non
 
 def test_harmless_arguments_are_none_of_its_business(finished: Path) -> None:
     kwargs = {"split": "valid", "expose_oracle": True, "render_mode": "ansi"}
-    other = gymnasium.make(TOY_ID, max_turns=HORIZON, **kwargs)
+    other = gymnasium.make(TOY_ID, horizon=HORIZON, **kwargs)
     assert load_policy(f"run:{finished}", other).facts["remarks"] == []
 
 
@@ -192,7 +192,7 @@ def test_another_turn_budget_is_remarked_once(finished: Path, caplog: Any) -> No
 
 
 def test_an_environment_without_an_id_cannot_be_compared(finished: Path) -> None:
-    maker = load_policy(f"run:{finished}", ToyEnv(max_turns=HORIZON))
+    maker = load_policy(f"run:{finished}", ToyEnv(horizon=HORIZON))
     assert "has no id" in maker.facts["remarks"][0]
 
 

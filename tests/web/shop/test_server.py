@@ -172,7 +172,7 @@ def test_tasks_are_chosen_by_place_by_id_and_by_seed(shop: Serve) -> None:
 
 
 def test_odd_words_are_searched_and_odd_actions_are_turns(shop: Serve) -> None:
-    served = shop(max_turns=100)
+    served = shop(horizon=100)
     state = served.ask("begin")
     for words in ("<script>alert(1)</script>", "a]b[c", "\x00\x1b[31m", "<think>x", "\ud800 rug",
                   "x" * 5000, "\u202e rug", "😀", "a\nb"):  # fmt: skip
@@ -199,7 +199,7 @@ def test_a_page_that_lags_behind_does_nothing(shop: Serve) -> None:
 
 
 def test_nothing_happens_after_the_end(shop: Serve) -> None:
-    served = shop(max_turns=1)
+    served = shop(horizon=1)
     state = served.act(served.ask("begin"), "search[rug]")
     assert state["stop_reason"] == "horizon" and state["admissible"] == []
     assert all(part["action"] is None for part in state["page"]) and state["others"] == []
@@ -282,7 +282,7 @@ def test_an_episode_that_cannot_be_written_waits(
     shop: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "demos.jsonl"
-    served = shop(visits={"record": file}, max_turns=1)
+    served = shop(visits={"record": file}, horizon=1)
     file.unlink()
     file.mkdir()
     state = served.act(served.ask("begin"), "search[rug]")

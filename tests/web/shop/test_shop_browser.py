@@ -207,7 +207,7 @@ def wander(person: Person) -> Iterator[str]:
 def test_the_page_says_what_the_agent_is_told(
     shop: Serve, client: Page, catalogue: str, mode: str
 ) -> None:
-    kwargs: dict[str, Any] = {"observation_mode": mode, "max_turns": 60}
+    kwargs: dict[str, Any] = {"observation_mode": mode, "horizon": 60}
     if catalogue == "official":
         kwargs["data_dir"] = str(shared_data("webshop") / "catalogue")
     person = Person(client, shop(**kwargs), split="test", index=7)
@@ -219,7 +219,7 @@ def test_the_page_says_what_the_agent_is_told(
 
 @pytest.mark.parametrize("mode", ["text", "compact"])
 def test_other_grammars_are_spoken(shop: Serve, client: Page, mode: str) -> None:
-    served = shop(observation_mode=mode, grammar="tool_call", max_turns=60, show_score=True)
+    served = shop(observation_mode=mode, grammar="tool_call", horizon=60, show_score=True)
     person = Person(client, served, split="test", index=1)
     assert "the end" in list(wander(person))
     assert '"name": "click"' in person.tab.text(".turns")
@@ -229,7 +229,7 @@ def test_other_grammars_are_spoken(shop: Serve, client: Page, mode: str) -> None
 def test_hostile_products_are_inert_and_whole(
     shop: Serve, client: Page, hostile_dir: Path, mode: str
 ) -> None:
-    served = shop(observation_mode=mode, data_dir=str(hostile_dir), max_turns=200)
+    served = shop(observation_mode=mode, data_dir=str(hostile_dir), horizon=200)
     person = Person(client, served)
     back = "back" if mode == "compact" else "< prev"
     person.search("<script>window.owned = 1</script> \u202e shoes")
@@ -353,7 +353,7 @@ def test_what_the_agent_sees_can_be_shown_and_hidden(shop: Serve, client: Page) 
 def test_every_page_has_contrast_names_and_one_direction(
     shop: Serve, client: Page, mode: str, width: int
 ) -> None:
-    served = shop(observation_mode=mode, max_turns=60)
+    served = shop(observation_mode=mode, horizon=60)
     client.resize(width, 844)
     person = Person(client, served, split="test", index=7)
     client.run("document.querySelector('#agent-button').click()")

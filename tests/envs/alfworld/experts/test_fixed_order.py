@@ -55,7 +55,7 @@ def test_it_takes_longer_than_the_expert_that_goes_there_directly() -> None:
 
 
 def test_within_the_horizon_it_fails_some_tasks() -> None:
-    env = ALFWorldEnv(difficulty="easy", expert="fixed-order", max_turns=HORIZON)
+    env = ALFWorldEnv(difficulty="easy", expert="fixed-order", horizon=HORIZON)
     ends = []
     for index in range(40):
         _, info = env.reset(options={"split": "test", "index": index})

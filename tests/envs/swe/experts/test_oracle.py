@@ -18,7 +18,7 @@ from tests.envs.swe.small import SmallSet, bash, small_env
 
 @pytest.fixture
 def env() -> Iterator[SWEEnv]:
-    made = small_env(max_turns=30)
+    made = small_env(horizon=30)
     yield made
     made.close()
 

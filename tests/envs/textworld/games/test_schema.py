@@ -147,7 +147,7 @@ def test_the_first_split_that_there_is_is_the_default(game: dict[str, Any], tmp_
         {"games": "abc"}, {"games": [1]}, {"games": 5.0}, {"games": {"train": True}},
         {"game_files": 5}, {"game_files": [5]}, {"game_files": {"test": 5}}, {"setting": 5},
         {"challenge": ["x"]}, {"engine": [1]}, {"reward": {}}, {"description": "no"},
-        {"inventory": 1}, {"show_admissible": None}, {"max_turns": "9"}, {"world_size": "3"},
+        {"inventory": 1}, {"show_admissible": None}, {"horizon": "9"}, {"world_size": "3"},
         {"max_turn": 3}, {"challenge": "coin_collector", "level": [1]},
     ],
 )  # fmt: skip
@@ -157,5 +157,5 @@ def test_arguments_of_a_wrong_type_are_refused(kwargs: dict[str, Any]) -> None:
 
 
 def test_a_mistyped_name_lists_arguments_and_parameters() -> None:
-    with pytest.raises(ConfigurationError, match=r"game_files.*world_size.*mean 'max_turns'"):
-        TextWorldEnv(max_turn=3)
+    with pytest.raises(ConfigurationError, match=r"game_files.*world_size.*mean 'horizon'"):
+        TextWorldEnv(horizn=3)

@@ -56,7 +56,7 @@ def odd_shop(values: list[str], **kwargs: Any) -> WebShopEnv:
         Task(f"odd/{number}", "train", number, goal.instruction_text, goal.to_content())
         for number, goal in enumerate(shop.goals)
     ]
-    return WebShopEnv(world=shop, tasks=TaskList("odd", {"train": tasks}), max_turns=99, **kwargs)
+    return WebShopEnv(world=shop, tasks=TaskList("odd", {"train": tasks}), horizon=99, **kwargs)
 
 
 def check_actions(env: WebShopEnv) -> None:

@@ -18,7 +18,7 @@ from agentgym.envs.webshop.tasks import listed_tasks
 @pytest.fixture
 def env(shop: Shop) -> WebShopEnv:
     tasks = listed_tasks("tiny", shop.goals)
-    made = WebShopEnv(world=shop, tasks=tasks, observation_mode="compact", max_turns=50)
+    made = WebShopEnv(world=shop, tasks=tasks, observation_mode="compact", horizon=50)
     asin = "B000000002"
     split, index = next(
         (split, index)

@@ -16,7 +16,7 @@ HORIZON = 9
 
 
 def make(**kwargs: Any) -> TextEnv:
-    kwargs = {"difficulty": "easy", "observation_mode": "compact", "max_turns": HORIZON, **kwargs}
+    kwargs = {"difficulty": "easy", "observation_mode": "compact", "horizon": HORIZON, **kwargs}
     env = gymnasium.make("agentgym/WebShop-v0", **kwargs).unwrapped
     assert isinstance(env, TextEnv)
     return env
@@ -91,7 +91,7 @@ def test_thought_puts_the_features_side_by_side() -> None:
 
 
 def test_continues_from_a_wrong_page() -> None:
-    env = make(expert="careful", max_turns=15)
+    env = make(expert="careful", horizon=15)
     for index in range(40):
         observation, info = env.reset(options={"split": "test", "index": index})
         for action in ("search[red]", "click[2]", "click[back to search]"):

@@ -14,7 +14,7 @@ TASKS = 150
 
 
 def make(expert: str = "hasty", **kwargs: Any) -> WebShopEnv:
-    kwargs = {"difficulty": "easy", "observation_mode": "compact", "max_turns": HORIZON, **kwargs}
+    kwargs = {"difficulty": "easy", "observation_mode": "compact", "horizon": HORIZON, **kwargs}
     return WebShopEnv(expert=expert, **kwargs)
 
 
@@ -63,7 +63,7 @@ def test_it_searches_as_the_careful_expert_does_and_opens_the_same_product_first
 
 
 def test_it_has_a_plan_from_every_state() -> None:
-    env, rng = make(max_turns=60), random.Random(0)
+    env, rng = make(horizon=60), random.Random(0)
     for index in range(60):
         info = start(env, index)
         for _ in range(rng.randint(1, 8)):

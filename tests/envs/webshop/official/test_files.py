@@ -74,7 +74,7 @@ def change(entry: dict[str, Any], field: str, value: Any) -> None:
 def play(folder: Path, **kwargs: Any) -> None:
     """Make the environment and see every kind of page; only making it may fail."""
     try:
-        env = WebShopEnv(data_dir=str(folder), max_turns=60, **kwargs)
+        env = WebShopEnv(data_dir=str(folder), horizon=60, **kwargs)
     except ConfigurationError as error:
         assert "expected goals for every split" in str(error)
         return

@@ -1,0 +1,95 @@
+"""What agents tell of their models' answers, in the shapes in which frameworks count tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from agentgym.errors import ConfigurationError
+from agentgym.policies.base import ModelOutput
+
+FIELDS: Mapping[str, type] = {
+    entry.name: int if entry.name.endswith("_tokens") else str for entry in fields(ModelOutput)
+}
+"""What may be told, and of which type it is."""
+PLACES: Mapping[str, tuple[str, ...]] = {
+    "prompt_tokens": ("prompt_tokens", "input_tokens"),
+    "completion_tokens": ("completion_tokens", "output_tokens"),
+    "cached_tokens": (
+        "cached_tokens", "prompt_tokens_details.cached_tokens",
+        "input_tokens_details.cached_tokens", "input_token_details.cache_read", "cache_read_tokens",
+    ),
+    "reasoning_tokens": (
+        "reasoning_tokens", "completion_tokens_details.reasoning_tokens",
+        "output_tokens_details.reasoning_tokens", "output_token_details.reasoning",
+    ),
+}  # fmt: skip
+"""Where counts stand in the usage of OpenAI's two protocols and of the frameworks; a dot leads into
+what stands there."""
+HOLDERS = ("usage", "usage_metadata", "token_usage")
+"""Under which of these names an answer holds its usage."""
+
+
+def read_output(told: Any = None, **known: Any) -> ModelOutput:
+    """Understand what an agent tells of an answer of its model.
+
+    Args:
+        told: A `ModelOutput`; or a usage: an object or mapping with ``prompt_tokens`` and
+            ``completion_tokens``, or ``input_tokens`` and ``output_tokens``; or an answer that
+            holds one under ``usage``, ``usage_metadata`` or ``token_usage``; None: nothing.
+        **known: Fields of `ModelOutput`, which win over what ``told`` says. None is left out.
+
+    Raises:
+        ConfigurationError: It is none of these, or a field has another name or type.
+    """
+    given = {name: value for name, value in known.items() if value is not None}
+    for name, value in given.items():
+        _check(name, value)
+    if told is None:
+        found = ModelOutput("")
+    elif isinstance(told, ModelOutput):
+        found = told
+    else:
+        found = _of_usage(told)
+    return replace(found, **given)
+
+
+def _check(name: str, value: Any) -> None:
+    if name not in FIELDS:
+        raise ConfigurationError(
+            f"expected fields of a model's answer among {', '.join(FIELDS)}, got {name!r}"
+        )
+    if not _is(FIELDS[name], value):
+        kind = "a number of at least 0" if FIELDS[name] is int else "text"
+        raise ConfigurationError(f"expected {name} to be {kind}, got {value!r:.80}")
+
+
+def _is(kind: type, value: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool) and (kind is str or value >= 0)
+
+
+def _of_usage(told: Any) -> ModelOutput:
+    """Read token counts, and the model's name if an answer says it."""
+    holders = (_at(told, name) for name in HOLDERS)
+    usage = next((each for each in holders if each is not None), told)
+    counts = {}
+    for name, places in PLACES.items():
+        numbers = (_at(usage, place) for place in places)
+        counts[name] = next((each for each in numbers if _is(int, each)), None)
+    if counts["prompt_tokens"] is None and counts["completion_tokens"] is None:
+        raise ConfigurationError(
+            "expected a ModelOutput, or token counts of a model's answer as prompt_tokens and "
+            "completion_tokens (input_tokens and output_tokens), in an object, a mapping or as "
+            f"keyword arguments; got {told!r:.80}"
+        )
+    model = _at(told, "model") or _at(told, "model_name")
+    named = model if isinstance(model, str) else ""
+    return ModelOutput("", **{name: count or 0 for name, count in counts.items()}, model=named)
+
+
+def _at(thing: Any, place: str) -> Any:
+    """Return what stands at a place in an object or mapping; None if there is nothing."""
+    for name in place.split("."):
+        thing = thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+    return thing
