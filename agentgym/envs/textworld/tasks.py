@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 SIZES = {"train": 1000, "valid": 100, "test": 200}
 """Games of each split of a setting that is not bundled."""
-KEPT_GAMES = 64
-"""Most games to keep parsed in memory (0.1 to 1 MB each)."""
+KEPT_GAMES = 128
+"""Most games to keep in memory, parsed and compiled (0.2 to 1 MB each)."""
 FILES_HORIZON = 50
 """Turn budget of games from files."""
 NO_OBJECTIVE = "Find out what there is to do, and do it."

@@ -123,7 +123,7 @@ class NativeSession:
         return StateAfter(self._machine.facts, int(result.score), result.won, result.lost)
 
 
-_compiled: BoundedCache[int, _Compiled] = BoundedCache(64)
+_compiled: BoundedCache[int, _Compiled] = BoundedCache(128)  # as many as tasks keep
 
 
 def _compile(game: Mapping[str, Any]) -> _Compiled:
