@@ -311,7 +311,7 @@ def _named_apart(panels: Sequence[Sequence[Report]]) -> list[list[str]]:
         for report in reports:
             alike = [settings(other) for other in reports if other.policy == report.policy]
             apart.setdefault(report.policy, {}).update(dict.fromkeys(_differing(alike)))
-    found = []
+    found: list[list[str]] = []
     for reports in panels:
         seen = Counter[str]()
         found.append([])
