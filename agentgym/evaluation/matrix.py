@@ -149,18 +149,15 @@ class Matrix:
 
         Incomplete entries are never the best, but the best must exceed them.
         """
+        models = [row for row in self.rows if not row.yardstick]
         found = {}
         for index in range(len(self.header)):
-            shown = [(row, self.entries(row)[index]) for row in self.rows if not row.yardstick]
-            highs = {
-                row.policy: figure.high for row, entry in shown if (figure := self.figure(entry))
-            }
-            for row, entry in shown:
-                low = getattr(self.figure(entry), "low", None)
-                if entry is None or entry.incomplete or low is None or len(highs) < 2:
-                    continue
-                others = (high for policy, high in highs.items() if policy != row.policy)
-                if all(high is not None and high < low for high in others):
+            shown = [(row, self.entries(row)[index]) for row in models]
+            known = [(row, entry, figure) for row, entry in shown if (figure := self.figure(entry))]
+            for row, entry, figure in known:
+                others = [other.high for each, _, other in known if each is not row]
+                above = all(_below(high, figure.low) for high in others)
+                if others and above and not (entry and entry.incomplete):
                     found[index] = row
         return found
 
@@ -376,6 +373,11 @@ def _end(name: str, reports: Sequence[Report]) -> Entry | None:
     known = {"success": success, "score": score}
     figures = {value: Figure(number) for value, number in known.items() if number is not None}
     return Entry(figures, source="scale") if figures else None
+
+
+def _below(high: float | None, low: float | None) -> bool:
+    """Return whether an interval ends below another; an unknown one does not."""
+    return high is not None and low is not None and high < low
 
 
 def _mean(figures: Sequence[Figure]) -> Figure:
