@@ -147,7 +147,9 @@ class Matrix:
     def best(self) -> Mapping[int, MatrixRow]:
         """Column -> its best model, where its interval lies above those of all others.
 
-        Incomplete entries are never the best, but the best must exceed them.
+        Intervals that do not overlap are a stricter test than the paired difference, and they are
+        what a reader of the table can check. Incomplete entries are never the best, but the best
+        must exceed them.
         """
         models = [row for row in self.rows if not row.yardstick]
         found = {}

@@ -212,9 +212,11 @@ def _legend(matrix: Matrix) -> Iterator[str]:
     entries = [entry for row in matrix.rows for entry in matrix.entries(row)]
     yield "± is the longer side of the 95 % interval over tasks."
     if matrix.averages:
+        some = any(matrix.figure(row.average) is None for row in matrix.rows)
         yield (
             "The average is the mean over all environments, with its interval combined from theirs "
-            "(Zou, Huang and Zhang, 2009); a policy that was not played in all of them has none."
+            "(Zou, Huang and Zhang, 2009)"
+            f"{'; a policy that was not played in all of them has none' if some else ''}."
         )
     if any(cell.best for cell in cells):
         yield "Bold: the interval lies above those of all other models."
