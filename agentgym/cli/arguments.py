@@ -180,8 +180,9 @@ class Compare:
     against the one that is named first for its tasks."""
     chart: Path | None = None
     """PNG or SVG file into which all of them are drawn."""
-    json: bool = False
-    """Print JSON instead of a table."""
+    format: Literal["table", "markdown", "latex", "csv", "json"] = "table"
+    """How the result is written. latex and csv are the table of a paper: policies in rows,
+    environments in columns, and their average."""
 
 
 @dataclass(frozen=True)

@@ -20,20 +20,23 @@ if TYPE_CHECKING:
 
 def compare(command: Compare, console: Console) -> int:
     """Compare two reports, or put several into one table, and show what was found."""
-    from agentgym.evaluation import Leaderboard, compare
+    from agentgym.evaluation import Comparison, Leaderboard, compare
 
     reports = _reports(command.paths)
-    if len(reports) == 2 and len(command.paths) == 2:
-        found = compare(*reports)
-        data, tables = found.to_dict(), [found.table()]
-    else:
-        board = Leaderboard(reports)
-        data, tables = board.to_dict(), board.tables()
+    board = Leaderboard(reports)
     if command.chart:
-        Leaderboard(reports).chart(command.chart)
-    if command.json:
-        sys.stdout.write(json.dumps(data, indent=2, allow_nan=False) + "\n")
+        board.chart(command.chart)
+    if command.format in ("latex", "csv"):
+        sys.stdout.write(board.latex() if command.format == "latex" else board.csv())
+        return 0
+    two = len(reports) == 2 and len(command.paths) == 2
+    found = compare(*reports) if two else board
+    if command.format == "json":
+        sys.stdout.write(json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n")
+    elif command.format == "markdown":
+        sys.stdout.write(found.markdown())
     else:
+        tables = [found.table()] if isinstance(found, Comparison) else found.tables()
         console.print(*tables, sep="\n")
     return 0
 

@@ -46,12 +46,12 @@ def examine() -> list[Check]:
 
 
 def install_command(extra: str = "") -> str:
-    """Return the shell command that installs the distribution, or one of its extras."""
+    """Return the shell command that installs a checkout, or one of its extras."""
     suffix = f"[{extra}]" if extra else ""
     root = Path(__file__).resolve().parents[2]
     if (root / "pyproject.toml").is_file():
         return f'{_python_name()} -m pip install -e "{root}{suffix}"'
-    return f'{_python_name()} -m pip install "{DISTRIBUTION}{suffix}"'
+    return f'{_python_name()} -m pip install -e ".{suffix}"  # in a checkout of agentgym'
 
 
 def _python_name() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agentgym.errors import EvaluationFailed
 from agentgym.evaluation.comparison import Comparison, compare
 from agentgym.evaluation.leaderboard import Leaderboard, Standing
+from agentgym.evaluation.matrix import Matrix
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols import Protocol, ProtocolUse, load_protocol
 from agentgym.evaluation.report import FigureResult, Report, Scale
@@ -36,6 +37,7 @@ __all__ = [
     "FigureResult",
     "Leaderboard",
     "Limits",
+    "Matrix",
     "Prices",
     "Protocol",
     "ProtocolUse",

@@ -10,6 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.comparison import Comparison, compare
+from agentgym.evaluation.matrix import (
+    Column,
+    Matrix,
+    incomplete,
+    make_matrix,
+    settings,
+    short_names,
+)
+from agentgym.evaluation.protocols.schema import VALUES
 from agentgym.evaluation.rendering import inline, interval, markdown_table
 from agentgym.evaluation.report import Report
 from agentgym.printing import cell
@@ -62,6 +71,7 @@ class Standing:
             "n": report.n,
             "errors": report.errors,
             "finished": report.finished,
+            "incomplete": incomplete(report),
             "score": _figure(report.score) if some else None,
             "success": _figure(report.success_estimate) if some else None,
             "scaled": report.scaled if some else None,
@@ -114,12 +124,55 @@ class Leaderboard:
         """Return the leaderboard as JSON-safe data, in the format ``agentgym.leaderboard/1``.
 
         Returns:
-            ``format`` and ``rows``: see `Standing.to_dict`.
+            ``format``; ``rows``: see `Standing.to_dict`; ``matrix``: see `Matrix.records`.
         """
-        return {"format": FORMAT, "rows": [each.to_dict() for each in self.standings]}
+        return {
+            "format": FORMAT,
+            "rows": [each.to_dict() for each in self.standings],
+            "matrix": self.matrix().records(),
+        }
+
+    def matrix(self, value: str = "success") -> Matrix:
+        """Return the table of a paper: policies in rows, environments in columns.
+
+        Args:
+            value: What its cells show, ``success`` or ``score``.
+
+        Raises:
+            ConfigurationError: The value is neither.
+        """
+        panels = [[row.report for row in rows] for rows in self.panels.values()]
+        ids = [reports[0].env_id for reports in panels]
+        told = [name.removeprefix(i) for name, i in zip(self.panels, ids, strict=True)]
+        columns = [
+            Column(name, reports[0].env_id, _panel(reports[0]), reports[0].panel_sha256)
+            for name, reports in zip(short_names(ids, told), panels, strict=True)
+        ]
+        return make_matrix([*zip(columns, panels, strict=True)], value)
+
+    def matrices(self) -> list[Matrix]:
+        """Return the matrix of success and, where it holds other numbers, that of the score."""
+        success, score = (self.matrix(value) for value in reversed(VALUES))
+        return [success] if success.shows_the_same(score) else [success, score]
+
+    def to_frame(self) -> Any:
+        """Return the numbers of `matrix` as a pandas data frame, see `Matrix.to_frame`.
+
+        Raises:
+            DependencyNotInstalled: pandas is absent.
+        """
+        return self.matrix().to_frame()
+
+    def latex(self) -> str:
+        """Return `matrices` for LaTeX, see `Matrix.latex`."""
+        return "\n".join(matrix.latex() for matrix in self.matrices())
+
+    def csv(self) -> str:
+        """Return the numbers of `matrix` as CSV, see `Matrix.csv`."""
+        return self.matrix().csv()
 
     def tables(self) -> list[Table]:
-        """Return a rich table for each panel."""
+        """Return a rich table for each panel and, of several panels, those of `matrices`."""
         from rich.table import Table
 
         found = []
@@ -130,7 +183,10 @@ class Leaderboard:
             for line in lines:  # an interval stands below its number, for narrow terminals
                 table.add_row(*(cell(told.replace("  [", "\n[")) for told in line))
             found.append(table)
-        return found
+        return [*found, *(matrix.table() for matrix in self._matrices_of_several())]
+
+    def _matrices_of_several(self) -> list[Matrix]:
+        return self.matrices() if len(self.panels) > 1 else []
 
     def _tables(self) -> Iterator[tuple[str, list[list[str]]]]:
         """Yield titles and lines: of each panel, and of the figures of its protocol."""
@@ -141,8 +197,8 @@ class Leaderboard:
                 yield f"{environment}: {protocol[0]}", protocol[1]
 
     def markdown(self) -> str:
-        """Return the leaderboard as Markdown: a table for each panel."""
-        parts = []
+        """Return the leaderboard as Markdown: a table for each panel, after that of several."""
+        parts = [matrix.markdown() for matrix in self._matrices_of_several()]
         for environment, rows in self.panels.items():
             header, *lines = _lines(rows)
             title = f"## {inline(environment)}\n\nOn {inline(_panel(rows[0].report))}\n\n"
@@ -164,7 +220,8 @@ class Leaderboard:
         return f"<Leaderboard: {len(self.reports):,} reports, panels: {len(self.panels):,}>"
 
     def _repr_html_(self) -> str:
-        return "".join(
+        several = "".join(matrix._repr_html_() for matrix in self._matrices_of_several())
+        return several + "".join(
             f"<table><caption>{escape(title)}</caption>" + "".join(_html_rows(lines)) + "</table>"
             for title, lines in self._tables()
         )
@@ -172,7 +229,7 @@ class Leaderboard:
 
 def _ranked(environment: str, reports: Sequence[Report]) -> list[Standing]:
     """Return the standings of a panel, the best score first."""
-    told = _distinctions([r.policy for r in reports], [_settings(report) for report in reports])
+    told = _distinctions([r.policy for r in reports], [settings(report) for report in reports])
     first = reports[0]
     reference = _named(first.policy, told[0])
     rows = [
@@ -195,19 +252,6 @@ def _task_facts(report: Report) -> dict[str, Any]:
     return {
         **report.env_kwargs, "split": report.split, "seed": report.seed, "n": report.planned
     }  # fmt: skip
-
-
-def _settings(report: Report) -> dict[str, Any]:
-    """Return what may tell a policy apart from another of the same name, each fact by its name."""
-    found: dict[str, Any] = {
-        "protocol": report.protocol.identity if report.protocol else None,
-        "horizon": report.horizon,
-        "samples": report.samples,
-        "limits": report.limits,
-    }
-    for name, value in {**report.env_kwargs, **report.policy_facts}.items():
-        found.update(value if isinstance(value, dict) else {name: value})
-    return found
 
 
 def _distinctions(names: Sequence[str], facts: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 EXCERPT = 300
 """Most characters of a failure that are shown."""
+KINDS = ("score", "success", "episodes")
+"""What is told of each kind of task."""
 
 
 def report_table(report: Report) -> Table:
@@ -26,8 +28,9 @@ def report_table(report: Report) -> Table:
         table.add_row(cell(name), cell(told))
     for name, rows in _groups(report):
         table.add_section()
-        for label, told in rows:
-            table.add_row(cell(f"{name} {label}"), cell(told))
+        table.add_row(cell(name), ", ".join(KINDS))
+        for label, *kind in rows:
+            table.add_row(cell(label), cell(", ".join(kind)))
     if report.protocol is not None:
         table.add_section()
         for name, told in _protocol(report):
@@ -40,8 +43,7 @@ def report_markdown(report: Report) -> str:
     lines = [f"# {inline(_title(report))}", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {inline(told)} |" for name, told in _cells(report)]
     for name, rows in _groups(report):
-        lines += ["", f"| {inline(name)} | score, success |", "|---|---|"]
-        lines += [f"| {inline(label)} | {told} |" for label, told in rows]
+        lines += ["", markdown_table([name, *KINDS], rows).rstrip()]
     if report.protocol is not None:
         lines += ["", "| protocol | |", "|---|---|"]
         lines += [f"| {inline(name)} | {inline(told)} |" for name, told in _protocol(report)]
@@ -52,7 +54,7 @@ def report_html(report: Report) -> str:
     """Return the summary as a table for a notebook."""
     rows = [*_cells(report)]
     for name, group in _groups(report):
-        rows += [(f"{name} {label}", told) for label, told in group]
+        rows += [(name, ", ".join(KINDS)), *((label, ", ".join(told)) for label, *told in group)]
     rows += _protocol(report)
     body = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
     return f"<table><caption>{escape(_title(report))}</caption>{body}</table>"
@@ -122,16 +124,13 @@ def _episodes(report: Report) -> str:
     return told
 
 
-def _groups(report: Report) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield the kinds of task, with the results of each."""
+def _groups(report: Report) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield the kinds of task: a label, and for each of its values a line of it and of `KINDS`."""
     for name, values in report.by_label().items():
         yield (
             name,
             [
-                (
-                    value,
-                    f"{interval(mean_score(rows))}, {interval(success_rate(rows))}, n={len(rows)}",
-                )
+                [value, interval(mean_score(rows)), interval(success_rate(rows)), f"{len(rows):,}"]
                 for value, rows in values.items()
             ],
         )

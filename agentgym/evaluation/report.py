@@ -44,6 +44,8 @@ class Scale:
     """Share of the tasks that the expert solves."""
     failed: str = ""
     """Which of the two could not be played, and why."""
+    random_success: float | None = None
+    """Share of the tasks that the random policy solves."""
 
     @property
     def problem(self) -> str:

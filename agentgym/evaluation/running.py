@@ -301,13 +301,14 @@ def _scale(
     if isinstance(given, Scale):
         return given
     try:
-        floor = evaluate("random", env, *panel, **same).score_mean
+        floor = evaluate("random", env, *panel, **same)
     except EvaluationFailed as error:
         return Scale(None, None, failed=f"the random policy, which would be 0, failed: {error}")
+    low = Scale(floor.score_mean, None, random_success=floor.success)
     try:
         ceiling = evaluate("oracle", env, *panel, **same)
     except NotSupported:
-        return Scale(floor, None)
+        return low
     except EvaluationFailed as error:
-        return Scale(floor, None, failed=f"the expert, who would be 100, failed: {error}")
-    return Scale(floor, ceiling.score_mean, ceiling.success)
+        return replace(low, failed=f"the expert, who would be 100, failed: {error}")
+    return replace(low, expert=ceiling.score_mean, expert_success=ceiling.success)

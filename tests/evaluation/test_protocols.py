@@ -58,17 +58,27 @@ def toy(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ALFWORLD_DATA", "WEBSHOP_DATA"):
+    for name in ("ALFWORLD_DATA", "SEARCH_QUESTIONS", "TEXTWORLD_GAMES", "WEBSHOP_DATA"):
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize("name", ["agentgym", "official", "verl-agent"])
+PROTOCOLS = {
+    "agentgym": ["alfworld", "webshop"],
+    "balrog": ["textworld"],
+    "mini-swe-agent": ["swe"],
+    "official": ["alfworld", "webshop"],
+    "search-r1": ["search"],
+    "verl-agent": ["alfworld", "webshop"],
+}
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
 def test_the_protocols_of_the_package(name: str) -> None:
     protocol = load_protocol(name)
     assert protocol.name == name and protocol.about and protocol.sources and protocol.differences
-    assert list(protocol.setups) == ["alfworld", "webshop"]
+    assert list(protocol.setups) == PROTOCOLS[name]
     assert len({setup.sha256 for setup in protocol.setups.values()}) == 1
-    assert list(bundled()) == ["agentgym", "official", "verl-agent"]
+    assert list(bundled()) == list(PROTOCOLS)
 
 
 def test_what_the_protocols_say() -> None:
@@ -81,6 +91,14 @@ def test_what_the_protocols_say() -> None:
     assert items is not None and list(items.names) == list(range(2420, 2620))
     assert len(set(items.names.values())) == 200
     assert load_protocol("official").setups["alfworld"].tasks.split == "valid_unseen"
+    search = load_protocol("search-r1").setups["search"]
+    assert (search.horizon, search.arguments["topk"], search.arguments["grammar"]) == (5, 3, "xml")
+    swe = load_protocol("mini-swe-agent").setups["swe"]
+    assert (swe.horizon, swe.tasks.sizes) == (250, {"test": 500})
+    assert swe.sampling == {"max_tokens": 8192}
+    assert swe.arguments["command_timeout"] == 60
+    game = load_protocol("balrog").setups["textworld"]
+    assert (game.horizon, game.sampling["temperature"]) == (80, 1.0)
 
 
 def test_an_evaluation_follows_a_file(toy: Path, tmp_path: Path) -> None:
@@ -233,7 +251,7 @@ def test_a_section_that_says_what_it_cannot_is_refused(toy: Path, section: str, 
 
 
 def test_what_is_no_protocol_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"\(agentgym, official, verl-agent\) or a file"):
+    with pytest.raises(ConfigurationError, match=r"\(agentgym, balrog, .*verl-agent\) or a file"):
         load_protocol("no-such")
     with pytest.raises(DataError, match="expected the file of a protocol at"):
         load_protocol(tmp_path / "none.toml")
@@ -271,6 +289,39 @@ def test_generated_tasks_are_a_departure() -> None:
     assert score.estimate.value == pytest.approx(100 * shop.score_mean)
     assert success.estimate.value == pytest.approx(100 * shop.success)
     assert set(shop.departures) == {"data", "n"} and shop.horizon == 15
+
+
+def test_a_question_set_of_search_r1_is_no_departure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nq").mkdir()
+    asked = {"id": "1", "question": "who wrote Emma", "golden_answers": ["Jane Austen"]}
+    (tmp_path / "nq/test.jsonl").write_text(json.dumps(asked) + "\n")
+    passages = [f'{{"id": "{i}", "contents": "\\"Book {i}\\"\\nwritten {i}"}}' for i in range(9)]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(passages))
+    monkeypatch.setenv("SEARCH_QUESTIONS", str(tmp_path / "nq"))
+    with pytest.raises(ConfigurationError, match="expected corpus or retriever_url together"):
+        evaluate("random", "search", protocol="search-r1")
+    corpus = {"corpus": str(tmp_path / "corpus.jsonl")}
+    answer = lambda observation, info: "<answer>jane austen!</answer>"  # noqa: E731
+    report = evaluate(answer, "search", protocol="search-r1", env_kwargs=corpus)
+    assert report.departures == {} and report.horizon == 5
+    assert [(f.name, f.estimate and f.estimate.value) for f in report.figures()] == [("EM", 1.0)]
+
+
+def test_a_folder_of_games_is_played_as_balrog_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEXTWORLD_GAMES", str(tmp_path))
+    with agentgym.make("textworld") as env:
+        games: Any = env.unwrapped.tasks
+        for index in range(3):
+            game = dict(games.problem(games.task("test", index)))
+            (tmp_path / "test").mkdir(exist_ok=True)
+            (tmp_path / f"test/{index}.json").write_text(json.dumps(game))
+    report = evaluate("oracle", "textworld", protocol="balrog")
+    assert (report.departures, report.n, report.horizon) == ({}, 3, 80)
+    assert [figure.name for figure in report.figures()] == ["Progression", "Won"]
 
 
 def test_the_official_games_by_type() -> None:

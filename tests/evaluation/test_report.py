@@ -195,7 +195,11 @@ def test_results_by_kind_of_task() -> None:
     found = report.by_label()
     assert list(found) == ["kind"] and [len(each) for each in found["kind"].values()] == [20, 20]
     assert report.to_dict()["by_label"]["kind"]["a"]["success"] == 0.5
-    assert "kind a" in _printed(report) and "| a |" in report.markdown()
+    printed = " ".join(_printed(report).split())
+    assert "│ kind │ score, success, episodes │ │ a │ 0.500 [" in printed
+    assert "| kind | score | success | episodes |\n" in report.markdown()
+    [line] = [line for line in report.markdown().splitlines() if line.startswith("| a |")]
+    assert line.count(" | ") == 3 and line.endswith(" | 20 |")
     assert "<script>" not in Report("<script>", "p", "test", 0, "", rows)._repr_html_()
 
 

@@ -25,11 +25,18 @@ Run = Callable[[ChatServer, str, str], Report]
 GENERATED: dict[str, dict[str, Any]] = {
     "alfworld": {"data_dir": None, "difficulty": "easy"},
     "webshop": {"data_dir": None, "size": 600, "difficulty": "easy"},
+    "search": {"questions": None, "size": 2000, "difficulty": "easy"},
+    "swe": {"source": "bundled"},
+    "textworld": {"game_files": None},
 }
 ACTIONS = {
     "alfworld": ["look", "inventory", "go to Sofa 9", "dance {task}", "look", "look"],
     "webshop": ["search[usb hub]", "click[next >]", "click[{observation}]", "click[< prev]",
                 "search[lamp]", "click[back to search]"],
+    "search": [f"<search>{words}</search>" for words in ("mentor", "{task}", "town", "book", "x",
+                                                         "more")],
+    "swe": ["ls", "echo {observation}", "cat none", "pwd", "false", "python -m pytest -q"],
+    "textworld": ["look", "dance {task}", "inventory", "go east", "look", "go west"],
 }  # fmt: skip
 
 
@@ -198,6 +205,63 @@ def test_agentgym(serve: Any, run: Run, name: str) -> None:
     asked = server.requests[0]
     assert asked["temperature"] == 0.0 and "top_p" not in asked
     assert report.env_kwargs["grammar"] == "react"
+
+
+CONVERSATIONS = {
+    "search-r1": ("search", "<think>now [1]</think>\nACT", {"temperature": 1.0, "max_tokens": 500}),
+    "mini-swe-agent": ("swe", "THOUGHT: {task}\n\n```bash\nACT\n```", {"max_tokens": 8192}),
+    "balrog": ("textworld", "ACT", {"temperature": 1.0, "max_tokens": 4096}),
+}
+
+
+@pytest.mark.parametrize("protocol", CONVERSATIONS)
+def test_conversations(serve: Any, run: Run, protocol: str) -> None:
+    name, form, sampling = CONVERSATIONS[protocol]
+    server = serve(script(name, form))
+    report = run(server, protocol, name)
+    _, seen, _ = played(name, report, form)
+    layout = load_protocol(protocol).setups[name].layout
+    assert layout is not None
+    env: Any = agentgym.make(name, **report.env_kwargs)
+    actions = env.unwrapped.action_prompt()
+    env.close()
+    expected = [(m.role, m.content.replace("{actions}", actions)) for m in layout.opening]
+    expected.append(("user", layout.first.replace("{observation}", seen[0])))
+    assert len(server.requests) == report.rows[0].turns == 6
+    for turn in range(6):
+        assert texts(server.requests[turn]["messages"]) == expected
+        said = form.replace("ACT", ACTIONS[name][turn])
+        after = seen[turn + 1] if turn < 5 else ""
+        expected += [("assistant", said), ("user", layout.later.replace("{observation}", after))]
+    assert sampling.items() <= server.requests[0].items()
+    assert ("temperature" in server.requests[0]) == ("temperature" in sampling)
+    assert set(report.departures) <= {"data", "env.source", "horizon", "split", "n"}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "text"),
+    [
+        ("search-r1", "<think>easy</think> <answer>nobody</answer>"),
+        ("mini-swe-agent", "THOUGHT: done\n\n```submit\n```"),
+    ],
+)
+def test_an_answer_and_a_submission_end_an_episode(serve: Any, protocol: str, text: str) -> None:
+    report = by_function(serve(lambda *_: completion(text)), protocol, CONVERSATIONS[protocol][0])
+    [row] = report.rows
+    assert (row.turns, row.success, row.invalid, row.error) == (1, False, 0, "")
+
+
+def test_what_models_read_under_the_protocols_of_search_swe_and_textworld() -> None:
+    search, swe, game = (load_protocol(p).setups[n].layout for p, (n, *_) in CONVERSATIONS.items())
+    assert search and swe and game and not search.opening
+    for tag in ("<think>", "<search>", "<information>", "<answer>"):
+        assert tag in search.first and tag.replace("<", "</") in search.first
+    assert search.first.endswith("\n\n{observation}\n") and search.later == "{observation}"
+    assert [m.role for m in swe.opening] == ["system"] and "```bash\n" in swe.opening[0].content
+    assert "```submit\n```" in swe.first and swe.window is None
+    assert "view" not in swe.first + swe.opening[0].content
+    assert [m.role for m in game.opening] == ["user"] and game.window == 16
+    assert game.later.startswith("Observation:\n{observation}\n") and game.later.endswith("Action:")
 
 
 def test_what_the_policy_is_told_counts_more(serve: Any, capsys: Any, tmp_path: Path) -> None:

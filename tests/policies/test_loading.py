@@ -194,7 +194,7 @@ except DependencyNotInstalled as error:
     )  # fmt: skip
     assert "run:... (the folder of a run of agentgym-train" in done.stdout, done.stderr
     assert "hf:... (the folder of a Hugging Face" in done.stdout
-    assert 'agentgym-suite[train]"' in done.stdout
+    assert 'pip install -e ".[train]"' in done.stdout
 
 
 def test_a_policy_may_end_its_episode_as_it_stands(env: Any) -> None:

@@ -79,7 +79,7 @@ def test_without_the_packages_of_training_the_command_names_what_installs_them(
 ):
     monkeypatch.setitem(sys.modules, "pydantic", None)
     assert main(argv) == 2
-    assert 'run: pip install "agentgym-suite[train]"' in sentence(capsys)
+    assert 'run: pip install -e ".[train]"' in sentence(capsys)
 
 
 def test_a_folder_that_is_no_model_is_named(tmp_path, capsys):

@@ -49,7 +49,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
             that the environment variable of this name holds.
         human_goals: Use the sentences that people wrote, where the official games have them.
         engine: ``native``, or ``alfworld``: the original, a hundred times slower and more, which
-            needs ``pip install "agentgym-suite[alfworld]"``.
+            needs ``pip install -e ".[alfworld]"`` in a checkout.
         reward: ``sparse``: ``reward_scale`` on the turn that solves the task, else 0. ``dense``:
             the same in instalments, the change of the share of the shortest plan that is done; a
             detour costs what the way back earns.

@@ -39,7 +39,7 @@ PLAN = ("go to desk 1", "take mug 1 from desk 1", "go to drawer 1", "open drawer
 needs_alfworld = [
     pytest.mark.skipif(
         any(importlib.util.find_spec(name) is None for name in ("alfworld", "fast_downward")),
-        reason='the real engine is absent: pip install "agentgym-suite[alfworld]"',
+        reason='the real engine is absent: pip install -e ".[alfworld]"',
     ),
     pytest.mark.skipif(
         sys.version_info >= (3, 13),

@@ -20,10 +20,10 @@ from types import ModuleType
 from typing import Any
 
 from agentgym.errors import (
-    DISTRIBUTION,
     VLLM_CPU_RECIPE,
     AgentGymError,
     DependencyNotInstalled,
+    install_command,
 )
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure
 
@@ -81,7 +81,7 @@ def import_vllm() -> ModuleType:
 def _install_message(problem: str) -> str:
     return (
         f"expected an importable 'vllm' for the vLLM engine, but it {problem}. With a GPU run: "
-        f'pip install "{DISTRIBUTION}[vllm]". Without a GPU, in a fresh environment, run: '
+        f"{install_command('vllm')}. Without a GPU, in a fresh environment, run: "
         f"{VLLM_CPU_RECIPE} (wheels of torchvision, torchaudio and torchcodec built for CUDA break "
         "the import). Or choose another engine: --engine hf."
     )

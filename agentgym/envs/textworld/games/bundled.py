@@ -55,7 +55,7 @@ def _open(key: str) -> Pack:
     except OSError as error:
         raise DataError(
             f"expected the bundled games of {key} in the package, but they cannot be read "
-            f"({error}); install agentgym again"
+            f"({error}); check the project out again"
         ) from error
 
 

@@ -135,7 +135,7 @@ def test_an_absent_package_is_named() -> None:
         "try: open_original(TINY)\n"
         "except ImportError as error: print(type(error).__name__, error)"
     )
-    assert "agentgym-suite[alfworld]" in run(code)
+    assert 'pip install -e ".[alfworld]"' in run(code)
 
 
 def test_a_python_that_textworld_does_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,5 +156,5 @@ def test_a_hub_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_hub_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(DependencyNotInstalled, match=r"'datasets'.*agentgym-suite\[swe\]"):
+    with pytest.raises(DependencyNotInstalled, match=r"'datasets'.*-e \"\.\[swe\]"):
         OfficialInstances("swe-gym")

@@ -208,7 +208,7 @@ def test_a_missing_textworld_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.setattr(sys, "path_importer_cache", {})
-    with pytest.raises(DependencyNotInstalled, match=r"agentgym-suite\[textworld\]"):
+    with pytest.raises(DependencyNotInstalled, match=r"-e \"\.\[textworld\]"):
         make_game(GeneratorConfig.of("simple"), 0)
 
 

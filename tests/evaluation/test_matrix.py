@@ -1,0 +1,295 @@
+"""The table of a paper: rows, columns, averages, marks, and every format of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import agentgym
+from agentgym import Leaderboard
+from agentgym.cli import main
+from agentgym.errors import ConfigurationError, DependencyNotInstalled
+from agentgym.evaluation import EpisodeResult, Report, Scale
+from agentgym.evaluation.matrix import MatrixRow
+from agentgym.evaluation.matrix_formats import latex
+from agentgym.statistics import mean_ci95, mean_of_estimates, wilson_ci95
+from tests.toy import TOY_ID
+
+EVIL = '=HYPERLINK("x")|\\input{/etc/passwd}&%$#_^~<script>[x]\n\\\\\x1b[2J\u202e--'
+
+
+def report(policy: str, env: str, solved: int, n: int = 60, **more: Any) -> Report:
+    """Return a report of n tasks, of which the first are solved."""
+    rows = tuple(
+        EpisodeResult(
+            task_id=f"{env}/{i}", score=1.0 if i < solved else 0.25, success=i < solved,
+            turns=3, reward=0.0, stop_reason="success" if i < solved else "horizon",
+        )
+        for i in range(n)
+    )  # fmt: skip
+    fields: dict[str, Any] = {"planned": n, **more}
+    return Report(f"own/{env}-v0", policy, "test", 0, f"panel of {env}", rows, **fields)
+
+
+def board(*reports: Report) -> Leaderboard:
+    return Leaderboard(reports)
+
+
+TWO = (
+    report("good", "A", 54), report("good", "B", 48), report("bad", "A", 12),
+    report("bad", "B", 42), report("half", "B", 52),
+)  # fmt: skip
+
+
+def row(found: Leaderboard, policy: str, value: str = "success") -> MatrixRow:
+    [mine] = [each for each in found.matrix(value).rows if each.policy == policy]
+    return mine
+
+
+def test_rows_are_policies_and_columns_environments():
+    matrix = board(*TWO).matrix()
+    assert [each.policy for each in matrix.rows] == ["good", "bad", "half"]
+    assert matrix.header == ["A", "B", "Average"]
+    first, second = matrix.rows[0].entries
+    assert first and second and first.figures["success"] == wilson_ci95(54, 60)
+    assert first.figures["score"][:] == mean_ci95([1.0] * 54 + [0.25] * 6, (0.0, 1.0))
+    score = board(*TWO).matrix("score").markdown()
+    assert "| score, % | A | B | Average |" in score and "| good | **92.5 ±" in score
+
+
+def test_an_average_is_of_all_environments_or_there_is_none():
+    found = board(*TWO)
+    average = row(found, "good").average
+    assert average and average.figures["success"] == mean_of_estimates(
+        [wilson_ci95(54, 60), wilson_ci95(48, 60)]
+    )
+    half = row(found, "half")
+    assert half.entries[0] is None and half.average is None
+    assert "| half | — | 86.7 ±10.8 | — |" in found.matrix().markdown()
+    assert "a policy that was not played in all of them has none" in found.matrix().markdown()
+    alone = board(*TWO[::4])
+    assert alone.matrix().header == ["A", "B"], "no policy was played everywhere"
+    assert board(TWO[0], TWO[2]).matrix().header == ["A"], "the average of one is itself"
+
+
+def test_the_interval_of_an_average_holds_the_truth_95_times_in_100():
+    import numpy as np
+
+    rng, rates, n = np.random.default_rng(7), (0.95, 0.6, 0.3, 0.98, 0.5), 40
+    hits = 0
+    for _ in range(2000):
+        drawn = [wilson_ci95(int(rng.binomial(n, rate)), n) for rate in rates]
+        mean = mean_of_estimates(drawn)
+        hits += mean.low <= sum(rates) / 5 <= mean.high
+    assert 0.94 < hits / 2000 < 0.965
+    assert mean_of_estimates([wilson_ci95(7, 9)]) == pytest.approx(wilson_ci95(7, 9))
+    sure = mean_of_estimates([wilson_ci95(20, 20)] * 4)
+    assert sure.value == sure.high == 1.0 and 0.88 < sure.low < 0.95
+    with pytest.raises(ConfigurationError, match="at least one"):
+        mean_of_estimates([])
+
+
+def test_the_longer_side_covers_the_interval():
+    matrix = board(report("all", "A", 60)).matrix()
+    [entry] = matrix.rows[0].entries
+    figure = matrix.figure(entry)
+    assert figure and figure.half == 1.0 - wilson_ci95(60, 60).low
+    assert "100.0 ±6.0" in matrix.markdown()
+
+
+def test_only_an_interval_above_all_others_is_bold():
+    table = board(*TWO).matrix().markdown()
+    assert "| good | **90.0 ±10.1** | 80.0 ±11.8 | **85.0 ±7.8** |" in table
+    assert "| half | — | 86.7 ±10.8 | — |" in table, "80.0 reaches up to 88.2"
+    alone = board(report("m", "A", 50), report("random", "A", 1)).matrix().markdown()
+    assert "**" not in alone and "Bold" not in alone, "there is no other model"
+
+
+def test_floors_and_experts_stand_last_from_reports_and_scales():
+    scale = Scale(0.3, 1.0, 0.95, random_success=0.05)
+    with_scale = replace(report("m", "A", 30), scale=scale)
+    found = board(with_scale, report("random", "B", 3), report("m", "B", 30))
+    assert [each.policy for each in found.matrix().rows] == ["m", "random", "oracle"]
+    first, second = row(found, "random").entries
+    assert first and first.source == "scale" and first.figures["success"] == (0.05, None, None)
+    assert second and second.source == "report" and second.figures["success"] == wilson_ci95(3, 60)
+    shown = found.matrix().markdown()
+    assert "| random | 5.0 | 5.0 ±8.7 | 5.0 |" in shown and "| oracle | 95.0 | — | — |" in shown
+    assert "Without ±: from the scale" in shown
+    other = replace(report("n", "A", 9), scale=Scale(0.2, 1.0, 0.95, random_success=0.01))
+    differ = board(with_scale, other)
+    assert [each.policy for each in differ.matrix().rows] == ["m", "n", "oracle"]
+    best = board(report("oracle", "A", 60), report("m", "A", 9), report("n", "A", 8)).matrix()
+    assert "**" not in best.markdown(), "a yardstick is never the best, nor do models hide it"
+
+
+def test_an_evaluation_measures_the_floor_of_success():
+    scale = agentgym.evaluate("oracle", TOY_ID, n=20, scale=True).scale
+    floor = agentgym.evaluate("random", TOY_ID, n=20)
+    assert scale and (scale.random, scale.random_success) == (floor.score_mean, floor.success)
+
+
+def test_what_is_incomplete_is_marked_also_in_the_average_and_never_bold():
+    part = replace(TWO[0], planned=100)
+    found = board(part, *TWO[1:])
+    table = found.matrix().markdown()
+    assert "| good | 90.0 ±10.1 † | 80.0 ±11.8 | 85.0 ±7.8 † |" in table
+    assert "† Incomplete" in table and "† Incomplete" not in board(*TWO).matrix().markdown()
+    assert "$^\\dagger$" in found.latex()
+    lost = tuple(replace(each, stop_reason="error", error="gone") for each in TWO[0].rows)
+    gone = board(replace(TWO[0], rows=lost), *TWO[1:])
+    assert "| good | — † | 80.0 ±11.8 | — |" in gone.matrix().markdown()
+
+
+def test_a_policy_is_one_row_and_is_told_apart_only_where_a_panel_needs_it():
+    cold, warm = {"sampling": {"temperature": 0.0}}, {"sampling": {"temperature": 1.0}}
+    one = board(
+        report("m", "A", 30, policy_facts=cold), report("m", "B", 30, policy_facts=warm)
+    )  # fmt: skip
+    assert [each.policy for each in one.matrix().rows] == ["m"]
+    assert row(one, "m").differing == ("temperature",)
+    assert "m: not the same in all environments: temperature." in one.matrix().markdown()
+    two = board(
+        report("m", "A", 30, policy_facts=cold), report("m", "A", 20, policy_facts=warm),
+        report("m", "B", 10, policy_facts=warm), report("m", "B", 9, policy_facts=warm),
+    )  # fmt: skip
+    found = {each.policy: [bool(entry) for entry in each.entries] for each in two.matrix().rows}
+    assert found == {
+        "m (temperature=0.0)": [True, False], "m (temperature=1.0)": [True, True],
+        "m (temperature=1.0) no. 2": [False, True],
+    }  # fmt: skip
+
+
+def test_names_are_short_where_they_can_be():
+    assert board(*TWO).matrix().columns[0].env_id == "own/A-v0"
+    same = replace(report("m", "A", 3), env_id="other/A-v1")
+    assert board(TWO[0], same).matrix().header[:2] == ["own/A-v0", "other/A-v1"]
+    longer = replace(report("good", "A", 50, n=80), panel_sha256="more")
+    assert board(TWO[0], longer).matrix().header[:2] == ["A (n=60)", "A (n=80)"]
+
+
+def test_csv_has_a_number_a_cell():
+    found = board(*TWO)
+    rows = list(csv.DictReader(io.StringIO(found.csv())))
+    assert len(rows) == 9
+    first = rows[0]
+    assert (first["policy"], first["environment"], first["n"]) == ("good", "A", "60")
+    low, high = float(first["success_low"]), float(first["success_high"])
+    assert (low, high) == wilson_ci95(54, 60)[1:] and first["incomplete"] == "False"
+    missing = [each for each in rows if each["source"] == "missing"]
+    assert [(e["policy"], e["environment"], e["success"]) for e in missing] == [
+        ("half", "A", ""), ("half", "average", ""),
+    ]  # fmt: skip
+    assert found.to_dict()["matrix"] == found.matrix().records()
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_a_frame_pivots_to_the_table(monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("pandas")
+    frame = board(*TWO).to_frame()
+    table = frame.pivot(index="policy", columns="environment", values="success")
+    assert table.loc["good"].to_dict() == {"A": 0.9, "B": 0.8, "average": pytest.approx(0.85)}
+    assert list(frame.columns)[:3] == ["policy", "environment", "success"]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(DependencyNotInstalled, match=r"'pandas'.*\[notebooks\]"):
+        board(*TWO).to_frame()
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(1)", " =1", "\t=1"])
+def test_no_spreadsheet_computes_a_name(name: str):
+    [_, first] = csv.reader(io.StringIO(board(report(name, "A", 3)).csv()))
+    assert first[0] == f"'{name}"
+
+
+def test_hostile_names_are_text_in_every_format():
+    matrix = board(report(EVIL, EVIL, 3), report("m", "B", 3)).matrix()
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(matrix.table())
+    shown = [console.export_text(), matrix.markdown(), matrix.latex(), matrix.csv(),
+             matrix._repr_html_()]  # fmt: skip
+    assert all("\x1b" not in text and "\u202e" not in text for text in shown)
+    assert "<script>" not in shown[1] + shown[4]
+    assert "\\input" not in shown[2].replace("\\textbackslash{}input", "")
+    assert all(line[:1] in "%\\P" or "&" in line for line in shown[2].splitlines())
+
+
+def test_latex_obeys_nothing():
+    assert latex("a_b & c% $d^2$ {e}~#\\f") == (
+        "a\\_b \\& c\\% \\$d\\textasciicircum{}2\\$ \\{e\\}\\textasciitilde{}\\#\\textbackslash{}f"
+    )
+    assert latex("[x]*--''") == "{[}x{]}{*}-{}-'{}'"
+    assert latex("é 中\nx") == "é (U+4E2D) x"
+
+
+def test_latex_is_a_whole_table():
+    text = board(*TWO).matrix().latex()
+    assert text.startswith("% \\usepackage{booktabs}\n")
+    lines = [line for line in text.splitlines() if line.endswith("\\\\")]
+    assert [line.count(" & ") for line in lines] == [3] * 4
+    assert lines[0] == "Policy & A & B & Average \\\\"
+    assert lines[1].startswith("good & \\textbf{90.0} $\\pm$ 10.1 & 80.0 $\\pm$ 11.8 & ")
+    assert lines[3] == "half & --- & 86.7 $\\pm$ 10.8 & --- \\\\"
+    assert text.count("\\begin{") == text.count("\\end{") == 2
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex with booktabs")
+def test_latex_compiles(tmp_path: Path):
+    part = replace(report(EVIL, "B", 3), planned=100)
+    body = board(*TWO, part, report("[x*", "B", 4), report("ÐéÿÞ“中”", "A", 4)).latex()
+    document = "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
+    (tmp_path / "t.tex").write_text(f"{document}{body}\\end{{document}}\n")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_an_unknown_value_is_refused():
+    with pytest.raises(ConfigurationError, match="one of score, success, got 'wins'"):
+        board(*TWO).matrix("wins")
+
+
+def test_several_panels_show_the_matrix_and_one_does_not():
+    several, single = board(*TWO), board(TWO[0], TWO[2])
+    assert several.markdown().startswith("| success, % | A | B | Average |")
+    assert "| score, % |" in several.markdown() and "| success, % |" not in single.markdown()
+    assert len(several.tables()) == 4 and len(single.tables()) == 1
+    assert "Success in percent" in several._repr_html_()
+    exact = [replace(each, rows=tuple(replace(r, score=float(r.success)) for r in each.rows))
+             for each in TWO]  # fmt: skip
+    assert [matrix.value for matrix in board(*exact).matrices()] == ["success"]
+
+
+def test_the_command_ends_with_the_table_and_prints_every_format(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    (tmp_path / "suite.yaml").write_text(
+        f"n: 4\nout: o\nenvironments: [tests.toy:{TOY_ID}, webshop]\npolicies: [random, oracle]\n"
+    )
+    assert main(["eval", "--file", "suite.yaml"]) == 0
+    out = capsys.readouterr().out
+    assert out.index("success minus random") < out.index("Success in percent")
+    assert re.search(r"Success in percent.*WebShop.*Average", out, re.DOTALL)
+    for form, start in (
+        ("csv", "policy,environment,success,success_low"), ("markdown", "| success, % |"),
+        ("latex", "% \\usepackage{booktabs}"), ("json", "{"), ("table", " "),
+    ):  # fmt: skip
+        assert main(["compare", "o", "--format", form]) == 0
+        assert capsys.readouterr().out.startswith(start), form
+    pair = [str(path.parent) for path in sorted(tmp_path.glob("o/webshop-*/report.json"))]
+    assert main(["compare", *pair, "--format", "markdown"]) == 0
+    assert "minus" in capsys.readouterr().out
+    assert main(["compare", *pair, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.count("\n") == 3
