@@ -73,7 +73,7 @@ function build() {
   view.scrollTop = 0;
   drawTurns(PAGE_TURNS);
   view.focus({ preventScroll: true });
-  announce(`Episode ${one.row.key}, task ${one.row.task.slice(0, 100)}`);
+  announce(`Episode ${plainLine(one.row.key)}, task ${plainLine(one.row.task, 100)}`);
 }
 
 function pairing() {

@@ -63,9 +63,8 @@ function buildFilters() {
 
 function choice(id, label, values, none = "any") {
   const options = values.map(([name, about]) => {
-    const text = String(name).slice(0, 60) || "(none)";
-    const shown = isNumber(about) ? `${text} (${number(about)})` : about;
-    return el("option", { value: String(name) || " " }, named(shown));
+    const text = plainLine(name, 60) || "(none)";
+    return el("option", { value: String(name) || " " }, isNumber(about) ? `${text} (${number(about)})` : about);
   });
   const select = el("select", { name: id, onchange: (event) => filter(id, event.target.value) },
     el("option", { value: "" }, none), options);
@@ -208,7 +207,7 @@ function columns() {
     { id: null, label: "Task", kind: "task", draw: drawTask },
     make("score", "Score", (one) => scoreBar(one.score), compares() ? "two" : "num"),
     compares() && { id: "difference", label: "B \u2212 A", kind: "num diff", draw: drawDifference },
-    term && make("term", named(term.slice(0, 24)), (one) => signed(one.terms[term] ?? null)),
+    term && make("term", plainLine(term, 24), (one) => signed(one.terms[term] ?? null)),
     make("return", "Return", (one) => number(one.return, 2)),
     make("turns", "Turns", (one) => number(one.turns)),
     some((one) => one.tokens) && make("tokens", "Tokens", (one) => short(one.tokens)),
