@@ -1,4 +1,4 @@
-"""Filters, titles and headings of the page can be read, whatever the records hold."""
+"""Filters, titles, headings, ends and reasons can be read, whatever the records hold."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
+
+from agentgym.outcome import StopReason
 from agentgym.web.viewer import find_run, render_page
 from tests.web.chromium import Page
-from tests.web.records import episode, many, turn, write
+from tests.web.records import HOSTILE, episode, many, turn, write
 
 Viewer = Callable[..., Path]
 HIDDEN = "zero\u200bwidth, bidi \u202e override, NUL \x00"
@@ -42,8 +45,8 @@ def test_filters_titles_and_headings_are_words(viewer: Viewer, tab: Page) -> Non
         "Environment": ["any", "agentgym/Toy-v0 (4)", "agentgym/Other-v0 (2)"],
         "Split": ["any", "test (4)", "valid (2)"],
         "Policy": ["any", "chat (4)", "random (2)"],
-        "Outcome": ["any", "not solved (4)", "solved (1)", "failed to run (1)"],
-        "Stop reason": ["any", "horizon (3)", "success (1)", "failure (1)", "error (1)"],
+        "Outcome": ["any", "not solved (4)", "solved (1)", "broken (1)"],
+        "Stop reason": ["any", "turn limit (3)", "solved (1)", "wrong answer (1)", "broken (1)"],
         "Reward term": ["any", "task (4)", "turn_cost (4)", "a bonus (2)"],
         "Actions": ["any", "all valid (4)", "some invalid (2)"],
         "Finish reason": ["any", "length (2)"],
@@ -77,3 +80,46 @@ def test_long_names_are_cut_between_characters(viewer: Viewer, tab: Page) -> Non
     long = 59 * "x" + "😀 and more"
     tab.open(viewer([episode(policy=long), episode(policy="")]))
     assert options(tab)["Policy"] == ["any", f"{59 * 'x'}… (1)", "(none) (1)"]
+
+
+def test_why_an_action_was_invalid_stands_beside_it(viewer: Viewer, tab: Page) -> None:
+    why = "invalid: write search[words] or click[name]"
+    turns = [turn(1, action_valid=False, reason=why), turn(2, action_valid=False, reason="")]
+    tab.open(viewer([episode(turns=[*turns, turn(3)])]), "#a/1")
+    first, second, third = tab.texts(".turn-head")[1:]
+    assert first == f"Turn 1\n\u00d7 invalid action\n{why}"
+    assert (second, third) == ("Turn 2\n\u00d7 invalid action", "Turn 3\n✓ valid")
+    assert why in tab.run("document.querySelector('.strip a').title")
+
+
+@pytest.mark.parametrize(
+    "why", ["x" * 1_000_000, "\n" * 100_000, *HOSTILE, "".join(map(chr, range(32)))]
+)
+def test_hostile_reasons_are_inert(viewer: Viewer, tab: Page, why: str) -> None:
+    odd = turn(1, action_valid=False, reason=why)
+    told = episode(turns=[odd], stop_reason="refused", details={"error": why})
+    page = viewer([told, episode()])
+    tab.open(page)  # its list tells the error in a title
+    tab.open(page, "#a/1")
+    assert len(tab.run("document.querySelector('main:not([hidden])').innerText")) < 20_000
+    for button in range(tab.count(".all")):
+        tab.run(f"document.querySelectorAll('.all')[{button}].click()")
+    assert tab.run("window.owned ?? null") is None
+    assert tab.count("main img, main script, main a[href^='javascript'], main b b") == 0
+    assert tab.count(".why") == 1
+    text = tab.run("document.querySelector('.why').textContent")
+    assert not {*text} & {"\u202e", "\u2066", "\x00", "\x07", "\x1b", "\ud800"}
+
+
+@pytest.mark.parametrize("reason", [reason for reason in StopReason if reason.value])
+def test_ends_are_told_in_words(viewer: Viewer, tab: Page, reason: StopReason) -> None:
+    one = episode(turns=1, stop_reason=reason.value, details={"error": "HTTP 400: too long"})
+    page = viewer([one])
+    tab.open(page)
+    assert tab.text("#space .end").split("\n")[-1] == reason.words
+    assert tab.run("document.querySelector('#space .stop').title") == "HTTP 400: too long"
+    tab.open(page, "#a/1")
+    assert reason.words in tab.text(".verdict")
+    broken = reason is StopReason.ERROR
+    heading = "The episode is broken" if broken else "What ended the episode"
+    assert tab.text(".overview .notice") == f"{heading}\nHTTP 400: too long"
