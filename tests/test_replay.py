@@ -154,8 +154,8 @@ def test_the_fields_that_are_not_proven_are_named() -> None:
     "changes, words",
     [
         ({"turns": ()}, "stop_reason"),
-        ({"stop_reason": "failure"}, "stop_reason"),
-        ({"stop_reason": "error"}, "stop_reason"),
+        ({"stop_reason": "failure"}, "expected 'failure' (wrong answer), got 'success' (solved)"),
+        ({"stop_reason": "error"}, "expected '' (still running), got 'success' (solved)"),
         ({"stop_reason": "token_limit"}, "stop_reason"),
         ({"goal": "press nothing"}, "goal"),
         ({"split": "test"}, "split"),

@@ -36,7 +36,7 @@ from agentgym.episodes.recorder import (
 from agentgym.episodes.records import Episode, State, Turn, clean
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, TaskNotFound
 from agentgym.hooks import HookRunner, TurnReward, TurnState
-from agentgym.outcome import StopReason
+from agentgym.outcome import StopReason, reason_words
 from agentgym.playing import Moment, play
 from agentgym.policies.basic import CallablePolicy
 from agentgym.rewards import ShapedReward
@@ -288,11 +288,16 @@ def _reason_differs(turn: Turn, env: gymnasium.Env[str, str], info: Mapping[str,
 
 def _end_differs(episode: Episode, info: Mapping[str, Any]) -> str:
     """Compare the end; ``info`` is that of the last turn."""
-    if episode.stop_reason not in _ENDS:
-        return _differs("stop_reason", "", info["stop_reason"])
-    return _differs("stop_reason", episode.stop_reason, info["stop_reason"]) or _differs(
-        "details", episode.details, plain(info["details"])
-    )
+    inside = episode.stop_reason in _ENDS
+    expected, got = episode.stop_reason if inside else "", info["stop_reason"]
+    if expected != got:
+        return f"stop_reason differs: expected {_told(expected)}, got {_told(got)}"
+    return _differs("details", episode.details, plain(info["details"])) if inside else ""
+
+
+def _told(reason: str) -> str:
+    """Write a stop reason as it is and in words."""
+    return f"{reason!r} ({reason_words(reason) or 'still running'})"
 
 
 def rescore(

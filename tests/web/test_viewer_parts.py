@@ -16,7 +16,7 @@ from agentgym.evaluation import evaluate
 from tests.toy import TOY_ID
 from tests.web.chromium import Page
 from tests.web.records import episode, many, turn, write
-from tests.web.test_viewer_browser import NOTHING, figures
+from tests.web.test_viewer_browser import CONTRAST, NOTHING, figures
 
 Viewer = Callable[..., Path]
 
@@ -166,3 +166,23 @@ def test_the_chosen_row_reaches_the_edge(viewer: Viewer, tab: Page) -> None:
             for where in ("#head", "#space")
         ]  # fmt: skip
         assert cells[0] == cells[1], "headings stand above their columns"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_parts_can_be_read_on_every_screen(viewer: Viewer, tab: Page, dark: bool) -> None:
+    page = viewer(mixed(), mixed())
+    for width, height in ((1280, 800), (390, 844)):
+        tab.resize(width, height, dark=dark)
+        tab.open(page)
+        assert tab.run(CONTRAST) == []
+        assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+        rows = "document.querySelector('#scroll').getBoundingClientRect().height"
+        assert tab.run(rows) > height / 5, "the figures leave room for the episodes"
+        row = "document.querySelector('.row.at')"
+        assert tab.run(f"{row}.scrollHeight <= {row}.clientHeight"), "no line of a row is cut"
+
+
+def test_a_policy_for_each_episode_makes_no_endless_table(viewer: Viewer, tab: Page) -> None:
+    tab.open(viewer([episode(f"t/{i}", 1, policy=f"p{i}") for i in range(1000)]))
+    assert len(table(tab)) == 202
+    assert table(tab)[-1] == ["and 800 more: filter"]

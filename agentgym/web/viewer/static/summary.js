@@ -1,6 +1,7 @@
 // The head of the list: figures of what is shown. What differs in environment, part or policy is
 // never averaged together; it stands in the rows of a table.
 
+const MOST_PARTS = 200;
 const PART_NAMES = { env: "Environment", part: "Part", policy: "Policy" };
 
 /** Sum up what is shown: a line of figures where a run has one part, else a table of all parts. */
@@ -109,7 +110,7 @@ function partsTable(parts, caption = "") {
   const names = Object.keys(PART_NAMES).filter((name) => new Set(parts.map(({ rows }) => rows[0][name])).size > 1);
   const labels = parts[0].figures.map(([label]) => label);
   const columns = [...labels.keys()].filter((at) => parts.some(({ figures }) => figures[at][1] !== null));
-  const body = parts.map(({ rows: [row], side, figures }) => {
+  const body = parts.slice(0, MOST_PARTS).map(({ rows: [row], side, figures }) => {
     const part = Object.fromEntries(names.map((name) => [name, row[name] || " "]));
     const choose = () => go({ filters: { ...state.filters, ...part } });
     const [first, ...others] = names.map((name) => line(row[name] || "(none)", 60));
@@ -119,6 +120,8 @@ function partsTable(parts, caption = "") {
       others.map((name) => el("td", { class: "name" }, name)),
       columns.map((at) => drawFigure(...figures[at])));
   });
+  const more = parts.length - body.length;
+  if (more > 0) body.push(el("tr", {}, el("td", { class: "name muted", colspan: names.length + columns.length }, `and ${number(more)} more: filter`)));
   const head = [...names.map((name) => el("th", { scope: "col", class: "name" }, PART_NAMES[name])),
     ...columns.map((at) => el("th", { scope: "col" }, labels[at]))];
   return el("div", { class: "parts", tabindex: 0, role: "region", "aria-label": caption || "Figures of each part" },
