@@ -438,7 +438,7 @@ def test_a_pair_is_read_turn_by_turn(viewer: Viewer, tab: Page) -> None:
     tops += ".map((card) => card.getBoundingClientRect().top)"
     a, b = tab.run(tops)
     assert a == b, "the same turn of both stands at one height"
-    assert "A had ended: turn limit" in tab.text(".turn:nth-child(4)")
+    assert "A had ended: turn limit" in tab.texts(".turn")[3]
     tab.key("d")
     assert tab.run(AT) == "2"
     tab.wait("location.hash === '#b/1/2'")

@@ -86,7 +86,7 @@ def test_why_an_action_was_invalid_stands_beside_it(viewer: Viewer, tab: Page) -
     why = "invalid: write search[words] or click[name]"
     turns = [turn(1, action_valid=False, reason=why), turn(2, action_valid=False, reason="")]
     tab.open(viewer([episode(turns=[*turns, turn(3)])]), "#a/1")
-    first, second, third = tab.texts(".turn-head")[1:]
+    first, second, third = (text.split("\nAction")[0] for text in tab.texts(".turn")[1:])
     assert first == f"Turn 1\n\u00d7 invalid action\n{why}"
     assert (second, third) == ("Turn 2\n\u00d7 invalid action", "Turn 3\n✓ valid")
     assert why in tab.run("document.querySelector('.strip a').title")
