@@ -73,7 +73,15 @@ def test_play_to_the_end_with_numbers_and_words(capsys, monkeypatch):
     assert f"{task.id}: {task.goal}" in out
     assert f"  1. {offered[0]}\n" in out and f"hint: press {buttons[0]}" in out
     assert "(not a valid action)" in out
-    assert "score 1.000, reward 1.000" in out and "success after" in out
+    assert "score 1.000, reward 1.000" in out and "solved after" in out
+
+
+def test_play_says_why_an_action_was_invalid_where_the_page_does_not(capsys, monkeypatch):
+    typed(monkeypatch, "buy now\n")
+    shown = ("--set", "observation_mode=text", "--horizon", "1")
+    out = run(capsys, "play", "webshop", *shown)[1]
+    assert "(not a valid action: invalid: write search[words] or click[name])" in out
+    assert "turn limit after 1 of 1 turns" in out
 
 
 def test_play_survives_the_end_of_input(capsys, monkeypatch):

@@ -73,9 +73,9 @@ def test_each_fault_is_named_and_written_down(capsys, own, tmp_path, jobs):
     file = tmp_path / "failing.txt"
     code, out, err = run(capsys, "validate", own, "--failing", str(file), "--jobs", jobs)
     assert (code, err) == (1, "")
-    assert "own/hopeless: the expert's episode ends by horizon" in out
+    assert "own/hopeless: the expert's episode ended (turn limit)" in out
     assert "own/given: doing nothing solves it" in out
-    assert "own/broken: the expert's episode ends by error: " in out
+    assert "own/broken: the expert's episode ended (broken): " in out
     assert out.count("the engine is down") == 2 and "; doing nothing fails: " in out
     assert "4 tasks checked, 3 fail." in out
     assert sorted(file.read_text().split()) == ["own/broken", "own/given", "own/hopeless"]

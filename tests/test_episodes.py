@@ -479,9 +479,11 @@ def test_facts_are_all_that_a_record_needs_beyond_the_info(tmp_path, seed):
     rng = started["record"].get("rng")
     assert (None if rng is None else json.loads(rng)) == plain.last.rng
     assert started["record"]["potential"] == plain.last.start.potential
+    assert started["record"]["rng_key"] == plain.last.rng_key
     for turn, answer in zip(plain.last.turns, told, strict=True):
         facts = answer[4]["record"]
         assert (turn.executed, turn.after.potential) == (facts["executed"], facts["potential"])
+        assert turn.reason == facts["reason"]
 
 
 def test_model_output_is_recorded(tmp_path):

@@ -10,7 +10,9 @@ from typing import Any
 import gymnasium
 
 from agentgym import playing
+from agentgym.episodes.recorder import invalid_reason
 from agentgym.errors import NotSupported
+from agentgym.outcome import reason_words
 
 Say = Callable[[str], None]
 Ask = Callable[[], str]
@@ -79,10 +81,12 @@ def play(
             if moment.action is None:
                 say(f"{info['task_id']}: {info['goal']}\n{HELP}\n")
             elif not info["action_valid"]:
-                say("(not a valid action)")
+                why = invalid_reason(env, moment.action, info)
+                told = f": {why}" if why and why not in moment.observation else ""
+                say(f"(not a valid action{told})")
             if moment.over:
                 say(moment.observation)
-                ending = info["stop_reason"]
+                ending = reason_words(info["stop_reason"])
     say(
         f"\n{ending} after {info['turn']} of {info['horizon']} turns: "
         f"score {info['score']:.3f}, reward {total:.3f}"

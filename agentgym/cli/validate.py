@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.cli.arguments import Validate
 from agentgym.errors import ConfigurationError
 from agentgym.making import make_env, parse_pairs, resolve
+from agentgym.outcome import reason_words
 from agentgym.policies.base import Policy
 from agentgym.policies.blind import FITTED, UNFITTED, ConstantPolicy, blind_policy, fit_blind
 from agentgym.printing import cell, printable
@@ -209,7 +210,7 @@ def _failures(expert: Sequence[EpisodeResult], nothing: Sequence[EpisodeResult])
     for played, idle in zip(expert, nothing, strict=True):
         problems = []
         if not played.success:
-            end = f"the expert's episode ends by {played.stop_reason}"
+            end = f"the expert's episode ended ({reason_words(played.stop_reason)})"
             problems.append(f"{end}: {played.error}" if played.error else end)
         if idle.success:
             problems.append("doing nothing solves it")

@@ -94,7 +94,9 @@ def _summary(runs: Sequence[Run], output: Path, size: int) -> str:
     for run in runs:
         episodes = sum(source.episodes for source in run.sources)
         files = f" of {len(run.sources)} files" if len(run.sources) > 1 else ""
-        lines.append(f"{run.name}: {episodes:,} episode{'s' * (episodes != 1)}{files}")
+        broken = sum(source.broken for source in run.sources)
+        told = f", {broken:,} broken" if broken else ""
+        lines.append(f"{run.name}: {episodes:,} episode{'s' * (episodes != 1)}{files}{told}")
         for source in run.sources:
             if source.skipped:
                 lines.append(

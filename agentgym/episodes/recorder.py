@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import platform
 from collections.abc import Mapping
@@ -112,9 +113,9 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         """End the open episode from outside, if there is one, and write it.
 
         Args:
-            stop_reason: ``error`` if the policy gave no action, ``length`` at a limit on tokens,
-                ``stopped`` if who plays it stopped.
-            error: What failed, if anything.
+            stop_reason: A ``StopReason`` value that is ``outside``: ``error`` if no action came,
+                ``token_limit``, ``context``, ``stopped``.
+            error: What failed, or what the model's endpoint said, if anything.
         """
         self._finish(stop_reason, failure_details(error) if error else {})
 
@@ -154,6 +155,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             split=info["split"],
             goal=clean(info["goal"]),
             start=self._state(observation, info),
+            rng_key=rng_key(self.env),
         )
         return observation, info
 
@@ -179,6 +181,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             success=info["success"],
             terminated=terminated,
             truncated=truncated,
+            reason=invalid_reason(self.env, action, info),
             **self._note,
         )
         self._turns.append(turn)
@@ -217,8 +220,9 @@ class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     """Add ``info["record"]``, so that an episode can be written down from what it returned.
 
     For episodes in the slots of a vector environment, where no `Recorder` stands beside the
-    policy. The facts are ``potential`` (phi of the state, float) and ``executed`` (the action in
-    the environment's own text; empty at a reset), and at a reset without seed ``rng`` (the state of
+    policy. The facts are ``potential`` (phi of the state, float), ``executed`` (the action in the
+    environment's own text; empty at a reset) and ``reason`` (why it was invalid; empty if it was
+    not); at a reset ``rng_key`` (see `Episode`), and without seed ``rng`` (the state of
     ``np_random`` before it, as JSON text: its numbers are too large for arrays of numpy).
 
     Args:
@@ -238,13 +242,23 @@ class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         """Start an episode, with its facts in the info."""
         before = {} if seed is not None else {"rng": json.dumps(generator_state(self.env))}
         observation, info = self.env.reset(seed=seed, options=options)
-        info[FACTS] = {"potential": potential(self.env), "executed": "", **before}
+        info[FACTS] = {
+            "potential": potential(self.env),
+            "executed": "",
+            "reason": "",
+            "rng_key": rng_key(self.env),
+            **before,
+        }
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one turn, with its facts in the info."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        info[FACTS] = {"potential": potential(self.env), "executed": executed(self.env, action)}
+        info[FACTS] = {
+            "potential": potential(self.env),
+            "executed": executed(self.env, action),
+            "reason": invalid_reason(self.env, action, info),
+        }
         return observation, float(reward), terminated, truncated, info
 
 
@@ -258,6 +272,30 @@ def executed(env: gymnasium.Env[str, str], action: str) -> str:
     """Return the last action in the environment's own text; ``action`` if it has no other."""
     text = getattr(env.unwrapped, "last_action", None)
     return action if text is None else str(text)
+
+
+def invalid_reason(env: gymnasium.Env[str, str], action: str, info: Mapping[str, Any]) -> str:
+    """Return why an action was invalid: as the family says, else as its grammar does.
+
+    Args:
+        env: A text environment.
+        action: What was given to ``step``.
+        info: What ``step`` returned.
+
+    Returns:
+        Empty for a valid action, and where only the observation says why.
+    """
+    if info["action_valid"]:
+        return ""
+    language = getattr(env.unwrapped, "language", None)
+    told = info["details"].get("reason") or (language.read(action).problem if language else "")
+    return clean(str(told))
+
+
+def rng_key(env: gymnasium.Env[str, str]) -> str:
+    """Hash the state of ``np_random`` to 16 hexadecimal digits."""
+    state = json.dumps(generator_state(env), sort_keys=True, default=lambda array: array.tolist())
+    return hashlib.blake2b(state.encode(), digest_size=8).hexdigest()
 
 
 def generator_state(env: gymnasium.Env[str, str]) -> dict[str, Any]:

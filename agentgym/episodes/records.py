@@ -74,6 +74,9 @@ class Turn:
     """Thinking that the endpoint returned apart from the text."""
     finish_reason: str | None = None
     """Why the model stopped, as its endpoint says: ``stop``, ``length``, ``tool_calls``."""
+    reason: str | None = None
+    """Why the action was invalid, as the family or the grammar says; empty where neither does, or
+    the observation alone. None: the record does not say."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,8 @@ class Episode:
     stop_reason: str
     """Why the episode ended: a ``StopReason`` value."""
     details: dict[str, Any] = field(default_factory=dict)
-    """The family's facts about the reward; after a failure ``error`` and ``unanswered_action``."""
+    """The family's facts about the reward; where something ended the episode from outside,
+    ``error`` says what, and ``unanswered_action`` holds the action that it cost."""
     hooks: tuple[str, ...] = ()
     """Names of the reward terms that hooks added to the family's own."""
     not_stored: tuple[str, ...] = ()
@@ -119,6 +123,9 @@ class Episode:
     of what a model produced for no turn, because the environment failed or no action followed."""
     reward_hooks: tuple[dict[str, Any], ...] = ()
     """The argument ``reward_hooks`` of the environment, if it holds supplied hooks only."""
+    rng_key: str | None = None
+    """Hash of the state of ``np_random`` after the reset, which proves ``seed`` and ``rng`` where
+    nothing that was drawn shows. None: the record does not say."""
 
     @property
     def began(self) -> bool:
@@ -179,7 +186,10 @@ class Episode:
         return episode
 
 
-_LATER = ("reward_hooks", "cached_tokens", "reasoning_tokens", "reasoning", "finish_reason")
+_LATER = (
+    "reward_hooks", "cached_tokens", "reasoning_tokens", "reasoning", "finish_reason", "reason",
+    "rng_key",
+)  # fmt: skip
 """Fields that the first records of the format lack."""
 
 

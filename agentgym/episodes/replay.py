@@ -2,14 +2,15 @@
 
 What a replay proves: with the recorded arguments, seed or generator and options, the recorded
 actions lead to exactly the recorded task, split, goal, observations, executed actions, states
-(score, potential, state key, turns left), rewards and their terms, flags, stop reason, details and
-hooks; and the episode is over where the record ends. Of the arguments, seed, generator and options
-it proves only that they lead to this episode; another turn budget might, too.
+(score, potential, state key, turns left), rewards and their terms, flags, reasons of invalid
+actions, stop reason, details and hooks; the episode is over where the record ends; and the random
+generator is where it was after the reset, so that no other seed will do. Of the arguments and
+options it proves only that they lead to this episode; another turn budget might, too.
 
 Of an action's text it proves what the environment understood: words around an action that the
 grammar drops may be others. What it cannot prove is in `NOT_PROVEN`, and for an episode that was
-broken off from outside (stop reason ``error`` or ``length``) why it was: then it proves that the
-episode still ran at that point.
+ended from outside (`agentgym.outcome.OUTSIDE`) why it was: then it proves that the episode still
+ran at that point. A record that lacks ``reason`` or ``rng_key`` says nothing of them.
 """
 
 from __future__ import annotations
@@ -23,11 +24,19 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
-from agentgym.episodes.recorder import executed, hook_names, package_versions, plain, potential
+from agentgym.episodes.recorder import (
+    executed,
+    hook_names,
+    invalid_reason,
+    package_versions,
+    plain,
+    potential,
+    rng_key,
+)
 from agentgym.episodes.records import Episode, State, Turn, clean
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, TaskNotFound
 from agentgym.hooks import HookRunner, TurnReward, TurnState
-from agentgym.outcome import StopReason
+from agentgym.outcome import StopReason, reason_words
 from agentgym.playing import Moment, play
 from agentgym.policies.basic import CallablePolicy
 from agentgym.rewards import ShapedReward
@@ -222,8 +231,17 @@ def _start_differs(
         or _differs("split", episode.split, info["split"])
         or _differs("goal", episode.goal, clean(info["goal"]))
         or _differs("hooks", list(episode.hooks), list(hook_names(env)))
+        or _rng_differs(episode, env)
         or _state_differs(episode.start, env, observation, info)
     )
+
+
+def _rng_differs(episode: Episode, env: gymnasium.Env[str, str]) -> str:
+    """Compare the generators: a seed may be wrong though nothing that was drawn shows."""
+    if episode.rng_key is None or episode.rng_key == (now := rng_key(env)):
+        return ""
+    held = f"seed {episode.seed}" if episode.rng is None else "rng"
+    return f"{held} leads to another rng_key: expected {episode.rng_key!r}, got {now!r}"
 
 
 def _task_differs(task_id: str, env: gymnasium.Env[str, str], got: str) -> str:
@@ -258,16 +276,28 @@ def _turn_differs(turn: Turn, env: gymnasium.Env[str, str], moment: Moment) -> s
         or _differs("truncated", turn.truncated, moment.truncated)
         or _differs("action_valid", turn.action_valid, info["action_valid"])
         or _differs("success", turn.success, info["success"])
+        or _reason_differs(turn, env, info)
     )
+
+
+def _reason_differs(turn: Turn, env: gymnasium.Env[str, str], info: Mapping[str, Any]) -> str:
+    if turn.reason is None:
+        return ""
+    return _differs("reason", turn.reason, invalid_reason(env, turn.action, info))
 
 
 def _end_differs(episode: Episode, info: Mapping[str, Any]) -> str:
     """Compare the end; ``info`` is that of the last turn."""
-    if episode.stop_reason not in _ENDS:
-        return _differs("stop_reason", "", info["stop_reason"])
-    return _differs("stop_reason", episode.stop_reason, info["stop_reason"]) or _differs(
-        "details", episode.details, plain(info["details"])
-    )
+    inside = episode.stop_reason in _ENDS
+    expected, got = episode.stop_reason if inside else "", info["stop_reason"]
+    if expected != got:
+        return f"stop_reason differs: expected {_told(expected)}, got {_told(got)}"
+    return _differs("details", episode.details, plain(info["details"])) if inside else ""
+
+
+def _told(reason: str) -> str:
+    """Write a stop reason as it is and in words."""
+    return f"{reason!r} ({reason_words(reason) or 'still running'})"
 
 
 def rescore(

@@ -39,6 +39,7 @@ TURN: Mapping[str, Any] = {
     "reasoning_tokens": "int64",
     "reasoning": "string",
     "finish_reason": "string",
+    "reason": "string",
 }
 """Columns of a turn; those of a state say what the turn led to."""
 JSON_COLUMNS = (
@@ -63,6 +64,7 @@ EPISODE: Mapping[str, Any] = {
     "hooks": ["string"],
     "not_stored": ["string"],
     "panel_sha256": "string",
+    "rng_key": "string",
     **dict.fromkeys(JSON_COLUMNS, "string"),
 }
 """Columns of an episode: a type's name, a list ``[type]`` or a struct ``{name: type}``."""

@@ -74,6 +74,7 @@ def hostile() -> Episode:
         turn(
             i, action=bad, executed=bad, raw_text=f"<think>{bad}</think>{bad}", reasoning=bad,
             after=State(bad, 0.5, 0.0, bad, None), reward_terms={bad: 0.25}, finish_reason=bad,
+            reason=bad,
         )
         for i, bad in enumerate(HOSTILE, 1)
     ]  # fmt: skip

@@ -65,6 +65,7 @@ class LiveEpisode:
             version=version,
             prompt_tokens=len(self.conversation.prompt),
             executed=facts.get("executed", ""),
+            reason=facts.get("reason"),
             after=_state(observation, info),
             success=bool(required(info, "success")),
             terminated=bool(terminated),
@@ -93,8 +94,10 @@ def begin(trajectory: Trajectory, observation: str, info: Info) -> None:
     )
     trajectory.horizon = int(required(info, "horizon"))
     trajectory.oracle_turns = required(info, "oracle_turns")
-    rng = info.get(FACTS, {}).get("rng")
+    facts = info.get(FACTS, {})
+    rng = facts.get("rng")
     trajectory.rng = None if rng is None else json.loads(rng)
+    trajectory.rng_key = facts.get("rng_key")
     trajectory.start = _state(observation, info)
     if required(info, "stop_reason") == StopReason.ERROR.value:
         _finish(trajectory, info)

@@ -61,6 +61,8 @@ class Turn:
     """Tokens that the model read for this turn."""
     executed: str = ""
     """The action in the environment's own text, if the environments tell it."""
+    reason: str | None = None
+    """Why the action was invalid, if the environments tell it; empty if it was not."""
     after: State | None = None
     """The state that the action led to, if the environments tell what a record holds."""
     success: bool = False
@@ -89,6 +91,8 @@ class Trajectory:
     """Seed of the environment."""
     rng: dict[str, Any] | None = None
     """State of the environment's generator before a reset without seed, if it tells it."""
+    rng_key: str | None = None
+    """Hash of its state after the reset, if it tells it."""
     options: dict[str, Any] = field(default_factory=dict)
     """Reset options of the environment."""
     horizon: int = 0

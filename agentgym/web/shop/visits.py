@@ -12,6 +12,7 @@ from typing import Any
 from agentgym.envs.webshop.engine.shop import plain_query
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.episodes import Episode, Recorder
+from agentgym.episodes.recorder import invalid_reason
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.options import integer
 from agentgym.outcome import total
@@ -70,7 +71,7 @@ class Visit:
                 "valid": self._info["action_valid"],
                 "reward": reward,
                 "terms": self._info["reward_terms"],
-                "reason": str(self._info["details"].get("reason", "")),
+                "reason": invalid_reason(self._env, action, self._info),
             }
         )
         return self._recorder.last if self._info["stop_reason"] else None

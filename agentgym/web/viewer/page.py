@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.outcome import StopReason
 from agentgym.web.viewer.embedding import (
     PACKED,
     PLAIN,
@@ -26,8 +27,8 @@ from agentgym.web.viewer.rows import body_of, row_of, shared_of
 from agentgym.web.viewer.sources import Run
 
 SCRIPTS = (
-    "dom.js", "data.js", "route.js", "text.js", "charts.js", "list.js", "turns.js", "episode.js",
-    "keys.js", "app.js",
+    "dom.js", "data.js", "route.js", "text.js", "charts.js", "list.js", "summary.js", "turns.js",
+    "episode.js", "keys.js", "app.js",
 )  # fmt: skip
 """The scripts, in the order in which they build on each other."""
 MARK = b'<meta name="generator" content="agentgym view">'
@@ -63,7 +64,8 @@ def render_page(runs: Sequence[Run], *, limit: int | None = None) -> bytes:
             rows[1][second].update(pair=first, paired_by=by)
     for row in (row for side in rows for row in side):
         del row["options"]  # only pairs need them here
-    facts = {"runs": [_facts(run) for run in runs], "shared": shared.values}
+    words = {reason.value: reason.words for reason in StopReason}
+    facts = {"runs": [_facts(run) for run in runs], "shared": shared.values, "words": words}
     blocks = [block("facts", to_json(facts), PLAIN), _rows_block(rows), *chunks.blocks()]
     return _fill(" and ".join(run.name for run in runs), "".join(blocks))
 
@@ -121,6 +123,7 @@ def _facts(run: Run) -> dict[str, Any]:
             "skipped": source.skipped,
             "reason": source.reason[:300],
             "cut": source.cut,
+            "planned": source.planned,
         }
         for source in run.sources
     ]

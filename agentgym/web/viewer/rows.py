@@ -14,7 +14,7 @@ ERROR_CHARS = 300
 """Characters of an error that the list holds."""
 SHARED = ("env_kwargs", "packages", "hooks", "reward_hooks", "not_stored", "panel_sha256")
 """Fields that the episodes of a file mostly have in common; each value is embedded once."""
-LEFT_OUT = ("rng", "start", "turns", *SHARED)
+LEFT_OUT = ("rng", "rng_key", "start", "turns", *SHARED)
 
 
 def row_of(episode: Episode) -> dict[str, Any]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 
 from agentgym.episodes import Episode, read_episodes
 from agentgym.errors import DataError
+from agentgym.outcome import StopReason
+from agentgym.typed_json import read_json
 
 EPISODES = "episodes.jsonl"
 """File of a folder: the training episodes of a run, or all there are."""
+EVALUATION = "evaluation.json"
+"""File beside it in which an evaluation says what it plays."""
 EVALUATED = "eval_episodes"
 """Folder of a run in which each compared policy has a file."""
 TRAINING = "training"
@@ -37,6 +43,14 @@ class Source:
     """Why the first of them could not."""
     cut: bool = False
     """Whether the file may hold more than was asked for."""
+    broken: int = 0
+    """Episodes read in which the infrastructure failed."""
+    planned: int | None = field(init=False)
+    """Episodes that were to be played, where an evaluation says so."""
+
+    def __post_init__(self) -> None:
+        """Find out what was planned."""
+        self.planned = _planned(self.path)
 
     def read(self, limit: int | None) -> Iterator[Episode]:
         """Yield at most ``limit`` episodes; broken lines are counted.
@@ -49,6 +63,7 @@ class Source:
                 self.cut = True
                 return
             self.episodes += 1
+            self.broken += episode.stop_reason == StopReason.ERROR.value
             yield episode
 
     def skip(self, line: int, error: Exception) -> None:
@@ -98,6 +113,27 @@ def find_run(path: Path, evaluations: Sequence[Path] = ()) -> Run:
             f"got the folder {path} without them; {_advice(path)}"
         )
     return Run(name, found)
+
+
+class _Settings(TypedDict):
+    n: int
+    samples: int
+
+
+class _Evaluation(TypedDict):
+    settings: _Settings
+
+
+def _planned(path: Path) -> int | None:
+    """Return how many episodes the evaluation plays that writes a file; None if there is none."""
+    if path.name != EPISODES:
+        return None
+    try:
+        data = json.loads(path.with_name(EVALUATION).read_text("utf-8"))
+        settings = read_json(_Evaluation, data)["settings"]
+    except (OSError, ValueError, RecursionError, DataError):
+        return None
+    return settings["n"] * settings["samples"]
 
 
 def is_html(path: Path) -> bool:

@@ -76,6 +76,7 @@ def test_records_are_the_episodes_that_were_trained_on(tmp_path):
             assert turn.reward == sampled.reward
             assert turn.reward_terms == sampled.reward_terms
             assert turn.action_valid == sampled.valid
+            assert (turn.reason is not None) and (not turn.action_valid or turn.reason == "")
     rewards = {name for record in records for turn in record.turns for name in turn.reward_terms}
     assert rewards == {"task", "success_bonus", "invalid_action"}
     assert any(turn.reward_terms["invalid_action"] < 0 for r in records for turn in r.turns)

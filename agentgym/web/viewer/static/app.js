@@ -12,12 +12,12 @@ function show() {
     document.title = title();
     showList(returning);
   } else {
-    document.title = `${state.key} \u00b7 ${title()}`;
+    document.title = `${plainLine(state.key, 60)} \u00b7 ${title()}`;
     showEpisode().catch(fail);
   }
 }
 
-const title = () => named(facts.runs.map((run) => run.name).join(" and "));
+const title = () => facts.runs.map((run) => plainLine(run.name, 120)).join(" and ");
 
 function fail(error) {
   $("notices").append(el("p", { class: "notice bad", role: "alert" }, appendText(el("span"), String(error?.message || error))));

@@ -49,6 +49,9 @@ async function readRows() {
   for (const side of runs) side.byKey = new Map(side.map((row) => [row.key, row]));
 }
 
+/** Say a stop reason in words; what is none stays as it is. */
+const reasonWords = (reason) => (Object.hasOwn(facts.words, reason) ? facts.words[reason] : reason);
+
 /** Whether the environment, the policy or its endpoint failed: such an episode has no result. */
 const failed = (row) => row.stop === "error";
 const scored = (row) => !failed(row) && isNumber(row.score);

@@ -73,7 +73,7 @@ function build() {
   view.scrollTop = 0;
   drawTurns(PAGE_TURNS);
   view.focus({ preventScroll: true });
-  announce(`Episode ${one.row.key}, task ${one.row.task.slice(0, 100)}`);
+  announce(`Episode ${plainLine(one.row.key)}, task ${plainLine(one.row.task, 100)}`);
 }
 
 function pairing() {
@@ -113,17 +113,17 @@ function overview(side) {
     el("dl", { class: "figures" },
       figure("score", number(row.score)), figure("return", number(row.return)), figure("turns", number(row.turns)),
       tokens.map(([label, count]) => figure(label, short(count)))),
-    failure(episode),
+    failure(side),
     episode.turns.length > 0 && el("div", { class: "pictures" }, side.chart.figure,
       Object.keys(row.terms).length > 0 && el("figure", { class: "sums" }, el("figcaption", {}, "Reward terms, summed"), termBars(row.terms, largest([row.terms])))),
     strip(side), settings(episode));
 }
 
-/** Say what failed, if the episode ended by an error. */
-function failure(episode) {
+/** Say what ended the episode from outside, in the words of what failed or of the endpoint. */
+function failure({ episode, row }) {
   const { error, unanswered_action: action } = episode.details || {};
   if (error == null) return null;
-  return el("div", { class: "notice bad", role: "note" }, el("h3", {}, "The episode failed"), value(error),
+  return el("div", { class: "notice bad", role: "note" }, el("h3", {}, failed(row) ? "The episode is broken" : "What ended the episode"), value(error),
     action != null && [el("h4", {}, "Action that was never answered"), value(action)]);
 }
 
@@ -131,7 +131,7 @@ function failure(episode) {
 function strip(side) {
   const cells = side.episode.turns.slice(0, 400).map((turn, i) => {
     const kind = !turn.action_valid ? "bad" : turn.reward > 0 ? "good" : turn.reward < 0 ? "warn" : "";
-    const about = `Turn ${i + 1}${turn.action_valid ? "" : ", invalid"}, reward ${signed(turn.reward)}`;
+    const about = `Turn ${i + 1}${turn.action_valid ? "" : ", invalid"}, reward ${signed(turn.reward)}${turn.reason ? `: ${plainLine(turn.reason, 100)}` : ""}`;
     return el("li", {}, el("a", { class: kind, "data-turn": i + 1, "aria-label": about, title: about,
       href: address({ run: side.run, key: side.row.key, turn: i + 1, filters: state.filters }) }, turn.action_valid ? i + 1 : "\u00d7"));
   });
@@ -163,7 +163,7 @@ function turnRow(index) {
   const two = sidesOf().length > 1;
   const cards = sidesOf().map((side) => {
     const there = index <= side.episode.turns.length;
-    const content = !there ? el("p", { class: "muted" }, `${NAMES[side.run]} had ended: ${side.row.stop}`) : index ? turnCard(side, index - 1) : startCard(side.episode);
+    const content = !there ? el("p", { class: "muted" }, `${NAMES[side.run]} had ended: ${plainLine(reasonWords(side.row.stop), 60)}`) : index ? turnCard(side, index - 1) : startCard(side.episode);
     return el("article", { class: there ? "card" : "card gone", "data-run": side.run, "aria-label": two ? `Turn ${index}, run ${NAMES[side.run]}` : `Turn ${index}` },
       two && badge(side.run), content);
   });

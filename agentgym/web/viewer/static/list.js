@@ -1,4 +1,4 @@
-// The list of episodes: filters, order, summary, and rows that exist while they are in view.
+// The list of episodes: filters, order, and rows that exist while they are in view.
 
 const FACETS = [
   { id: "env", label: "Environment", of: (row) => [row.env] },
@@ -6,7 +6,7 @@ const FACETS = [
   { id: "split", label: "Split", of: (row) => [row.split] },
   { id: "policy", label: "Policy", of: (row) => [row.policy] },
   { id: "outcome", label: "Outcome", of: (row) => [outcome(row)] },
-  { id: "stop", label: "Stop reason", of: (row) => [row.stop] },
+  { id: "stop", label: "Stop reason", of: (row) => [row.stop], say: reasonWords },
   { id: "term", label: "Reward term", of: (row) => row.paying },
   { id: "actions", label: "Actions", of: (row) => [row.invalid ? "some invalid" : "all valid"] },
   { id: "finish", label: "Finish reason", of: (row) => row.finish },
@@ -31,7 +31,7 @@ const ORDERS = [
 const list = { shown: [], at: 0, drawn: new Map(), filters: null };
 
 function outcome(row) {
-  if (failed(row)) return "failed to run";
+  if (failed(row)) return "broken";
   return row.success ? "solved" : "not solved";
 }
 
@@ -43,7 +43,7 @@ function buildFilters() {
     const counts = new Map();
     for (const row of all) for (const name of facet.of(row)) counts.set(name, (counts.get(name) || 0) + 1);
     const telling = counts.size > 1 || [...counts.values()].some((count) => count < all.length);
-    if (telling) box.append(choice(facet.id, facet.label, [...counts].sort((a, b) => b[1] - a[1])));
+    if (telling) box.append(choice(facet.id, facet.label, [...counts].sort((a, b) => b[1] - a[1]), "any", facet.say));
   }
   if (compares()) {
     const counts = Object.entries(PAIRS).map(([name, test]) => [name, items.filter(test).length]);
@@ -61,11 +61,10 @@ function buildFilters() {
   });
 }
 
-function choice(id, label, values, none = "any") {
+function choice(id, label, values, none = "any", say = String) {
   const options = values.map(([name, about]) => {
-    const text = String(name).slice(0, 60) || "(none)";
-    const shown = isNumber(about) ? `${text} (${number(about)})` : about;
-    return el("option", { value: String(name) || " " }, named(shown));
+    const text = plainLine(say(name), 60) || "(none)";
+    return el("option", { value: String(name) || " " }, isNumber(about) ? `${text} (${number(about)})` : about);
   });
   const select = el("select", { name: id, onchange: (event) => filter(id, event.target.value) },
     el("option", { value: "" }, none), options);
@@ -134,66 +133,6 @@ function syncFilters() {
   announce(plural(list.shown.length, "episode"));
 }
 
-/** Sum up what is shown: a line of figures for each run. */
-function summarize() {
-  const sides = runs.map((_, side) => list.shown.map((item) => item.rows[side]).filter(Boolean));
-  const lines = sides.map((rows, side) => figures(rows, side));
-  const both = list.shown.filter(PAIRS.both);
-  const pairs = both.filter((item) => item.difference !== null);
-  if (compares() && both.length) {
-    const change = taskMean(pairs, (item) => item.rows[0], (item) => item.difference);
-    const better = pairs.filter((item) => item.difference > 0).length;
-    const worse = pairs.filter((item) => item.difference < 0).length;
-    lines.push(el("dl", { class: "figures paired" }, el("div", { class: "who" }, el("dt", {}, "Paired"), el("dd", {}, "B \u2212 A")),
-      figure("pairs", number(pairs.length)), figure("score", signed(change), tone(change)),
-      figure("B better", number(better)), figure("B worse", number(worse)),
-      figure("same", number(pairs.length - better - worse)),
-      both.length > pairs.length && figure("left out, one failed", number(both.length - pairs.length), "bad")));
-  }
-  $("summary").replaceChildren(...lines);
-}
-
-const tone = (change) => (change > 0 ? "good" : change < 0 ? "bad" : "");
-
-function figure(label, text, kind = "") {
-  return el("div", {}, el("dt", {}, label), el("dd", { class: kind }, text));
-}
-
-function figures(rows, side) {
-  const all = runs[side].length;
-  const count = rows.length === all ? number(all) : `${number(rows.length)} of ${number(all)}`;
-  const who = compares() && el("div", { class: "who" }, el("dt", {}, badge(side)), el("dd", {}, line(facts.runs[side].name, 40)));
-  if (!rows.length) return el("dl", { class: "figures" }, who, figure("episodes", count));
-  const valid = rows.filter((row) => !failed(row));
-  const turns = valid.reduce((sum, row) => sum + row.turns, 0);
-  const invalid = valid.reduce((sum, row) => sum + row.invalid, 0);
-  const tokens = rows.map((row) => row.tokens).filter(isNumber);
-  const errors = rows.length - valid.length;
-  const own = (row) => row;
-  return el("dl", { class: "figures" }, who,
-    figure("episodes", count), figure("mean score", number(taskMean(valid, own, (row) => row.score))),
-    figure("solved", percent(taskMean(valid, own, (row) => (row.success ? 1 : 0)))),
-    figure("mean return", number(mean(valid.map((row) => row.return).filter(isNumber)))),
-    figure("mean turns", number(valid.length ? turns / valid.length : null, 1)),
-    figure("invalid actions", turns ? percent(invalid / turns) : "\u2013", invalid ? "warn" : ""),
-    tokens.length > 0 && figure("tokens", short(tokens.reduce((a, b) => a + b, 0))),
-    errors > 0 && figure("failed, not averaged", number(errors), "bad"));
-}
-
-/** Average as reports do: episodes of one task make one observation, each task counts the same. */
-function taskMean(all, rowOf, of) {
-  const tasks = new Map();
-  for (const one of all) {
-    const { part, env, policy, task } = rowOf(one);
-    const key = JSON.stringify([part, env, policy, task]);
-    if (!tasks.has(key)) tasks.set(key, []);
-    if (isNumber(of(one))) tasks.get(key).push(of(one));
-  }
-  return mean([...tasks.values()].map(mean).filter(isNumber));
-}
-
-const badge = (side) => el("span", { class: `side side-${"ab"[side]}` }, NAMES[side]);
-
 /** Name the columns; those that can be sorted by are buttons. */
 function columns() {
   const term = state.filters.term;
@@ -208,7 +147,7 @@ function columns() {
     { id: null, label: "Task", kind: "task", draw: drawTask },
     make("score", "Score", (one) => scoreBar(one.score), compares() ? "two" : "num"),
     compares() && { id: "difference", label: "B \u2212 A", kind: "num diff", draw: drawDifference },
-    term && make("term", named(term.slice(0, 24)), (one) => signed(one.terms[term] ?? null)),
+    term && make("term", plainLine(term, 24), (one) => signed(one.terms[term] ?? null)),
     make("return", "Return", (one) => number(one.return, 2)),
     make("turns", "Turns", (one) => number(one.turns)),
     some((one) => one.tokens) && make("tokens", "Tokens", (one) => short(one.tokens)),
@@ -238,7 +177,8 @@ function drawEnd(row) {
   const kind = failed(row) ? "bad" : row.success ? "good" : "dull";
   const sign = failed(row) ? "!" : row.success ? "\u2713" : "\u00d7";
   return [
-    el("span", { class: "stop " + kind }, el("span", { "aria-hidden": "true" }, sign), line(row.stop || "(none)", 24)),
+    el("span", { class: "stop " + kind, title: row.error ? plainLine(row.error, 300) : null },
+      el("span", { "aria-hidden": "true" }, sign), line(reasonWords(row.stop) || "(none)", 24)),
     row.invalid > 0 && el("span", { class: "stop warn", title: "turns whose action was not valid" }, `${number(row.invalid)} invalid`),
   ];
 }
@@ -272,6 +212,7 @@ function drawRows() {
   const box = $("scroll");
   const height = rowHeight();
   $("space").style.height = list.shown.length * height + "px";
+  $("head").style.paddingRight = box.offsetWidth - box.clientWidth + "px"; // as wide as the scroll bar
   const first = Math.max(0, Math.floor(box.scrollTop / height) - 6);
   const last = Math.min(list.shown.length, Math.ceil((box.scrollTop + box.clientHeight) / height) + 6);
   for (const [index, row] of list.drawn)

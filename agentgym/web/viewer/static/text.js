@@ -27,18 +27,28 @@ function appendText(parent, text) {
     parent.append(el("span", { class: "mark", title: "invisible characters" }, named(found[0])));
     at = found.index + found[0].length;
   }
-  parent.append(marks > MOST_MARKS ? clean.slice(at).replace(HIDDEN, named) : clean.slice(at));
+  parent.append(marks > MOST_MARKS ? visible(clean.slice(at)) : clean.slice(at));
   return parent;
 }
 
-const named = (text) => Array.from(text, shape).join("");
+/** Name each of the characters given, all of which are hidden ones. */
+const named = (hidden) => Array.from(hidden, shape).join("");
+
+/** Name the hidden characters of a text that goes where no elements can: titles, options, labels. */
+const visible = (text) => text.replace(HIDDEN, named);
+
+/** Cut a text, never inside a character, to what stands in one line. */
+function cut(text, most) {
+  const all = String(text);
+  const shown = all.slice(0, whole(all, most)).replace(/\s+/g, " ");
+  return all.length > most ? shown + "\u2026" : shown;
+}
 
 /** Return one line of text, cut. */
-function line(text, most = 200) {
-  const whole = String(text);
-  const cut = whole.slice(0, most).replace(/\s+/g, " ");
-  return appendText(el("span", { class: "line" }), whole.length > most ? cut + "\u2026" : cut);
-}
+const line = (text, most = 200) => appendText(el("span", { class: "line" }), cut(text, most));
+
+/** Return the same for places that hold no elements. */
+const plainLine = (text, most = 200) => visible(cut(text, most));
 
 /** Find where a long text is cut: after some lines or characters, never inside a character. */
 function cutAt(text, most) {

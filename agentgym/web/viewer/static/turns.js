@@ -1,5 +1,6 @@
 // One turn: what the model wrote, what was done, what came back, and what it paid.
 
+const WHY_LINES = 4;
 const NORMAL_ENDS = new Set(["stop", "tool_calls", "end_turn"]);
 
 /** Show the first observation. */
@@ -25,7 +26,8 @@ function turnCard(side, index) {
       turn.success && el("span", { class: "tag good" }, "solved"),
       turn.truncated && el("span", { class: "tag warn" }, "turn budget spent"),
       reason && el("span", { class: NORMAL_ENDS.has(reason) ? "tag" : "tag warn", title: "why the model stopped" }, "finish: ", line(reason, 30)),
-      seen !== null && el("span", { class: "tag", title: "the environment's state has the same key" }, `state as after ${seen ? "turn " + seen : "the start"}`)),
+      seen !== null && el("span", { class: "tag", title: "the environment's state has the same key" }, `state as after ${seen ? "turn " + seen : "the start"}`),
+      turn.reason && el("div", { class: "why" }, block(turn.reason, "prose", WHY_LINES))),
     el("div", { class: "turn-body" },
       el("div", { class: "lane" }, modelLanes(turn), lane("env", "Observation", block(turn.after.observation))),
       el("aside", { class: "numbers" }, numbersOf(side, turn, index))),
