@@ -8,6 +8,7 @@ believed. What does not fit is made again. A cache that cannot be written is no 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -22,7 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agentgym.errors import DataError
+from agentgym.errors import DataError, EnvFailure
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -131,6 +132,9 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> bool:
     Args:
         folder: The folder; a sound one that is there already is left alone.
         fill: Writes files and folders into the folder it is given; links are not kept track of.
+
+    Raises:
+        EnvFailure: No more files can be opened, which says nothing of the folder.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -138,6 +142,7 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> bool:
         scratch = _scratch(folder.parent)
         scratch.mkdir()
     except OSError as error:
+        _raise_if_exhausted(error)
         _log.info("nothing is kept in %s: %s", folder.parent, error)
         return False
     try:
@@ -150,6 +155,7 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> bool:
         os.rename(scratch, folder)
         folder_to_disk(folder.parent)
     except OSError as error:
+        _raise_if_exhausted(error)
         if not folder.is_dir():  # otherwise somebody else was first
             _log.warning("cannot store %s (%s); it stays in memory", folder, error)
             return False
@@ -163,11 +169,13 @@ def check_folder(folder: Path) -> None:
 
     Raises:
         DataError: A file is missing or differs in size or SHA-256; the message names it.
+        EnvFailure: No more files can be opened, which says nothing of the folder.
     """
     try:
         content = json.loads((folder / MANIFEST).read_bytes())
         entries = checked_entries(content["files"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        _raise_if_exhausted(error)
         raise DataError(
             f"expected {folder / MANIFEST} to list the files of this folder, got {error!r}; remove "
             "the folder, and it is made again"
@@ -210,6 +218,7 @@ def difference(path: Path, entry: Mapping[str, Any], *, content: bool = True) ->
         found = path.stat().st_size
         sound = found == entry["size"] and (not content or _digest(path) == entry["sha256"])
     except OSError as error:
+        _raise_if_exhausted(error)
         return f"expected to read {path}, got {error}"
     if sound:
         return ""
@@ -217,6 +226,15 @@ def difference(path: Path, entry: Mapping[str, Any], *, content: bool = True) ->
         f"expected {path} to have {entry['size']} bytes with SHA-256 {entry['sha256']}, got "
         f"{found} bytes or other content"
     )
+
+
+def _raise_if_exhausted(error: Exception) -> None:
+    """Tell a process that may open no more files from a folder that cannot be used."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        raise EnvFailure(
+            f"expected to open another file, got {error.strerror!r}; raise the limit (ulimit -n), "
+            "or use fewer environments at a time"
+        ) from error
 
 
 def sweep(folder: Path) -> None:

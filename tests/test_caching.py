@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from agentgym import caching
-from agentgym.errors import DataError
+from agentgym.errors import DataError, EnvFailure
 
 DAMAGE = {
     "empty": lambda data: b"",
@@ -195,3 +197,22 @@ def test_a_folder_that_belongs_to_somebody_else_is_not_used(tmp_path, monkeypatc
         assert caching._homeless().resolve() != elsewhere.resolve()
     finally:
         caching._homeless.cache_clear()
+
+
+def test_a_process_that_may_open_no_more_files_is_told_so(folder, tmp_path) -> None:
+    held = []
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, limits[1]), limits[1]))
+    try:
+        with suppress(OSError):
+            while True:
+                held.append(os.open(os.devnull, os.O_RDONLY))
+        with pytest.raises(EnvFailure, match="ulimit -n"):
+            caching.check_folder(folder)
+        with pytest.raises(EnvFailure, match="ulimit -n"):
+            caching.save_folder(tmp_path / "new", lambda scratch: (scratch / "a").touch())
+    finally:
+        for one in held:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    caching.check_folder(folder)

@@ -304,6 +304,16 @@ class Serve:
     """Sandbox: how many there may be at a time."""
     lease: float = 60.0
     """Sandbox: seconds after which one is closed whose client has fallen silent."""
+    max_memory: float = 8.0
+    """Sandbox: most GiB of memory that a client may ask for, for one sandbox."""
+    max_processes: int = 1024
+    """Sandbox: most processes."""
+    max_disk: float = 4.0
+    """Sandbox: most GiB of files."""
+    max_files: int = 200_000
+    """Sandbox: most files."""
+    max_seconds: float = 3600.0
+    """Sandbox: longest time that a command may take."""
     visible: tuple[Path, ...] = ()
     """Sandbox: folders that clients may show inside, besides the cache; may be repeated."""
     split: str = "train"

@@ -6,15 +6,18 @@ import os
 from typing import TYPE_CHECKING
 
 from agentgym.cli.arguments import Serve
+from agentgym.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 PORT = 8001
+GIGABYTE = 1 << 30
 
 
 def serve(command: Serve, console: Console) -> int:
     """Own sandboxes for clients until interrupted."""
+    from agentgym.sandbox.remote.boxes import Bounds
     from agentgym.sandbox.remote.client import URL
     from agentgym.sandbox.remote.messages import TOKEN
     from agentgym.sandbox.remote.server import serve
@@ -46,6 +49,20 @@ def serve(command: Serve, console: Console) -> int:
         most=command.most,
         lease=command.lease,
         visible=command.visible,
+        bounds=Bounds(
+            _bytes(command.max_memory, "--max-memory"),
+            command.max_processes,
+            _bytes(command.max_disk, "--max-disk"),
+            command.max_files,
+            command.max_seconds,
+        ),
         started=started,
     )
     return 0
+
+
+def _bytes(gigabytes: float, flag: str) -> int:
+    """Return a number of GiB in bytes."""
+    if not 0 < gigabytes < float("inf"):
+        raise ConfigurationError(f"expected {flag} to be a number of GiB, got {gigabytes}")
+    return round(gigabytes * GIGABYTE)

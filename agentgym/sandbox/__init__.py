@@ -6,6 +6,7 @@ from agentgym.sandbox.base import (
     SandboxConfig,
     SandboxDied,
     SandboxLimits,
+    SandboxLost,
     SandboxUnavailable,
 )
 from agentgym.sandbox.opening import BACKENDS, open_sandbox, probe
@@ -17,6 +18,7 @@ __all__ = [
     "SandboxConfig",
     "SandboxDied",
     "SandboxLimits",
+    "SandboxLost",
     "SandboxUnavailable",
     "open_sandbox",
     "probe",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import posixpath
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
+from agentgym import options
 from agentgym.errors import ConfigurationError, EnvFailure, NotSupported
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ ENVIRONMENT: Mapping[str, str] = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 """Variables that every command sees, besides ``PATH`` and ``HOME``; none come from the host."""
+LONGEST = 86_400
+"""Most seconds that a command may take."""
 
 
 class SandboxUnavailable(NotSupported):
@@ -29,7 +32,11 @@ class SandboxUnavailable(NotSupported):
 
 
 class SandboxDied(EnvFailure):
-    """A sandbox ended by itself, so its episode has no valid reward."""
+    """A sandbox ended while it was used: what ran inside ended it."""
+
+
+class SandboxLost(SandboxDied):
+    """A sandbox cannot be reached any more, and nothing that ran inside is the reason."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,8 @@ class SandboxLimits:
     """What a sandbox may use; a back end that cannot hold one says so in its ``capabilities``."""
 
     memory: int = 2 << 30
-    """Bytes of memory: of all processes together where a cgroup can be had, else of each."""
+    """Bytes of memory of all processes together. Where no cgroup can be had, process 1 looks ten
+    times a second whether it is more, and the kernel bounds each process alone."""
     processes: int = 128
     """Processes and threads at a time."""
     disk: int = 256 << 20
@@ -53,6 +61,15 @@ class SandboxLimits:
     kept_output: int = 64 << 10
     """Bytes of its output that are kept, half from the beginning and half from the end."""
 
+    def __post_init__(self) -> None:
+        """Refuse what bounds nothing.
+
+        Raises:
+            ConfigurationError: A limit is no positive integer.
+        """
+        for each in fields(self):
+            options.integer(getattr(self, each.name), each.name, 1, None)
+
 
 @dataclass(frozen=True)
 class SandboxConfig:
@@ -66,8 +83,10 @@ class SandboxConfig:
     image: str = ""
     """Docker: the image; empty makes one of the host's ``/usr`` and ``visible``."""
     visible: tuple[Path, ...] = ()
-    """Folders of the host that can be read inside, at the same place. The system's own programs
-    and the running Python with its standard library always can."""
+    """Files and folders of the host that can be read inside, at the same place. The system's own
+    programs and the running Python with its standard library always can."""
+    mounts: Mapping[str, Path] = field(default_factory=dict)
+    """Place inside -> file or folder of the host that can be read there."""
     hidden: tuple[Path, ...] = ()
     """Files and folders of the host that are empty inside, although what holds them is visible."""
     path: tuple[str, ...] = ()
@@ -80,15 +99,24 @@ class SandboxConfig:
     """Whether the commands are one's own: only then may they run without isolation."""
 
     def __post_init__(self) -> None:
-        """Refuse a ``workdir`` that may lie elsewhere than its name says.
+        """Refuse paths that may lead elsewhere than their names say.
 
         Raises:
-            ConfigurationError: It is relative or has parts such as ``..``.
+            ConfigurationError: A place inside is relative, or a path has parts such as ``..``.
         """
-        if not self.workdir.startswith("/") or posixpath.normpath(self.workdir) != self.workdir:
-            raise ConfigurationError(
-                f"expected an absolute path without '..' as workdir, got {self.workdir!r:.120}"
-            )
+        for name, place in (("workdir", self.workdir), *(("mounts", one) for one in self.mounts)):
+            if not place.startswith("/") or posixpath.normpath(place) != place or "\0" in place:
+                raise ConfigurationError(
+                    f"expected an absolute path without '..' as {name}, got {place!r:.120}"
+                )
+        paths = {name: getattr(self, name) for name in ("visible", "hidden", "path")}
+        for name, found in {**paths, "mounts": self.mounts.values()}.items():
+            for path in map(str, found):
+                if ".." in path.split("/") or "\0" in path:
+                    raise ConfigurationError(
+                        f"expected paths without '..' in {name}, got {path!r:.120}; write where it "
+                        "leads to"
+                    )
 
 
 @dataclass(frozen=True)
@@ -110,11 +138,28 @@ class ExecResult:
     """Other processes that it left behind and that were killed."""
     seconds: float
     """Wall time that it took."""
+    exhausted: bool = False
+    """Whether it, or a process that it started, was killed for taking more memory than
+    ``SandboxLimits.memory``, as far as the back end can tell."""
 
     @property
     def text(self) -> str:
         """The output as text; what is not UTF-8 is replaced."""
         return self.output.decode("utf-8", "replace")
+
+
+def check_timeout(timeout: float) -> float:
+    """Return a time that a command may take.
+
+    Raises:
+        ConfigurationError: It is not above 0, not finite, or more than :data:`LONGEST`.
+    """
+    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if not number or not 0 < timeout <= LONGEST:
+        raise ConfigurationError(
+            f"expected a timeout above 0 and up to {LONGEST} seconds, got {timeout!r:.60}"
+        )
+    return timeout
 
 
 class Sandbox(ABC):
@@ -177,6 +222,7 @@ class Sandbox(ABC):
             env: Variables beyond those of the configuration.
 
         Raises:
+            ConfigurationError: ``timeout`` is no number of seconds that a command may take.
             SandboxDied: The sandbox ended.
         """
 

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     Mark = tuple[Any, ...]
 
 CHUNK = 1 << 16
+LOOK = 0.1
+"""Seconds between two looks at the memory of a command that no cgroup bounds."""
+NICE = 5
+"""How much later than this process commands get their turn on a processor."""
 DEPTH = 64
 """Folders below each other that are looked into; what lies deeper is left out."""
 REPOSITORY = ".git"
@@ -144,7 +148,9 @@ class Output:
 class Server:
     """Answers requests until the stream closes."""
 
-    def __init__(self, wire: Wire, owner: "int | None" = None) -> None:
+    def __init__(
+        self, wire: Wire, owner: "int | None" = None, oom_score: "int | None" = None
+    ) -> None:
         self.wire = wire
         self.owner = owner
         self.config: Message = {}
@@ -158,14 +164,15 @@ class Server:
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT):
             signal.signal(number, lambda *_: None)
         signal.set_wakeup_fd(wake, **({"warn_on_full_buffer": False} if _newer(3, 7) else {}))
-        for descriptor in range(3, 256):
-            with suppress(OSError):
-                os.set_inheritable(descriptor, False)
+        for name in os.listdir("/dev/fd"):  # the connection has whatever number was free
+            with suppress(OSError):  # that of the listing itself is gone
+                if int(name) > 2:
+                    os.set_inheritable(int(name), False)
         self._child = 0
         if os.getpid() != 1:
             _prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans of a command come here, as to process 1
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
-        self._oom_score = _open_oom_score()
+        self._oom_score = _open_oom_score() if oom_score is None else oom_score
         _prctl(PR_SET_DUMPABLE, 0)  # so that no command looks into this process
 
     def run(self) -> "NoReturn":
@@ -204,8 +211,9 @@ class Server:
     def do_configure(self, request: "Message") -> "Message":
         """Take the settings and remember what the places hold.
 
-        They are ``workdir``, ``environment``, ``rlimits`` (name -> value), ``output``,
-        ``kept_output`` and ``places``: the folders that commands write to, ``workdir`` first.
+        They are ``workdir``, ``environment``, ``rlimits`` (name -> value), ``memory`` (bytes of all
+        processes together; 0 where something else bounds it), ``output``, ``kept_output`` and
+        ``places``: the folders that commands write to, ``workdir`` first.
         """
         self.config = request
         for place in request["places"]:
@@ -236,6 +244,7 @@ class Server:
             "truncated": output.left_out,
             "timed_out": reason == "time",
             "flooded": reason == "output",
+            "exhausted": reason == "memory",
             "killed": killed,
             "seconds": time.monotonic() - begin,
         }
@@ -265,13 +274,20 @@ class Server:
         for descriptor in (reader, self._wake, self.wire.source, self.owner):
             if descriptor is not None:
                 poller.register(descriptor, select.POLLIN)
+        memory = self.config["memory"]
+        look = time.monotonic() + LOOK if memory else deadline
         while True:
-            left = deadline - time.monotonic()
-            if left <= 0:
+            now = time.monotonic()
+            if now >= deadline:
                 return None, "time"
             if output.total > self.config["output"]:
                 return None, "output"
-            for descriptor, _ in poller.poll(left * 1000 + 1):
+            if now >= look:
+                # Twice, since what forks between two readings may be counted twice.
+                if _memory(memory) > memory and _memory(memory) > memory:
+                    return None, "memory"
+                look = time.monotonic() + LOOK
+            for descriptor, _ in poller.poll((min(deadline, look) - now) * 1000 + 1):
                 if descriptor == self._wake:
                     os.read(self._wake, 4096)
                     status = _reap(self._child)
@@ -556,6 +572,31 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
+def _memory(limit: int) -> int:
+    """Return the bytes in memory of the processes that this one answers for.
+
+    Pages that several have count once, which is costly to read, and so is only read where they are
+    more than the limit otherwise.
+    """
+    sizes = {}
+    for pid in _others():
+        with suppress(OSError):
+            # Any thread tells, but the first may have ended.
+            for thread in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
+                place = f"/proc/{pid}/task/{thread}"
+                with open(place + "/statm") as file:
+                    sizes[place] = int(file.read().split()[1]) * resource.getpagesize()
+                if sizes[place]:
+                    break
+    if sum(sizes.values()) > limit:
+        for place in sizes:
+            # A process that hides what it shares counts whole.
+            with suppress(OSError), open(place + "/smaps_rollup") as file:
+                pages = [int(line.split()[1]) for line in file if line.startswith("Pss:")]
+                sizes[place] = 1024 * sum(pages)
+    return sum(sizes.values())
+
+
 def _reap(child: int) -> "int | None":
     """Reap what has ended; return the status of the child if it is among it."""
     status = None
@@ -674,7 +715,9 @@ def _spawn(
             (os.POSIX_SPAWN_DUP2, writer, 1),
             (os.POSIX_SPAWN_DUP2, writer, 2),
         ]
-        return os.posix_spawn(path, arguments, environment, file_actions=actions, setpgroup=0)
+        child = os.posix_spawn(path, arguments, environment, file_actions=actions, setpgroup=0)
+        _lower_priority(child)
+        return child
     child = os.fork()
     if not child:
         try:
@@ -682,12 +725,20 @@ def _spawn(
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(writer, 1)
             os.dup2(writer, 2)
+            _lower_priority(0)
             os.execve(path, arguments, environment)
         except BaseException as error:
             os.write(2, _complaint(error))
         finally:
             os._exit(126)
     return child
+
+
+def _lower_priority(pid: int) -> None:
+    """Let a process, and all that it will start, wait for this one."""
+    with suppress(OSError):
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        os.setpriority(os.PRIO_PROCESS, pid, min(own + NICE, 19))
 
 
 def _complaint(error: BaseException) -> bytes:
@@ -730,15 +781,18 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def serve(source: int, sink: int, owner: "int | None" = None) -> "NoReturn":
+def serve(
+    source: int, sink: int, owner: "int | None" = None, oom_score: "int | None" = None
+) -> "NoReturn":
     """Answer requests on open descriptors.
 
     Args:
         source: Where requests come from.
         sink: Where answers go; may be the same.
         owner: Descriptor of the process with which the server ends, even if the stream stays open.
+        oom_score: Descriptor of its own ``oom_score_adj``, where ``/proc`` cannot be written to.
     """
-    Server(Wire(source, sink), owner).run()
+    Server(Wire(source, sink), owner, oom_score).run()
 
 
 def main() -> None:

@@ -20,6 +20,8 @@ from agentgym.sandbox.base import (
     Sandbox,
     SandboxConfig,
     SandboxDied,
+    SandboxLost,
+    check_timeout,
 )
 from agentgym.sandbox.channel import Channel, packed, unpacked
 
@@ -73,6 +75,14 @@ class ServedSandbox(Sandbox):
     def _rlimits(self) -> dict[str, int]:
         """Return the limits of each process, by their names without ``RLIMIT_``."""
 
+    def _holds_memory(self) -> bool:
+        """Return whether something outside bounds the memory of all processes together."""
+        return "memory" in self.capabilities
+
+    def _fails(self) -> bool:
+        """Return whether what runs the sandbox has failed, so that it ended with that."""
+        return False
+
     @property
     def workdir(self) -> str:
         """Where commands run, as they see it."""
@@ -116,6 +126,7 @@ class ServedSandbox(Sandbox):
             "places": [self.workdir, *self.places],
             "environment": environment,
             "rlimits": self._rlimits(),
+            "memory": 0 if self._holds_memory() else self.config.limits.memory,
             "output": self.config.limits.output,
             "kept_output": self.config.limits.kept_output,
         }
@@ -132,7 +143,7 @@ class ServedSandbox(Sandbox):
         return self._ask(
             "exec",
             _exec_result,
-            seconds=timeout + PATIENCE,
+            seconds=check_timeout(timeout) + PATIENCE,
             command=command,
             timeout=timeout,
             cwd=cwd or "",
@@ -223,13 +234,18 @@ class ServedSandbox(Sandbox):
     def _call(self, operation: str, *, seconds: float = PATIENCE, **fields: Any) -> dict[str, Any]:
         """Send a request to the server inside."""
         if self._channel is None:
-            raise SandboxDied("expected a sandbox that runs, got a closed one; call start or reset")
+            raise SandboxLost("expected a sandbox that runs, got a closed one; call start or reset")
         if self._maker != os.getpid():
-            raise SandboxDied(
+            raise SandboxLost(
                 "expected the process that started the sandbox, got a fork of it; start one in the "
                 "process that uses it"
             )
-        return self._channel.call(operation, seconds=seconds, **fields)
+        try:
+            return self._channel.call(operation, seconds=seconds, **fields)
+        except SandboxDied as error:
+            if self._fails():
+                raise SandboxLost(str(error)) from error
+            raise
 
 
 def _exec_result(answer: dict[str, Any]) -> ExecResult:
@@ -242,6 +258,7 @@ def _exec_result(answer: dict[str, Any]) -> ExecResult:
         flooded=bool(answer["flooded"]),
         killed=int(answer["killed"]),
         seconds=float(answer["seconds"]),
+        exhausted=bool(answer["exhausted"]),
     )
 
 

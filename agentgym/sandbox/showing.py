@@ -24,17 +24,25 @@ def check_tree(config: SandboxConfig) -> None:
         raise ConfigurationError(f"expected a folder as tree, got {config.tree}")
 
 
-def shown_folders(config: SandboxConfig) -> list[Path]:
-    """Return what is visible inside besides the system's own programs: absolute, each once.
+def shown_folders(config: SandboxConfig) -> dict[Path, Path]:
+    """Return what is visible inside besides the system's own programs.
+
+    Returns:
+        Where it stands inside -> where it lies on the host, with all links followed.
 
     Raises:
         ConfigurationError: Something of it is not there.
     """
-    found = [path.absolute() for path in (*_prefix(), *config.visible)]
-    for path in found:
-        if not path.exists():
-            raise ConfigurationError(f"expected what is visible to exist, got {path}")
-    return list(dict.fromkeys(found))
+    same = {path.absolute(): path for path in (*_prefix(), *config.visible)}
+    found = {}
+    for place, path in {**same, **{Path(one): path for one, path in config.mounts.items()}}.items():
+        try:
+            found[place] = path.resolve(strict=True)
+        except (OSError, RuntimeError) as error:  # a loop of links is the latter until Python 3.13
+            raise ConfigurationError(
+                f"expected what is visible to exist, got {path}: {error}"
+            ) from error
+    return found
 
 
 def covered_places(config: SandboxConfig) -> list[Path]:

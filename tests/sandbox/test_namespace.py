@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.sandbox import served
 from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxLimits, SandboxUnavailable
 from agentgym.sandbox.namespace import cgroup, probe, seccomp
-from agentgym.sandbox.namespace.box import NamespaceSandbox
+from agentgym.sandbox.namespace.box import NamespaceSandbox, _open_once
 from tests.processes import alive
 from tests.sandbox.conftest import usable
 from tests.sandbox.test_safety import eventually, running
@@ -145,30 +146,178 @@ def test_many_boxes_start_and_run_at_once(tree: Path) -> None:
     assert sorted(map(int, texts)) == list(range(16))
 
 
+def test_no_place_inside_leads_to_the_host(tmp_path: Path) -> None:
+    shown, host, tree = tmp_path / "shown", tmp_path / "host", tmp_path / "tree"
+    host.mkdir()
+    tree.mkdir()
+    shown.write_text("shown")
+    (host / "shown").write_text("host")
+    (tree / "link").symlink_to(host)
+    (tmp_path / "link").symlink_to(tmp_path)  # what the tree has there leads elsewhere
+    for workdir, visible in (
+        (str(tmp_path), (tmp_path / "link" / "shown",)),
+        ("/testbed", (Path(f"/proc/self/root{shown}"),)),
+        (f"/proc/self/root{tmp_path}/made", ()),
+    ):
+        config = SandboxConfig(tree=tree, workdir=workdir, visible=visible)
+        with suppress(SandboxUnavailable), NamespaceSandbox(config) as box:
+            box.exec(f"echo changed > {shown}; echo changed > link/shown; echo > new")
+        assert (shown.read_text(), (host / "shown").read_text()) == ("shown", "host")
+        assert sorted(os.listdir(tmp_path)) == ["host", "link", "shown", "tree"]
+        assert os.listdir(host) == ["shown"] and os.listdir(tree) == ["link"]
+
+
+FORKS = """
+import os, time
+if SHARED: kept = b"x" * (100 << 20)
+for _ in range(6):
+    if not os.fork():
+        if not SHARED: kept = b"x" * (100 << 20)
+        time.sleep(3)
+        os._exit(0)
+for _ in range(6): os.wait()
+print("lived")
+"""
+
+
+def test_memory_is_bounded_without_a_cgroup_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroup.MemoryGroup, "make", classmethod(lambda cls, limit: None))
+    with NamespaceSandbox(SandboxConfig(limits=SandboxLimits(memory=256 << 20))) as box:
+        for shared in (True, False):
+            box.write("forks.py", FORKS.replace("SHARED", str(shared)).encode())
+            result = box.exec("python3 forks.py; echo after", timeout=300)
+            assert result.exhausted != shared and ("lived" in result.text) == shared
+            assert result.killed or shared
+        denied = "import os; os.memfd_create('x')"
+        assert "not permitted" in box.exec(f'python3 -c "{denied}"').text
+        assert box.exec("echo on").text == "on\n"
+
+
+def test_a_command_that_a_cgroup_kills_says_so() -> None:
+    with NamespaceSandbox(SandboxConfig(limits=SandboxLimits(memory=128 << 20))) as box:
+        if box._group is None:
+            pytest.skip("no cgroup can be had")
+        assert box.exec("python3 -c 'bytearray(300 << 20)'").exhausted
+        assert not box.exec("true").exhausted
+
+
+def test_probe_promises_only_what_can_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    usable("namespace")
+    built = NamespaceSandbox.probe.__func__  # what the machine can is known, what a box needs not
+    monkeypatch.setattr("agentgym.sandbox.namespace.box.STAGE", Path("/missing/stage.py"))
+    _open_once.cache_clear()
+    assert "No module named 'stage'" in built(NamespaceSandbox)
+    monkeypatch.undo()
+    assert built(NamespaceSandbox) == ""
+
+
+HIDDEN = """
+import ctypes, os, threading, time
+os.fork()
+kept = b"x" * (250 << 20)
+ctypes.CDLL(None).prctl(4, 0)  # nobody may look into this process
+threading.Thread(target=lambda: time.sleep(60)).start()
+ctypes.CDLL(None).pthread_exit(None)  # and its first thread is gone
+"""
+
+
+def test_memory_cannot_be_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroup.MemoryGroup, "make", classmethod(lambda cls, limit: None))
+    with NamespaceSandbox(SandboxConfig(limits=SandboxLimits(memory=400 << 20))) as box:
+        box.write("hidden.py", HIDDEN.encode())
+        result = box.exec("python3 hidden.py; sleep 60", timeout=300)
+        assert result.exhausted
+
+
+NO_MORE = """
+import os, resource, sys
+from agentgym.sandbox import SandboxConfig, SandboxLost
+from agentgym.sandbox.namespace.box import NamespaceSandbox
+NamespaceSandbox(SandboxConfig()).start().close()
+held = []
+try:
+    while True: held.append(os.dup(0))
+except OSError: os.close(held.pop())
+try: NamespaceSandbox(SandboxConfig()).start()
+except SandboxLost as error: print(error)
+"""
+
+
+def test_a_process_that_may_open_no_more_files_says_so() -> None:
+    limit = [sys.executable, "-c", NO_MORE]
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", *limit], capture_output=True
+    )
+    assert b"Too many open files" in done.stdout, done.stderr
+
+
 def test_doors_of_the_kernel_that_belong_to_no_namespace_are_closed() -> None:
     machine = platform.machine()
     if machine not in seccomp.ARCHITECTURES:
         pytest.skip(f"there is no filter for {machine}")
     column = seccomp.ARCHITECTURES[machine][1]
-    numbers = sorted(pair[column] for pair in seccomp.FORBIDDEN.values())
+    found = (pair[column] for pair in seccomp.FORBIDDEN.values())
+    numbers = sorted(number for number in found if number is not None)
     call = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
     call += f"for n in {numbers}:\n  r = libc.syscall(ctypes.c_long(n), *[ctypes.c_long(-1)] * 6)\n"
     call += "  print(r, ctypes.get_errno())"
     sockets = "import socket\nfor f in (1, 2, 10, 16, 17, 29, 31, 38, 40, 44):\n  try:\n"
     sockets += "    socket.socket(f, 2 if f != 40 else 1); print('open')\n"
-    sockets += "  except OSError as error: print(error.errno)"
+    sockets += "  except OSError as error: print(error.errno)\n"
+    sockets += "for f in (1, 2, 10, 16, 17, 40):\n  try: socket.socketpair(f, 2); print('pair')\n"
+    sockets += "  except OSError as error: print(error.errno)\n"
+    sockets += "for n in (0, 4, 6, 9, 12, 15, 16):\n  try: socket.socket(16, 3, n); print('link')\n"
+    sockets += "  except OSError as error: print(error.errno)\n"
     with NamespaceSandbox(SandboxConfig()) as box:
         box.write("call.py", call.encode())
         box.write("sockets.py", sockets.encode())
         assert "Seccomp:\t2" in box.exec("grep Seccomp: /proc/self/status").text
         assert set(box.exec("python3 call.py").text.splitlines()) == {"-1 1"}
-        assert box.exec("python3 sockets.py").text.split() == ["open"] * 4 + ["97"] * 6
+        assert box.exec("python3 sockets.py").text.split() == (
+            # A family that the filter lets pass says by itself that it has no pairs.
+            [*["open"] * 4, *["97"] * 6, "pair", *["95"] * 3, *["97"] * 2, "link", *["93"] * 6]
+        )
+
+
+ON_PROCESS_1 = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *arguments):
+    result = libc.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments))
+    print(result if result >= 0 else -ctypes.get_errno(), end=" ")
+buffer = ctypes.create_string_buffer(64)
+zero = ctypes.addressof(buffer)
+for pid in (1, 1 | 1 << 32, os.getpid()):
+    for number in NUMBERS:
+        call(number, pid, 0, zero)
+for which, who in ((0, 1), (1, 0), (2, 0), (0, 0)):
+    call(SETPRIORITY, which, who, 19)
+for which, who in ((1, 1), (2, 0), (3, 0), (1, 0)):
+    call(IOPRIO_SET, which, who, 0x6000)
+for persona in (8, 0x400000, 0xFFFFFFFF, 0x40000):
+    call(PERSONALITY, persona)
+"""
+
+
+def test_a_command_cannot_put_process_1_last() -> None:
+    machine = platform.machine()
+    if machine not in seccomp.ARCHITECTURES:
+        pytest.skip(f"there is no filter for {machine}")
+    column = seccomp.ARCHITECTURES[machine][1]
+    numbers = {name: pair[column] for name, (pair, _) in seccomp.GUARDED.items()}
+    program = ON_PROCESS_1.replace("NUMBERS", f"[{numbers['sched_setscheduler']}]")
+    for name in ("setpriority", "ioprio_set", "personality"):
+        program = program.replace(name.upper(), str(numbers[name]))
+    with NamespaceSandbox(SandboxConfig()) as box:
+        box.write("call.py", program.encode())
+        told = box.exec("python3 call.py").text.split()
+    assert told == ["-1", "-1", "0", *["-1"] * 3, "0", *["-1"] * 3, "0", "-1", "-1", "0", "0"]
 
 
 def test_the_filter_is_one_that_the_kernel_takes() -> None:
     for machine in seccomp.ARCHITECTURES:
         code = seccomp.program(machine)
-        assert len(code) % 8 == 0 and code.endswith(struct.pack("=HBBI", 6, 0, 0, 0x50000 | 97))
+        assert len(code) % 8 == 0 and code.endswith(struct.pack("=HBBI", 6, 0, 0, 0x7FFF0000))
     assert seccomp.program("pdp11") == b""
 
 
@@ -190,7 +339,7 @@ def test_a_box_leaves_no_group_behind_even_if_its_owner_is_killed() -> None:
 
 def test_every_process_joins_the_group_of_its_box() -> None:
     with NamespaceSandbox(SandboxConfig()) as box:
-        if "memory" not in box.capabilities:
+        if box._group is None:
             pytest.skip("no cgroup can be had")
         assert "/agentgym-" in box.exec("cat /proc/self/cgroup").text
 
@@ -233,7 +382,7 @@ def probed(monkeypatch: pytest.MonkeyPatch, said: str = "", **switches: str) -> 
     done = subprocess.CompletedProcess([], 1, "", f"unshare: {said}\n")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
     monkeypatch.setattr(probe, "_switch", lambda name: switches.get(name.split("/")[1], ""))
-    return probe.probe.__wrapped__()
+    return probe.find_obstacle.__wrapped__()
 
 
 def test_probe_names_the_restriction_of_apparmor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,8 +402,8 @@ def test_probe_thinks_of_containers_otherwise(monkeypatch: pytest.MonkeyPatch) -
 
 def test_probe_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    assert "util-linux" in probe.probe.__wrapped__()
+    assert "util-linux" in probe.find_obstacle.__wrapped__()
     monkeypatch.setattr(platform, "release", lambda: "5.4.0-90-generic")
-    assert "5.4.0-90-generic" in probe.probe.__wrapped__()
+    assert "5.4.0-90-generic" in probe.find_obstacle.__wrapped__()
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert "got darwin" in probe.probe.__wrapped__()
+    assert "got darwin" in probe.find_obstacle.__wrapped__()

@@ -66,7 +66,7 @@ def test_what_a_command_inherits(old: bool, tmp_path: Path) -> None:
     try:
         channel.call(
             "configure", workdir=str(tmp_path), places=[str(tmp_path)], environment={"PATH": PATH},
-            rlimits={"CORE": 0}, output=1 << 20, kept_output=1 << 16,
+            rlimits={"CORE": 0}, memory=0, output=1 << 20, kept_output=1 << 16,
         )  # fmt: skip
         answer = channel.call("exec", command=INHERITED, timeout=60.0)
         own = Path("/proc/self/oom_score_adj").read_text().strip()

@@ -24,12 +24,13 @@ from agentgym.sandbox.base import (
     SandboxConfig,
     SandboxDied,
     SandboxLimits,
+    SandboxLost,
     SandboxUnavailable,
 )
 from agentgym.sandbox.opening import open_sandbox, probe
 from agentgym.sandbox.packing import pack_tree, unpack_tree
 from agentgym.sandbox.remote import client
-from agentgym.sandbox.remote.boxes import Boxes
+from agentgym.sandbox.remote.boxes import Bounds, Boxes
 from agentgym.sandbox.remote.client import RemoteSandbox
 from agentgym.sandbox.remote.leases import Renewals
 from agentgym.sandbox.remote.messages import TOKEN as TOKEN_VARIABLE
@@ -188,9 +189,10 @@ def test_every_operation_arrives(box: RemoteSandbox) -> None:
     with pytest.raises(OSError, match="No space left") as raised:
         box.write("file", b"")
     assert raised.value.errno == 28
-    with pytest.raises(SandboxDied, match="it died"):
+    with pytest.raises(SandboxDied, match="it died") as died:
         box.exec("die")
-    with pytest.raises(SandboxDied, match="KeyError"):
+    assert not isinstance(died.value, SandboxLost)  # its commands ended it
+    with pytest.raises(SandboxLost, match="KeyError"):
         box.exec("break")
     assert box.exec("b").text == "b"
 
@@ -238,9 +240,9 @@ def test_a_server_that_is_gone_costs_one_episode_and_says_so(
     with served() as (url, _):
         box = open_remote(url, retries=1).start()
         assert box.exec("a").text == "a"
-    with pytest.raises(SandboxDied, match="2 attempts"):
+    with pytest.raises(SandboxLost, match="2 attempts"):
         box.exec("b")
-    with pytest.raises(SandboxDied, match="start or reset"):
+    with pytest.raises(SandboxLost, match="start or reset"):
         box.exec("c")
     with pytest.raises(SandboxUnavailable, match="agentgym serve sandbox"):
         box.reset()
@@ -252,7 +254,7 @@ def test_a_box_that_the_server_closed_is_made_again_by_reset(
 ) -> None:
     [name] = server[1]._boxes
     server[1]._close(name, server[1]._boxes[name])
-    with pytest.raises(SandboxDied, match="has closed"):
+    with pytest.raises(SandboxLost, match="has closed"):
         box.exec("a")
     box.reset()
     assert box.exec("a").text == "a" and len(Counting.made) == 2
@@ -387,18 +389,58 @@ def test_only_released_folders_are_shown(server: tuple[str, Boxes], tmp_path: Pa
 
     open_with(tmp_path)
     (tmp_path / "out").symlink_to("/etc")
-    around = tmp_path / os.path.relpath("/etc", tmp_path)
-    for path in (Path("/etc"), tmp_path / "out", around):
+    for path in (Path("/etc"), tmp_path / "out"):
         with pytest.raises(ConfigurationError, match="--visible"):
             open_with(path)
     with pytest.raises(ConfigurationError, match="copy it there"):
         open_with(tmp_path / "missing")
 
 
+@pytest.mark.parametrize(
+    "path", ["/../etc/passwd", "{tmp}/x/../../{name}/shown", "{tmp}/../{name}/shown"]
+)
+def test_no_path_of_a_client_goes_up(server: tuple[str, Boxes], tmp_path: Path, path: str) -> None:
+    (tmp_path / "shown").write_text("kept")
+    asked = path.format(tmp=tmp_path, name=tmp_path.name)
+    config = {**write_config(SandboxConfig(), ""), "visible": [asked]}
+    request = encode({"id": "a" * 16, "config": config})
+    answer, _ = decode(post(server[0], "/boxes", request)[1])
+    assert answer["raised"] == "ConfigurationError" and "without '..'" in answer["text"]
+    assert (tmp_path / "shown").read_text() == "kept" and not Counting.made
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [("memory", 1 << 60), ("processes", 10**6), ("disk", 1 << 40), ("files", 10**9),
+     ("kept_output", 1 << 40), ("open_files", 1 << 40)],
+)  # fmt: skip
+def test_clients_do_not_set_limits_without_bound(
+    server: tuple[str, Boxes], name: str, asked: int
+) -> None:
+    config = SandboxConfig(limits=replace(SandboxLimits(), **{name: asked}))
+    with pytest.raises(ConfigurationError, match=f"at most .* for {name}"):
+        open_sandbox(config, "remote", url=server[0], token=TOKEN).start()
+    assert not Counting.made
+
+
+@pytest.mark.parametrize("timeout", [float("nan"), float("inf"), -1, 0, 3601, 1e9, True, "5"])
+def test_a_time_out_that_is_none_is_refused_and_the_box_lives(
+    server: tuple[str, Boxes], box: RemoteSandbox, timeout: Any
+) -> None:
+    with pytest.raises(ConfigurationError, match="timeout"):
+        box.exec("true", timeout=timeout)
+    message = {"number": 1, "command": "true", "cwd": None, "env": {}, "timeout": timeout}
+    _, answer = post(server[0], f"/boxes/{box._box}/exec", encode(message))
+    found, _ = decode(answer)
+    assert found["raised"] == "ConfigurationError" and "timeout" in found["text"]
+    assert Counting.made[0].ran == [] and not Counting.made[0].closed
+
+
 def test_a_configuration_arrives_and_is_never_trusted(tmp_path: Path) -> None:
     config = SandboxConfig(
         tree=tmp_path, workdir="/w", image="i", visible=(tmp_path,), hidden=(tmp_path / "h",),
-        path=("/p",), environment={"A": "1"}, limits=SandboxLimits(memory=5), trusted=True,
+        mounts={"/m": tmp_path}, path=("/p",), environment={"A": "1"},
+        limits=SandboxLimits(memory=5), trusted=True,
     )  # fmt: skip
     assert read_config(write_config(config, "digest"), tmp_path) == replace(config, trusted=False)
 
@@ -531,3 +573,21 @@ def test_the_command_warns_of_other_machines(
     assert "warning" in capsys.readouterr().out
     assert main(["serve", "sandbox"]) == 0
     assert "warning" not in capsys.readouterr().out
+
+
+def test_the_command_takes_what_clients_may_ask_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agentgym.cli import main
+
+    given: list[Any] = []
+    monkeypatch.setattr(
+        "agentgym.sandbox.remote.server.serve", lambda **settings: given.append(settings["bounds"])
+    )
+    flags = ["--max-memory", "0.5", "--max-processes", "7", "--max-disk", "2", "--max-files", "9"]
+    assert main(["serve", "sandbox", *flags, "--max-seconds", "30"]) == 0
+    assert given == [Bounds(1 << 29, 7, 2 << 30, 9, 30.0)]
+    for flag in ("--max-memory", "--max-processes", "--max-seconds"):
+        assert main(["serve", "sandbox", flag, "0"]) == 2
+    assert main(["serve", "sandbox", "--max-disk", "nan"]) == 2
+    assert "--max-disk" in capsys.readouterr().err

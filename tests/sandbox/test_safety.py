@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.errors import AgentGymError
+from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.sandbox.base import Sandbox, SandboxDied, SandboxLimits
 from tests.sandbox.conftest import OpenBox
 
@@ -94,11 +94,56 @@ def test_one_process_cannot_take_more_memory_than_the_limit(open_safe: OpenBox) 
 def test_four_processes_together_cannot_either(open_safe: OpenBox) -> None:
     box = open_safe(limits=SandboxLimits(memory=256 * MEGABYTE))
     if "memory" not in box.capabilities:
-        pytest.skip("there is no cgroup to bound the memory of all processes together")
+        pytest.skip("nothing bounds the memory of all processes together")
     child = "import time; b = bytearray(150 << 20); time.sleep(5); print('lived', flush=True)"
     box.write("/tmp/child.py", child.encode())
     text = box.exec("for i in 1 2 3 4; do python3 /tmp/child.py & done; wait", timeout=PATIENT).text
     assert text.count("lived") < 4
+    assert answers(box)
+
+
+HOARD = """
+import ctypes, mmap, os
+try:
+    open("/proc/self/oom_score_adj", "w").write("0")
+except OSError:
+    print("refused", flush=True)
+held = []
+while True:
+    try:
+        file = os.memfd_create("x")
+        os.posix_fallocate(file, 0, 15 << 20)
+    except OSError:  # then memory that belongs to no process once it is let go of
+        file = mmap.mmap(-1, 64 << 20)
+        for start in range(0, 64 << 20, 4096):
+            file[start] = 1
+        file.madvise(mmap.MADV_DONTNEED)
+    held.append(file)
+"""
+
+
+def test_a_command_that_hoards_memory_is_killed_and_not_its_box(open_safe: OpenBox) -> None:
+    box = open_safe(limits=SandboxLimits(memory=256 * MEGABYTE))
+    if box.isolation == "container":
+        pytest.skip("the engine mounts /proc such that a command may change its score")
+    box.write("/tmp/hoard.py", HOARD.encode())
+    result = box.exec("python3 /tmp/hoard.py", timeout=PATIENT)
+    assert "refused" in result.text and result.exit_code
+    assert answers(box)
+
+
+def test_a_flood_of_spinners_ends_at_the_time_out(open_safe: OpenBox) -> None:
+    box = open_safe(limits=SandboxLimits(processes=100))
+    last = "import os\nfor call in (lambda: os.sched_setscheduler(1, os.SCHED_IDLE, "
+    last += "os.sched_param(0)), lambda: os.setpriority(os.PRIO_PROCESS, 1, 19), lambda: "
+    last += "os.setpriority(os.PRIO_USER, 0, 0), lambda: os.sched_setaffinity(1, {0})):\n  try:\n"
+    last += "    call(); print('done', flush=True)\n  except OSError:\n    pass\n"
+    box.write("/tmp/last.py", last.encode())
+    spin = "python3 /tmp/last.py; for i in $(seq 60); do (while :; do :; done) & done; wait"
+    result = box.exec(spin, timeout=5)
+    assert result.timed_out and result.killed >= 60
+    if box.isolation != "container":
+        assert result.text == ""
     assert answers(box)
 
 
@@ -279,6 +324,47 @@ def test_variables_of_the_host_are_not_inside(
     assert names <= known | {"PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE"}
 
 
+def test_no_descriptor_is_inherited_whatever_its_number(open_safe: OpenBox) -> None:
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(300)]
+    try:
+        box = open_safe()
+        listed = "import os\nfor n in sorted(map(int, os.listdir('/proc/self/fd'))):\n"
+        listed += "  try: print(n, os.readlink(f'/proc/self/fd/{n}'))\n  except OSError: pass"
+        found = python(box, listed).splitlines()
+        assert [line.split()[0] for line in found] == ["0", "1", "2"]
+        assert not any("socket" in line or "pidfd" in line for line in found)
+    finally:
+        for one in opened:
+            os.close(one)
+
+
+def test_a_terminal_a_name_and_a_loopback_of_its_own(safe: Sandbox) -> None:
+    if safe.isolation == "container":
+        pytest.skip("the engine gives them")
+    assert safe.exec("hostname; uname -n").text == "sandbox\n" * 2
+    terminal = "import pty\nraise SystemExit(pty.spawn(['tty']))"
+    assert "/dev/pts/" in python(safe, terminal)
+    served = "import socket\nserver = socket.create_server(('127.0.0.1', 0))\n"
+    served += "socket.create_connection(server.getsockname()); print('reached')"
+    assert python(safe, served) == "reached\n"
+
+
+def test_what_tells_of_the_host_is_empty(safe: Sandbox) -> None:
+    if safe.isolation == "container":
+        pytest.skip("engines show it")
+    for name in ("cmdline", "sys/kernel/random/boot_id"):
+        assert safe.exec(f"cat /proc/{name}").output == b""
+
+
+def test_nothing_in_proc_can_be_written_to(safe: Sandbox) -> None:
+    if safe.isolation == "container":
+        pytest.skip("the engine mounts it")
+    for name in ("1/oom_score_adj", "1/comm", "self/oom_score_adj", "sys/kernel/shmmax"):
+        assert denied(safe, f"echo 1000 > /proc/{name}"), name
+    mine = "find /proc/1 /proc/self/ /proc/sys -type f -writable 2> /dev/null"
+    assert safe.exec(mine, timeout=PATIENT).text == ""
+
+
 def test_processes_of_the_host_are_not_inside(safe: Sandbox) -> None:
     shown = safe.exec("cat /proc/[0-9]*/cmdline | tr '\\0' ' '; echo; echo $$").text
     assert str(os.getpid()) not in os.listdir("/proc") or "pytest" not in shown
@@ -363,6 +449,18 @@ def test_two_boxes_do_not_meet(open_safe: OpenBox, tree: Path) -> None:
 
 
 # What may not be reached or changed
+
+
+@pytest.mark.parametrize("name", ["visible", "hidden"])
+def test_a_path_with_two_dots_is_refused(open_safe: OpenBox, tmp_path: Path, name: str) -> None:
+    (tmp_path / "shown").mkdir()
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    for path in (tmp_path / "shown" / ".." / "victim", Path("/..") / victim.relative_to("/")):
+        with pytest.raises(ConfigurationError, match=r"without '\.\.'"):
+            open_safe(**{name: (path,)})
+    assert victim.read_text() == "precious"
+
 
 CONNECT = """
 import socket, sys

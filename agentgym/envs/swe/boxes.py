@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from agentgym.envs.swe.diffs import read_diff
 from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
-from agentgym.envs.swe.runtime import WORKDIR, runtime
+from agentgym.envs.swe.runtime import SHOWN, WORKDIR, runtime
 from agentgym.envs.swe.trees import tree
 from agentgym.errors import EnvFailure
-from agentgym.sandbox import Sandbox, SandboxConfig, SandboxLimits
+from agentgym.sandbox import Sandbox, SandboxConfig, SandboxDied, SandboxLimits, SandboxLost
 from agentgym.sandbox.opening import check_backend, open_sandbox
 
 SMALL = SandboxLimits(
@@ -69,8 +69,16 @@ class Boxes:
 
         Raises:
             SandboxUnavailable: No back end can run on this machine.
-            EnvFailure: The repository cannot be brought into its state.
+            EnvFailure: The repository cannot be brought into its state; SandboxLost, not another
+                SandboxDied, if the box ended meanwhile: nothing of an agent has run in it.
         """
+        try:
+            return self._open(instance, grading)
+        except SandboxDied as error:
+            raise SandboxLost(f"expected a box for {instance.id}, got: {error}") from error
+
+    def _open(self, instance: Instance, grading: bool) -> Sandbox:
+        """Start a box with the repository and its fault."""
         source = instance.source
         if isinstance(source, FolderSource):
             return open_sandbox(self._folder(instance, source), self.backend).start()
@@ -96,6 +104,7 @@ class Boxes:
             tree=tree(source),
             workdir=WORKDIR,
             visible=(shared.folder,),
+            mounts={SHOWN: shared.folder},
             hidden=shared.hidden,
             path=shared.path,
             environment={**shared.environment, **instance.environment},

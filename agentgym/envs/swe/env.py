@@ -214,6 +214,7 @@ class SWEEnv(TextEnv[Session]):
         over, success, now = session.state.over, session.solved, session.state.potential
         reward = now - before if self.reward == "dense" else float(success)
         score = float(success) if over and success else now
+        reason = StopReason.SUCCESS if success else StopReason.FAILURE
         return Outcome(
             turn.observation,
             reward=reward,
@@ -221,7 +222,7 @@ class SWEEnv(TextEnv[Session]):
             valid=turn.valid,
             success=success,
             score=score if over or self.rules.progress else None,
-            stop_reason=StopReason.SUCCESS if success else StopReason.FAILURE,
+            stop_reason=StopReason.SANDBOX if session.state.died else reason,
             details=session.details(turn),
         )
 

@@ -31,7 +31,7 @@ RUNTIME_VERSION = 2
 WORKDIR = "/testbed"
 """Where the repository lies in a box."""
 SHOWN = "/opt/agentgym"
-"""How the folder of the cache that boxes share is called in observations."""
+"""How the folder of the cache that boxes share is called in observations; it stands there too."""
 _WRAPPER = '#!/bin/sh\nexec {python} "$@"\n'
 _lock = threading.Lock()
 
@@ -168,7 +168,7 @@ def _python() -> str:
 
 
 def _hidden() -> tuple[Path, ...]:
-    """Return the folders of installed packages under the interpreter's prefix, and agentgym."""
+    """Return the folders of installed packages under the interpreter's prefix, and our source."""
     base = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     folders = {
@@ -176,6 +176,34 @@ def _hidden() -> tuple[Path, ...]:
         *(f"{sys.base_prefix}/lib/{version}/{name}" for name in ("site-packages", "dist-packages")),
         *(f"{prefix}/lib/{name}/dist-packages"
           for prefix in ("/usr", "/usr/local") for name in ("python3", version)),
-        str(Path(agentgym.__file__).resolve().parent),
+        *map(str, _sources(Path(agentgym.__file__).resolve().parent)),
     }  # fmt: skip
     return tuple(Path(folder) for folder in sorted(folders) if os.path.isdir(folder))
+
+
+def _sources(package: Path) -> Iterator[Path]:
+    """Yield what holds the source of a package, and with it solutions.
+
+    In a checkout that is more than its own folder: the history, and whatever else was built there.
+    What a box needs is not hidden: neither an interpreter or a cache in the checkout, nor the
+    system's programs, should somebody keep all of ``/usr`` under version control.
+    """
+    yield package
+    needed = (Path(sys.base_prefix).resolve(), cache_folder().resolve())
+    for folder in package.parents:
+        history = folder / ".git"
+        if not history.exists() and not (folder / "pyproject.toml").is_file():
+            continue
+        if Path("/usr").is_relative_to(folder):
+            yield history
+        elif any(one.is_relative_to(folder) for one in needed):
+            beside = (
+                c for c in folder.iterdir() if not any(one.is_relative_to(c) for one in needed)
+            )
+            yield from beside
+        else:
+            yield folder
+        if history.is_file():  # of a worktree or a submodule, whose history lies elsewhere
+            text = history.read_text().strip().removeprefix("gitdir:").strip()
+            place = (folder / text).resolve()
+            yield next((one.parent for one in place.parents if one.name == ".git"), place)

@@ -193,6 +193,13 @@ class DockerSandbox(ServedSandbox):
             found["NPROC"] = limits.processes
         return found
 
+    def _fails(self) -> bool:
+        """Return whether the engine does not answer any more."""
+        try:
+            return not self._engine.api.ping()
+        except Exception:  # whatever requests, urllib3 and the SDK raise
+            return True
+
     def _launch(self) -> Channel:
         """Create a container, attach to it, and start it."""
         plan = self._planned()

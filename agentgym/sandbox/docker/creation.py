@@ -21,6 +21,9 @@ PROCESSES_OF_SERVER = 2
 """Processes of a container that are not the commands': process 1, and a fork of it."""
 SMALLEST = 1 << 20
 """Bytes that a file system in memory has at least."""
+CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID")
+"""What root of an image may: use files of the image's other users, and become one of them. All are
+among those that engines give by themselves."""
 NPROC = 4096
 """Processes of a user under Podman, whose own choice may be more than the host allows."""
 
@@ -90,6 +93,7 @@ def plan_container(
         host_config=engine.api.create_host_config(
             network_mode="none",
             cap_drop=["ALL"],
+            cap_add=list(CAPABILITIES) if config.image else [],
             security_opt=["no-new-privileges"],
             read_only=not config.image,
             tmpfs=_temporary(config, image, served, home, not engine.is_podman),
@@ -208,10 +212,11 @@ def _extent(tree: Path) -> tuple[int, int]:
 
 def _mounts(config: SandboxConfig) -> Iterator[dict[str, Any]]:
     """Yield the folders of the host that are bound read-only, and what covers hidden files."""
-    wanted = [*host.system_folders(), *map(str, shown_folders(config))]
-    for folder in dict.fromkeys(wanted):
-        if not any(Path(folder).is_relative_to(other) for other in wanted if other != folder):
-            yield _bound(folder, folder)
+    wanted = {folder: folder for folder in host.system_folders()}
+    wanted.update({str(place): str(source) for place, source in shown_folders(config).items()})
+    for place, source in wanted.items():
+        if not any(Path(place).is_relative_to(other) for other in wanted if other != place):
+            yield _bound(source, place)
     for file in _hidden(config):
         if not file.is_dir():
             yield _bound("/dev/null", str(file))

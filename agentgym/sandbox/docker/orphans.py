@@ -79,6 +79,9 @@ def remove(engine: Engine, container: str) -> bool:
         except engine.errors.APIError as error:
             found = True
             _log.debug("the container %.12s: %s", container, error)
+        except OSError as error:  # the engine does not answer; what it leaves, a later start sweeps
+            _log.info("the container %.12s is left: %s", container, error)
+            return found
         time.sleep(PAUSE)
     return found
 

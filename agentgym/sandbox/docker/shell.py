@@ -117,6 +117,7 @@ class ShellChannel(Channel):
             "truncated": output.left_out,
             "timed_out": reason == "time",
             "flooded": reason == "output",
+            "exhausted": False,
             "killed": 0,
             "seconds": time.monotonic() - begin,
         }

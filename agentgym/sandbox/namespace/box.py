@@ -7,15 +7,23 @@ import os
 import socket
 import subprocess
 import sys
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 from agentgym.errors import ConfigurationError
-from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxUnavailable
+from agentgym.sandbox.base import (
+    ExecResult,
+    SandboxConfig,
+    SandboxDied,
+    SandboxLost,
+    SandboxUnavailable,
+)
 from agentgym.sandbox.channel import Channel, SocketStream
 from agentgym.sandbox.namespace.cgroup import MemoryGroup
-from agentgym.sandbox.namespace.probe import privileged, probe, unshare
+from agentgym.sandbox.namespace.probe import find_obstacle, privileged, unshare
 from agentgym.sandbox.served import LAST_WAIT, PATIENCE, ServedSandbox
 from agentgym.sandbox.showing import check_tree, covered_places, shown_folders
 
@@ -61,25 +69,52 @@ class NamespaceSandbox(ServedSandbox):
 
     @classmethod
     def probe(cls) -> str:
-        """Return why this machine cannot run it, and what to do; empty if it can."""
-        return probe()
+        """Return why this machine cannot run it, and what to do; empty if one was opened."""
+        try:
+            _open_once()
+        except SandboxUnavailable as error:
+            return str(error)
+        return ""
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Everything; ``"memory"`` once it is started and there is a cgroup that holds it."""
-        held = {"snapshot", "network", "processes", "disk", "files"}
-        return frozenset(held | ({"memory"} if self._group is not None else set()))
+        """Everything; where there is no cgroup for its memory, the server inside looks at it."""
+        return frozenset({"snapshot", "network", "memory", "processes", "disk", "files"})
+
+    def _holds_memory(self) -> bool:
+        """Return whether there is a cgroup, which is known once it is started."""
+        return self._group is not None
+
+    def exec(
+        self,
+        command: str,
+        *,
+        timeout: float = 60.0,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> ExecResult:
+        """Run a command line and wait for its end."""
+        group = self._group
+        before = 0 if group is None else group.kills()
+        result = super().exec(command, timeout=timeout, cwd=cwd, env=env)
+        if group is not None and group.kills() > before:
+            return replace(result, exhausted=True)
+        return result
 
     def _launch(self) -> Channel:
         """Start the processes and wait until the inside is built."""
-        reason = probe()
+        reason = find_obstacle()
         if reason:
             raise SandboxUnavailable(reason)
         settings = self._stage_settings()
         self._group = MemoryGroup.make(self.config.limits.memory)
-        near, far = socket.socketpair()
-        with far:
-            self._process = _spawn(far, self._group)
+        try:
+            near, far = socket.socketpair()
+            with far:
+                self._process = _spawn(far, self._group)
+        except OSError as error:  # this process may open no more files, or start no more programs
+            self._dispose()
+            raise SandboxLost(f"expected to start a sandbox of namespaces, got: {error}") from error
         channel = Channel(SocketStream(near))
         try:
             channel.call("build", seconds=PATIENCE, **settings)
@@ -88,8 +123,8 @@ class NamespaceSandbox(ServedSandbox):
             told = self._last_words()
             self._dispose()
             raise SandboxUnavailable(
-                f"expected to build a sandbox of namespaces, got: {told or error}; see "
-                "agentgym.sandbox.probe, or use another back end"
+                f"expected to build a sandbox of namespaces, got: {told or error}; correct what "
+                "it names, or use another back end"
             ) from error
         return channel
 
@@ -102,7 +137,7 @@ class NamespaceSandbox(ServedSandbox):
             "home": self.home,
             "places": list(self.places),
             "tree": None if config.tree is None else str(config.tree.resolve()),
-            "visible": [str(path) for path in shown_folders(config)],
+            "visible": [[str(place), str(path)] for place, path in shown_folders(config).items()],
             "hidden": [str(path) for path in covered_places(config)],
             "overlay": self._with_overlay,
             "limits": asdict(config.limits),
@@ -143,6 +178,21 @@ class NamespaceSandbox(ServedSandbox):
                 process.stderr.close()
         if group is not None:
             group.remove()
+
+
+@cache
+def _open_once() -> None:
+    """Open and close a box; done until it succeeds, since a machine may lack something for a while.
+
+    Raises:
+        SandboxUnavailable: It cannot be opened.
+    """
+    try:
+        NamespaceSandbox(SandboxConfig()).start().close()
+    except (OSError, SandboxDied) as error:
+        raise SandboxUnavailable(f"expected a sandbox of namespaces to start, got: {error}") from (
+            error
+        )
 
 
 def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.Popen[bytes]:

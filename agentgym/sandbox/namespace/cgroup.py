@@ -53,6 +53,14 @@ class MemoryGroup:
         """Return a descriptor; a process that writes ``0`` to it joins."""
         return os.open(self.folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
 
+    def kills(self) -> int:
+        """Return how many processes the kernel has killed because memory ran out."""
+        for name in ("memory.events", "memory.oom_control"):
+            with suppress(OSError, ValueError):
+                lines = (self.folder / name).read_text().splitlines()
+                return int(dict(line.split() for line in lines)["oom_kill"])
+        return 0
+
     def remove(self) -> None:
         """Remove the group, whose processes have ended."""
         for _ in range(50):

@@ -1,4 +1,4 @@
-"""Whether this machine can make sandboxes of namespaces, and if not, why and what to do."""
+"""Whether this machine can make namespaces, and if not, why and what to do."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def unshare() -> list[str]:
 
 
 @cache
-def probe() -> str:
-    """Return why sandboxes of namespaces cannot run here, and what to do; empty if they can."""
+def find_obstacle() -> str:
+    """Return why namespaces cannot be made here, and what to do; empty if they can."""
     if not sys.platform.startswith("linux"):
         return f"expected Linux for sandboxes of namespaces, got {sys.platform}; {ELSEWHERE}"
     release = platform.release()

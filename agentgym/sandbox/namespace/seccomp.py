@@ -3,9 +3,11 @@
 A namespace keeps apart what it knows of. Some doors of the kernel belong to none: sockets to the
 hypervisor (``AF_VSOCK``), keys, programs in the kernel (``bpf``), rings of requests. No build and
 no test needs them, and most of the kernel's faults that let a process out lie behind them. Memory
-and queues of System V outlive the processes that made them, whose limits they are not counted in.
+and queues of System V outlive the processes that made them, whose limits they are not counted in;
+files without a name (``memfd_create``) are memory that no limit of a process sees.
 They fail with "operation not permitted", as in containers. The calls that build namespaces, which
-need capabilities that nobody has here, are closed as well.
+need capabilities that nobody has here, are closed as well. Others may be made with some arguments
+only: no command sets limits, priority or processors of process 1.
 
 The filter is a program of the classic BPF (Linux, Documentation/userspace-api/seccomp_filter.rst),
 which process 1 loads for itself and all that it starts. It is made for the architectures of
@@ -21,19 +23,16 @@ import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 """Machine -> the kernel's name for its calls, and their column in the table below."""
-SOCKET = (41, 198)
-PRLIMIT = (302, 261)
-FAMILIES = (1, 2, 10, 16)
-"""``AF_UNIX``, ``AF_INET``, ``AF_INET6``, ``AF_NETLINK``."""
-FORBIDDEN: Mapping[str, tuple[int, int]] = {
+FORBIDDEN: Mapping[str, tuple[int, int | None]] = {
     "acct": (163, 89),
     "add_key": (248, 217),
     "bpf": (321, 280),
     "delete_module": (176, 106),
+    "fanotify_init": (300, 262),
     "finit_module": (313, 273),
     "fsconfig": (431, 431),
     "fsmount": (432, 432),
@@ -46,6 +45,9 @@ FORBIDDEN: Mapping[str, tuple[int, int]] = {
     "kexec_file_load": (320, 294),
     "kexec_load": (246, 104),
     "keyctl": (250, 219),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "modify_ldt": (154, None),
     "mount": (165, 40),
     "mount_setattr": (442, 442),
     "move_mount": (429, 429),
@@ -69,9 +71,30 @@ FORBIDDEN: Mapping[str, tuple[int, int]] = {
     "unshare": (272, 97),
     "userfaultfd": (323, 282),
 }
-"""Call -> its number on each architecture."""
+"""Call -> its number on each architecture; None where there is no such call."""
+SOCKETS = ((41, 198), (53, 199))
+"""``socket`` and ``socketpair``."""
+FAMILIES = (1, 2, 10, 16)
+"""``AF_UNIX``, ``AF_INET``, ``AF_INET6``, ``AF_NETLINK``."""
+NETLINK, ROUTES = 16, 0
+"""Of the families of ``AF_NETLINK`` the one that lists addresses."""
+FIRST, SECOND, THIRD = 16, 24, 32
+"""Offsets of the arguments, whose lower halves are all that the kernel reads of these."""
+GUARDED: Mapping[str, tuple[tuple[int, int], tuple[tuple[int, tuple[int, ...], bool], ...]]] = {
+    "ioprio_set": ((251, 30), ((FIRST, (1,), True), (SECOND, (1,), False))),
+    "personality": ((135, 92), ((FIRST, (0, 0x40000, 0xFFFFFFFF), True),)),
+    "prlimit64": ((302, 261), ((FIRST, (0,), True),)),
+    "sched_setaffinity": ((203, 122), ((FIRST, (1,), False),)),
+    "sched_setattr": ((314, 274), ((FIRST, (1,), False),)),
+    "sched_setparam": ((142, 118), ((FIRST, (1,), False),)),
+    "sched_setscheduler": ((144, 119), ((FIRST, (1,), False),)),
+    "setpriority": ((141, 140), ((FIRST, (0,), True), (SECOND, (1,), False))),
+}
+"""Call -> its numbers, and what it may be made with: an argument, values, and whether it has to be
+among them or may not be. Priorities are set of one process, not of a group or user, which process 1
+may belong to; the personality only asked for, or to lay out addresses as debuggers want them."""
 LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
-NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
+NUMBER, ARCHITECTURE = 0, 4
 """Offsets in what a filter sees of a call."""
 ALLOW, FAIL = 0x7FFF0000, 0x00050000
 OTHER_ABI = 0x40000000
@@ -94,15 +117,40 @@ def program(machine: str) -> bytes:
         (RETURN, 0, 0, denied),
     ]
     for numbers in FORBIDDEN.values():
-        steps += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, denied)]
-    # The limits of another process, of process 1 too, are not one's own to change.
-    steps += [(EQUAL, 0, 4, PRLIMIT[column]), (LOAD, 0, 0, FIRST_ARGUMENT)]
-    steps += [(EQUAL, 0, 1, 0), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, denied)]
-    steps += [(EQUAL, 1, 0, SOCKET[column]), (RETURN, 0, 0, ALLOW), (LOAD, 0, 0, FIRST_ARGUMENT)]
-    for family in FAMILIES:
-        steps += [(EQUAL, 0, 1, family), (RETURN, 0, 0, ALLOW)]
-    steps.append((RETURN, 0, 0, FAIL | errno.EAFNOSUPPORT))
+        number = numbers[column]
+        steps += [] if number is None else [(EQUAL, 0, 1, number), (RETURN, 0, 0, denied)]
+    for pair, checks in GUARDED.values():
+        steps += _guard(pair[column], checks, denied)
+    for pair in SOCKETS:
+        steps += [
+            (EQUAL, 0, 6, pair[column]),
+            (LOAD, 0, 0, FIRST),
+            (EQUAL, 0, 3, NETLINK),
+            (LOAD, 0, 0, THIRD),
+            (EQUAL, 1, 0, ROUTES),
+            (RETURN, 0, 0, FAIL | errno.EPROTONOSUPPORT),
+            (LOAD, 0, 0, NUMBER),
+        ]
+        steps += _guard(pair[column], ((FIRST, FAMILIES, True),), FAIL | errno.EAFNOSUPPORT)
+    steps.append((RETURN, 0, 0, ALLOW))
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
+
+
+def _guard(
+    number: int, checks: Iterable[tuple[int, tuple[int, ...], bool]], failure: int
+) -> list[tuple[int, int, int, int]]:
+    """Return the steps that let a call pass whose arguments are as they have to be."""
+    body: list[tuple[int, int, int, int]] = []
+    for argument, values, wanted in checks:
+        body.append((LOAD, 0, 0, argument))
+        if wanted:  # whatever is equal jumps over the failure
+            body += [(EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
+            body.append((RETURN, 0, 0, failure))
+        else:
+            for value in values:
+                body += [(EQUAL, 0, 1, value), (RETURN, 0, 0, failure)]
+    body.append((RETURN, 0, 0, ALLOW))
+    return [(EQUAL, 0, len(body), number), *body]
 
 
 def install(libc: ctypes.CDLL) -> None:

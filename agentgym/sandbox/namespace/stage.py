@@ -13,6 +13,9 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import stat
+import sys
+from contextlib import suppress
 
 TYPE_CHECKING = False  # as in pid1.py
 if TYPE_CHECKING:
@@ -25,10 +28,20 @@ else:  # the folders of both are on the path of this process
     import seccomp
 
 NEW = "/proc"
-DATA, LOWER, EMPTY = NEW + "/.data", NEW + "/.lower", "/.empty"
+DATA, LOWER, EMPTY, NOTHING = "/.data", "/.lower", "/.empty", "/.nothing"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 SHARED = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "nsswitch.conf")
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
+NAME = "sandbox"
+TERMINALS = 64
+"""Terminals that a box may open; all of the machine share a few thousand."""
+MASKED = (
+    "acpi", "asound", "bus", "cmdline", "config.gz", "kcore", "keys", "latency_stats",
+    "sched_debug", "scsi", "sys/kernel/random/boot_id", "timer_list",
+)  # fmt: skip
+"""What in ``/proc`` tells of the host and is empty inside, most of it as in containers."""
+LAST_CHOICE = -999
+"""Score with which the kernel kills a process for want of memory when there is no other."""
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND = 32, 4096
@@ -82,40 +95,57 @@ def _detach(target: str) -> None:
     _check(_libc.umount2(os.fsencode(target), MNT_DETACH), f"umount of {target}")
 
 
-def _bind(source: str, target: str, attributes: int, users: int | None = None) -> None:
-    """Show a file or folder of the host at a place, with all that is mounted below it.
+def _clone(source: str, attributes: int, users: int | None = None) -> int:
+    """Return a descriptor of a file or folder with all mounts below it, to be attached elsewhere.
 
     Args:
         source: What is shown.
-        target: Where.
         attributes: How, for instance read-only, down to the last mount.
         users: Descriptor of a user namespace that says whose its files are inside.
     """
     here, clone, recursive, empty = -100, 1 | os.O_CLOEXEC, 0x8000, 0x1000
     if users is not None:
-        clone, recursive, attributes = clone, 0, attributes | MOUNT_IDMAP
+        recursive, attributes = 0, attributes | MOUNT_IDMAP
     path = ctypes.c_char_p(os.fsencode(source))
     copy = _syscall(f"opening {source}", OPEN_TREE, here, path, clone | recursive)
     wanted = (ctypes.c_uint64 * 4)(attributes, 0, 0, users or 0)
-    nothing = ctypes.c_char_p(b"")
     try:
-        _syscall(f"attributes of {source}", MOUNT_SETATTR, copy, nothing, empty | recursive,
-                 ctypes.byref(wanted), ctypes.sizeof(wanted))  # fmt: skip
-        _syscall(f"mount of {source}", MOVE_MOUNT, copy, nothing, here,
+        _syscall(f"attributes of {source}", MOUNT_SETATTR, copy, ctypes.c_char_p(b""),
+                 empty | recursive, ctypes.byref(wanted), ctypes.sizeof(wanted))  # fmt: skip
+    except OSError:
+        os.close(copy)
+        raise
+    return copy
+
+
+def _attach(copy: int, target: str) -> None:
+    """Mount what a descriptor of :func:`_clone` holds, and close it."""
+    try:
+        _syscall(f"mount at {target}", MOVE_MOUNT, copy, ctypes.c_char_p(b""), -100,
                  ctypes.c_char_p(os.fsencode(target)), 4)  # fmt: skip
     finally:
         os.close(copy)
 
 
-def _show(source: str, attributes: int = MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV) -> None:
-    """Show a file or folder at the same place inside."""
-    target = NEW + source
-    if os.path.isdir(source):
+def _bind(source: str, target: str, attributes: int) -> None:
+    """Show a file or folder at another place too."""
+    _attach(_clone(source, attributes), target)
+
+
+def _show(copy: int, folder: bool, target: str) -> None:
+    """Attach a file or folder at a place that is made for it."""
+    if folder:
         os.makedirs(target, exist_ok=True)
     else:
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        _touch(target)
-    _bind(source, target, attributes)
+        if not os.path.exists(target):
+            _touch(target)
+    _attach(copy, target)
+
+
+def _show_system(path: str, attributes: int = MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV) -> None:
+    """Show a file or folder of the host at the same place of the new root."""
+    _show(_clone(path, attributes), os.path.isdir(path), NEW + path)
 
 
 def _touch(path: str, content: str = "") -> None:
@@ -129,29 +159,65 @@ def _skeleton(settings: dict[str, Any]) -> None:
     _mount("agentgym", NEW, "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,nr_inodes=4096,mode=755")
     for folder in ("proc", "dev", "etc", "tmp", "run", "var", EMPTY[1:]):
         os.mkdir(f"{NEW}/{folder}")
+    _touch(NEW + NOTHING)
     _mount("proc", NEW + "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     for name in SYSTEM:
         if os.path.islink("/" + name):
             os.symlink(os.readlink("/" + name), f"{NEW}/{name}")
         elif os.path.isdir("/" + name):
-            _show("/" + name)
+            _show_system("/" + name)
     for name in DEVICES:
-        _show("/dev/" + name, MOUNT_NOSUID | MOUNT_NOEXEC)
+        _show_system("/dev/" + name, MOUNT_NOSUID | MOUNT_NOEXEC)
+    os.mkdir(NEW + "/dev/pts")
+    terminals = f"newinstance,ptmxmode=0666,mode=620,max={TERMINALS}"
+    _mount("devpts", NEW + "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, terminals)
+    os.symlink("pts/ptmx", NEW + "/dev/ptmx")
     for name, number in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
         os.symlink("/proc/self/fd" + number, f"{NEW}/dev/{name}")
     for name in SHARED:
         if os.path.exists("/etc/" + name):
-            _show("/etc/" + name)
+            _show_system("/etc/" + name)
     users = f"root:x:0:0:root:{settings['home']}:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n"
     _touch(NEW + "/etc/passwd", users)
     _touch(NEW + "/etc/group", "root:x:0:\nnogroup:x:65534:\n")
-    _touch(NEW + "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n")
+    _touch(NEW + "/etc/hosts", f"127.0.0.1 localhost {NAME}\n::1 localhost\n")
+    _touch(NEW + "/etc/hostname", NAME + "\n")
     os.symlink("/tmp", NEW + "/var/tmp")
 
 
-def _places(settings: dict[str, Any], owner: int) -> None:
+def _identify() -> None:
+    """Give the box a name, and 127.0.0.1 for programs that serve and ask each other."""
+    _check(_libc.sethostname(NAME.encode(), len(NAME)), "host name")
+    inet, datagram, set_flags, up_running = 2, 2, 0x8914, 0x41
+    connection = _check(_libc.socket(inet, datagram, 0), "loopback")
+    request = b"lo".ljust(16, b"\0") + up_running.to_bytes(2, sys.byteorder) + bytes(22)
+    try:
+        _check(_libc.ioctl(connection, ctypes.c_ulong(set_flags), request), "loopback")
+    finally:
+        os.close(connection)
+
+
+class Taken:
+    """What a box shows of the host, as descriptors: taken before the root changes.
+
+    It is put in place afterwards, when no link of a tree and no ``/proc/self/root`` in a path leads
+    to the host any more.
+    """
+
+    def __init__(self, settings: dict[str, Any], owner: int) -> None:
+        attributes = MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV
+        self.visible = [
+            (_clone(source, attributes), os.path.isdir(source), place)
+            for place, source in settings["visible"]
+        ]
+        self.tree, self.owned = None, False
+        if settings["tree"] is not None:
+            self.tree, self.owned = _take_tree(settings["tree"], owner, attributes)
+
+
+def _places(settings: dict[str, Any], owner: int, taken: Taken) -> None:
     """Make the folders that commands write to, all on one file system of bounded size."""
-    limits, tree = settings["limits"], settings["tree"]
+    limits = settings["limits"]
     os.mkdir(DATA)
     _mount("agentgym", DATA, "tmpfs", MS_NOSUID | MS_NODEV, _size(limits))
     for name, place in (("upper", settings["workdir"]), *enumerate(settings["places"])):
@@ -159,16 +225,16 @@ def _places(settings: dict[str, Any], owner: int) -> None:
         os.mkdir(folder)
         os.chmod(folder, 0o1777 if place in ("/tmp", "/dev/shm") else 0o755)
         os.chown(folder, owner, owner)
-        os.makedirs(NEW + place, exist_ok=True)
+        os.makedirs(place, exist_ok=True)
         if name != "upper":
-            _bind(folder, NEW + place, MOUNT_NOSUID | MOUNT_NODEV)
-    if tree is None:
-        _bind(DATA + "/upper", NEW + settings["workdir"], MOUNT_NOSUID | MOUNT_NODEV)
+            _bind(folder, place, MOUNT_NOSUID | MOUNT_NODEV)
+    if taken.tree is None:
+        _bind(DATA + "/upper", settings["workdir"], MOUNT_NOSUID | MOUNT_NODEV)
     else:
-        _tree(settings, owner)
+        _tree(settings, owner, taken.tree, taken.owned)
     _detach(DATA)
-    for source in settings["visible"]:  # last, since it may lie below one of the places
-        _show(source)
+    for one in taken.visible:  # last, since it may lie below one of the places
+        _show(*one)
 
 
 def _size(limits: dict[str, int], size: int = 0, count: int = 0) -> str:
@@ -176,11 +242,10 @@ def _size(limits: dict[str, int], size: int = 0, count: int = 0) -> str:
     return f"size={limits['disk'] + size},nr_inodes={limits['files'] + 64 + count},mode=755"
 
 
-def _tree(settings: dict[str, Any], owner: int) -> None:
+def _tree(settings: dict[str, Any], owner: int, tree: int, owned: bool) -> None:
     """Give the box its private copy of the tree."""
-    tree, target, upper = settings["tree"], NEW + settings["workdir"], DATA + "/upper"
-    os.mkdir(LOWER)
-    owned = _show_tree(tree, owner)
+    target, upper = settings["workdir"], DATA + "/upper"
+    _show(tree, True, LOWER)
     os.chmod(upper, os.stat(LOWER).st_mode & 0o777 | 0o700)
     if not (owned and settings["overlay"] and _overlay(target, upper, owner)):
         more = _size(settings["limits"], *_measured(LOWER))
@@ -190,20 +255,16 @@ def _tree(settings: dict[str, Any], owner: int) -> None:
     _detach(LOWER)
 
 
-def _show_tree(tree: str, owner: int) -> bool:
-    """Put the pristine tree at :data:`LOWER`; return whether its files are the box's there."""
+def _take_tree(tree: str, owner: int, attributes: int) -> tuple[int, bool]:
+    """Return a descriptor of the pristine tree, and whether its files are the box's there."""
     found = os.stat(tree)
-    attributes = MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV
     if found.st_uid == owner or os.getuid() == owner:
-        _bind(tree, LOWER, attributes)
-        return found.st_uid == owner
+        return _clone(tree, attributes), found.st_uid == owner
     users = _user_namespace(found.st_uid, found.st_gid, owner)
     try:
-        _bind(tree, LOWER, attributes, users)
-        return True
+        return _clone(tree, attributes, users), True
     except OSError:  # a file system that does not translate users
-        _bind(tree, LOWER, attributes)
-        return False
+        return _clone(tree, attributes), False
     finally:
         os.close(users)
 
@@ -262,31 +323,75 @@ def _measured(folder: str) -> tuple[int, int]:
 
 
 def _copy(source: str, target: str, owner: int) -> None:
-    """Copy a tree with its times, as the box's own files."""
-    import shutil
+    """Copy a tree with its times, as the box's own files.
 
-    shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
-    for parent, folders, files in os.walk(target):
+    Without ``shutil``, since the folder of Python's modules may not be in place yet.
+    """
+    times = []
+    for parent, folders, files in os.walk(source):
         for name in (*folders, *files):
-            os.chown(os.path.join(parent, name), owner, owner, follow_symlinks=False)
+            old = os.path.join(parent, name)
+            new, found = target + old[len(source) :], os.lstat(old)
+            if stat.S_ISLNK(found.st_mode):
+                os.symlink(os.readlink(old), new)
+            elif stat.S_ISDIR(found.st_mode):
+                os.mkdir(new)
+            elif stat.S_ISREG(found.st_mode):
+                with open(old, "rb") as data, open(new, "xb") as file:
+                    while os.sendfile(file.fileno(), data.fileno(), None, 1 << 20):
+                        pass
+            else:
+                continue
+            os.chown(new, owner, owner, follow_symlinks=False)
+            if not stat.S_ISLNK(found.st_mode):
+                os.chmod(new, found.st_mode & 0o777)
+            times.append((new, (found.st_atime_ns, found.st_mtime_ns)))
+    for path, both in reversed(times):  # of a folder when nothing is written to it any more
+        os.utime(path, ns=both, follow_symlinks=False)
 
 
-def _enter(settings: dict[str, Any]) -> None:
+def _enter() -> None:
     """Make the new root the root, and let go of the old one."""
     os.chdir(NEW)
     _check(_libc.pivot_root(b".", b"."), "pivot_root")
     _detach(".")
     os.chdir("/")
-    for path in settings["hidden"]:
+
+
+def _seal(settings: dict[str, Any]) -> int:
+    """Cover what is hidden and let nobody change the root; return ``/proc`` as it can be written.
+
+    To commands it is read-only: else they could choose whom the kernel kills for want of memory,
+    and, where they have the user of process 1, change files of that and of the box's namespaces.
+    """
+    control = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
+    _bind("/proc", "/proc", MOUNT_RDONLY)
+    for path in (*settings["hidden"], *(f"/proc/{name}" for name in MASKED)):
         if os.path.isdir(path):
             _bind(EMPTY, path, MOUNT_RDONLY)
         elif os.path.lexists(path):
-            _bind("/dev/null", path, MOUNT_RDONLY)
+            _bind(NOTHING, path, MOUNT_RDONLY)
     _mount("agentgym", "/", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+    return control
 
 
-def _give_up(owner: int) -> None:
-    """Become a user that owns nothing of this, in a user namespace that owns nothing either."""
+def _set_control(control: int, name: str, value: str) -> None:
+    """Write to a file of ``/proc``."""
+    file = os.open(name, os.O_WRONLY, dir_fd=control)
+    try:
+        os.write(file, value.encode())
+    finally:
+        os.close(file)
+
+
+def _give_up(owner: int, control: int) -> int:
+    """Become a user that owns nothing of this, in a user namespace that owns nothing either.
+
+    Returns:
+        A descriptor of the file that says how gladly the kernel kills this process.
+    """
+    with suppress(OSError):  # who may not has the best that it may have
+        _set_control(control, "self/oom_score_adj", str(LAST_CHOICE))
     if os.getuid() != owner:
         os.setgroups([])
         os.setresgid(owner, owner, owner)
@@ -294,10 +399,18 @@ def _give_up(owner: int) -> None:
         _libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # else its maps could not be written
     uid, gid = os.getuid(), os.getgid()
     _check(_libc.unshare(CLONE_NEWUSER), "a second user namespace")
-    _touch("/proc/self/setgroups", "deny")
-    _touch("/proc/self/uid_map", f"0 {uid} 1")
-    _touch("/proc/self/gid_map", f"0 {gid} 1")
-    _touch("/proc/sys/user/max_user_namespaces", "0")
+    _set_control(control, "self/setgroups", "deny")
+    _set_control(control, "self/uid_map", f"0 {uid} 1")
+    _set_control(control, "self/gid_map", f"0 {gid} 1")
+    _set_control(control, "sys/user/max_user_namespaces", "0")
+    score = os.open("self/oom_score_adj", os.O_RDWR, dir_fd=control)
+    os.close(control)
+    _drop_privileges()
+    return score
+
+
+def _drop_privileges() -> None:
+    """Give up every capability, and every way to a new one."""
     number = KEYCTL.get(os.uname().machine)
     if number is not None:  # a session of its own, without the keys of the host's
         _libc.syscall(ctypes.c_long(number), ctypes.c_long(1), None)
@@ -330,11 +443,13 @@ def main(arguments: list[str]) -> None:
     try:
         os.umask(0o022)
         _skeleton(settings)
-        _places(settings, owner)
-        _enter(settings)
-        _give_up(owner)
+        _identify()
+        taken = Taken(settings, owner)
+        _enter()
+        _places(settings, owner, taken)
+        score = _give_up(owner, _seal(settings))
     except OSError as error:
         wire.send({"error": str(error), "errno": error.errno})
         return
     wire.send({})
-    pid1.serve(connection, connection, owner_process if owner_process >= 0 else None)
+    pid1.serve(connection, connection, owner_process if owner_process >= 0 else None, score)

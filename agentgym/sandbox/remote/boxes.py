@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from agentgym import options
 from agentgym.errors import ConfigurationError
-from agentgym.sandbox.base import Sandbox, SandboxConfig, SandboxDied, SandboxUnavailable
+from agentgym.sandbox.base import (
+    Sandbox,
+    SandboxConfig,
+    SandboxLimits,
+    SandboxLost,
+    SandboxUnavailable,
+    check_timeout,
+)
 from agentgym.sandbox.remote.messages import encode, read_config
 from agentgym.sandbox.remote.operations import OPERATIONS, failure
 from agentgym.sandbox.remote.trees import Trees
@@ -21,6 +29,63 @@ from agentgym.sandbox.remote.trees import Trees
 Maker = Callable[[SandboxConfig], Sandbox]
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What clients may ask for, for each sandbox; more is refused."""
+
+    memory: int = 8 << 30
+    """Bytes of memory."""
+    processes: int = 1024
+    """Processes and threads at a time."""
+    disk: int = 4 << 30
+    """Bytes that can be written in all."""
+    files: int = 200_000
+    """Files and folders that can be made."""
+    seconds: float = 3600.0
+    """Seconds that a command may take."""
+    open_files: ClassVar[int] = 1 << 16
+    output: ClassVar[int] = 1 << 28
+    kept_output: ClassVar[int] = 1 << 26
+    """Of these the server pays: process 1 keeps so much of an output in memory."""
+
+    def __post_init__(self) -> None:
+        """Refuse what bounds nothing.
+
+        Raises:
+            ConfigurationError: A bound is no positive number.
+        """
+        for name in ("memory", "processes", "disk", "files"):
+            options.integer(getattr(self, name), f"max_{name}", 1, None)
+        check_timeout(self.seconds)
+
+    def check_limits(self, limits: SandboxLimits) -> None:
+        """Refuse limits above these.
+
+        Raises:
+            ConfigurationError: One is.
+        """
+        flags = {each.name for each in fields(self)}
+        for name in (*flags, "open_files", "output", "kept_output"):
+            asked, most = getattr(limits, name, 0), getattr(self, name)
+            if asked > most:
+                raise ConfigurationError(
+                    f"expected limits of at most {most:,} for {name}, got {asked:,}; ask for less"
+                    + f", or start the server with a larger --max-{name}" * (name in flags)
+                )
+
+    def check_seconds(self, timeout: float) -> None:
+        """Refuse a time-out above this.
+
+        Raises:
+            ConfigurationError: It is, or it is none.
+        """
+        if check_timeout(timeout) > self.seconds:
+            raise ConfigurationError(
+                f"expected a timeout of at most {self.seconds:g} seconds, got {timeout:g}; ask for "
+                "less, or start the server with a larger --max-seconds"
+            )
 
 
 class Boxes:
@@ -32,15 +97,23 @@ class Boxes:
         lease: Seconds after which a box is closed whose client has said nothing. A command that
             runs then ends first, at the latest by its own timeout.
         visible: Folders of this machine below which clients may make folders visible.
+        bounds: What clients may ask for.
     """
 
     def __init__(
-        self, make: Maker, *, most: int, lease: float, visible: Sequence[Path] = ()
+        self,
+        make: Maker,
+        *,
+        most: int,
+        lease: float,
+        visible: Sequence[Path] = (),
+        bounds: Bounds = Bounds(),
     ) -> None:
         self.lease = lease
         self.trees = Trees()
         self._make = make
         self._most = most
+        self._bounds = bounds
         self._visible = tuple(path.resolve() for path in visible)
         self._boxes: dict[str, Box] = {}
         self._lock = threading.Lock()
@@ -67,23 +140,27 @@ class Boxes:
         """Carry out an operation of a box, once for each number.
 
         Raises:
-            SandboxDied: There is no such box.
+            SandboxLost: There is no such box.
             ConfigurationError: The number is not the next one, or there is no such operation.
         """
         box = self._boxes.get(name)
         if box is None:
-            raise SandboxDied("expected a sandbox of this server, got one that it has closed")
-        fields = dict(arguments)
-        number = fields.pop("number", None)
+            raise SandboxLost("expected a sandbox of this server, got one that it has closed")
+        given = dict(arguments)
+        number = given.pop("number", None)
         if operation == "close":
             return box.end(lambda: self._close(name, box), self._threads)
         if operation not in OPERATIONS:
             raise ConfigurationError(
                 f"expected an operation among {', '.join(OPERATIONS)}, got {operation!r:.60}"
             )
-        return box.ask(
-            number, lambda: OPERATIONS[operation](box.running(), fields, body), self._threads
-        )
+
+        def work() -> bytes:
+            if operation == "exec":
+                self._bounds.check_seconds(given["timeout"])
+            return OPERATIONS[operation](box.running(), given, body)
+
+        return box.ask(number, work, self._threads)
 
     def renew(self, names: Sequence[str]) -> list[str]:
         """Renew the leases of boxes, and return those that are not there."""
@@ -115,6 +192,7 @@ class Boxes:
                 return encode({"missing": digest})
             box.release = lambda: self.trees.release(digest) if digest else None
             read = read_config(config, tree)
+            self._bounds.check_limits(read.limits)
             self._check_visible(read)
             box.sandbox = self._make(read)
             box.sandbox.start()
@@ -125,8 +203,8 @@ class Boxes:
 
     def _check_visible(self, config: SandboxConfig) -> None:
         """Refuse to show folders of this machine that its user did not release."""
-        for path in config.visible:
-            found = Path(os.path.realpath(path))
+        for path in (*config.visible, *config.mounts.values()):
+            found = path.resolve()
             if not any(found.is_relative_to(allowed) for allowed in self._visible):
                 raise ConfigurationError(
                     f"expected visible folders below {', '.join(map(str, self._visible))} of the "

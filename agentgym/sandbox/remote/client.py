@@ -21,7 +21,9 @@ from agentgym.sandbox.base import (
     Sandbox,
     SandboxConfig,
     SandboxDied,
+    SandboxLost,
     SandboxUnavailable,
+    check_timeout,
 )
 from agentgym.sandbox.channel import unpacked
 from agentgym.sandbox.packing import pack_tree
@@ -137,6 +139,7 @@ class RemoteSandbox(Sandbox):
         env: Mapping[str, str] | None = None,
     ) -> ExecResult:
         """Run a command line and wait for its end."""
+        check_timeout(timeout)
         arguments = {"command": command, "timeout": timeout, "cwd": cwd, "env": dict(env or {})}
         answer, _ = self._operate("exec", arguments, seconds=timeout)
         return ExecResult(**{**answer, "output": unpacked(answer["output"])})
@@ -201,7 +204,7 @@ class RemoteSandbox(Sandbox):
     ) -> tuple[dict[str, Any], bytes]:
         """Carry out an operation of the box, once."""
         if not self._box or self._maker != os.getpid():
-            raise SandboxDied(
+            raise SandboxLost(
                 "expected a sandbox that this process started, got one that is closed or of "
                 "another process; call start or reset"
             )
@@ -229,7 +232,7 @@ class RemoteSandbox(Sandbox):
                 f"expected {self.url} to be a sandbox server, got {error}; correct the address"
             ) from None
         if "raised" in answer:
-            kind = ERRORS.get(str(answer["raised"]), SandboxDied)
+            kind = ERRORS.get(str(answer["raised"]), SandboxLost)
             text = str(answer.get("text"))
             raise kind(answer.get("errno") or 0, text) if kind is OSError else kind(text)
         return answer, rest
@@ -253,7 +256,7 @@ class RemoteSandbox(Sandbox):
         else:
             problem = f"{problem} ({self.retries + 1} attempts)"
         if path.startswith("/boxes/"):
-            raise SandboxDied(
+            raise SandboxLost(
                 f"expected the sandbox at {self.url} to answer, but {problem}; reset it"
             )
         raise SandboxUnavailable(

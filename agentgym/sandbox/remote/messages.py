@@ -31,7 +31,13 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import ConfigurationError, DataError, NotSupported
-from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxLimits, SandboxUnavailable
+from agentgym.sandbox.base import (
+    SandboxConfig,
+    SandboxDied,
+    SandboxLimits,
+    SandboxLost,
+    SandboxUnavailable,
+)
 
 TOKEN = "AGENTGYM_SANDBOX_TOKEN"
 """Environment variable that holds the token, for client and server."""
@@ -39,6 +45,7 @@ LARGEST = 1 << 30
 """Bytes of a message."""
 ERRORS: Mapping[str, type[Exception]] = {
     "SandboxDied": SandboxDied,
+    "SandboxLost": SandboxLost,
     "SandboxUnavailable": SandboxUnavailable,
     "NotSupported": NotSupported,
     "ConfigurationError": ConfigurationError,
@@ -81,6 +88,7 @@ def write_config(config: SandboxConfig, tree: str) -> dict[str, Any]:
         "workdir": config.workdir,
         "image": config.image,
         "visible": [str(path) for path in config.visible],
+        "mounts": {place: str(path) for place, path in config.mounts.items()},
         "hidden": [str(path) for path in config.hidden],
         "path": list(config.path),
         "environment": dict(config.environment),
@@ -105,11 +113,14 @@ def read_config(value: Any, tree: Path | None) -> SandboxConfig:
             workdir=_text(value["workdir"]),
             image=_text(value["image"]),
             visible=tuple(Path(_text(path)) for path in value["visible"]),
+            mounts={place: Path(_text(path)) for place, path in value["mounts"].items()},
             hidden=tuple(Path(_text(path)) for path in value["hidden"]),
             path=tuple(_text(path) for path in value["path"]),
             environment=environment,
             limits=SandboxLimits(**limits),
         )
+    except ConfigurationError:
+        raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ConfigurationError(
             f"expected the configuration of a sandbox, got one with {error!r:.200}; use a client "

@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from agentgym import options
 from agentgym.sandbox.base import Sandbox
 from agentgym.sandbox.channel import packed
 from agentgym.sandbox.remote.messages import ERRORS, encode
 
-LONGEST = 86_400.0
-"""Seconds that a command may run."""
 LARGEST_READ = 1 << 28
 
 _log = logging.getLogger(__name__)
@@ -20,22 +19,21 @@ Operation = Callable[[Sandbox, dict[str, Any], bytes], bytes]
 
 
 def _exec(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
-    timeout = fields["timeout"]
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout <= LONGEST:
-        raise ValueError(f"expected a timeout of at most {LONGEST:.0f} seconds, got {timeout!r}")
     env = {str(name): str(value) for name, value in fields["env"].items()}
     cwd = None if fields["cwd"] is None else str(fields["cwd"])
-    result = sandbox.exec(str(fields["command"]), timeout=float(timeout), cwd=cwd, env=env)
+    result = sandbox.exec(str(fields["command"]), timeout=fields["timeout"], cwd=cwd, env=env)
     return encode({**asdict(result), "output": packed(result.output)})
 
 
 def _read(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
-    size = min(int(fields["max_bytes"]), LARGEST_READ)
+    size = options.integer(fields["max_bytes"], "max_bytes", 0, None)
+    size = min(size, LARGEST_READ)
     return encode({}, sandbox.read(str(fields["path"]), size))
 
 
 def _write(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
-    sandbox.write(str(fields["path"]), body, int(fields["mode"]))
+    mode = options.integer(fields["mode"], "mode", 0, 0o7777)
+    sandbox.write(str(fields["path"]), body, mode)
     return encode({})
 
 
@@ -80,4 +78,4 @@ def failure(error: Exception) -> bytes:
             return encode({"raised": kind.__name__, "text": text, "errno": number})
     _log.warning("an operation of a sandbox failed", exc_info=error)
     text = f"the server failed with {type(error).__name__}: {error}"
-    return encode({"raised": "SandboxDied", "text": text, "errno": None})
+    return encode({"raised": "SandboxLost", "text": text, "errno": None})

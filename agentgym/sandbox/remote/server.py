@@ -15,7 +15,7 @@ from agentgym.caching import cache_folder
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, require
 from agentgym.sandbox.base import SandboxUnavailable
 from agentgym.sandbox.opening import load_backend, open_sandbox
-from agentgym.sandbox.remote.boxes import Boxes
+from agentgym.sandbox.remote.boxes import Bounds, Boxes
 from agentgym.sandbox.remote.messages import LARGEST, decode, encode
 from agentgym.sandbox.remote.operations import failure
 from agentgym.web.serving import Refused, answer_error, answer_json, read_body, serve_app
@@ -91,6 +91,7 @@ def serve(
     most: int = MOST,
     lease: float = LEASE,
     visible: Sequence[Path] = (),
+    bounds: Bounds = Bounds(),  # noqa: B008  (it is frozen)
     started: Callable[[str, str], None] = lambda url, token: None,
 ) -> None:
     """Own sandboxes for clients until the process is interrupted (Ctrl-C or SIGTERM).
@@ -103,6 +104,7 @@ def serve(
         most: How many sandboxes there may be at a time.
         lease: Seconds after which a sandbox is closed whose client has said nothing.
         visible: Folders of this machine that clients may make visible inside, besides the cache.
+        bounds: What clients may ask for.
         started: Called with the server's address and its token when it answers.
 
     Raises:
@@ -120,6 +122,7 @@ def serve(
         most=most,
         lease=lease,
         visible=(cache_folder(), *visible),
+        bounds=bounds,
     )
     try:
         app = make_app(boxes, token)

@@ -18,14 +18,16 @@ from agentgym.caching import cache_folder
 from agentgym.envs.swe import boxes as opened
 from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.engine.observation import LAST_TURN
+from agentgym.envs.swe.engine.session import DIED
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.grading import Grader
-from agentgym.envs.swe.runtime import runtime
+from agentgym.envs.swe.runtime import SHOWN, runtime
 from agentgym.envs.swe.tasks import TURNS
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
 from agentgym.registration import family
 from agentgym.rewards import Potential, ShapedReward, TurnCost
-from agentgym.sandbox import Sandbox, SandboxDied, SandboxUnavailable
+from agentgym.sandbox import ExecResult, Sandbox, SandboxLost, SandboxUnavailable
+from agentgym.sandbox.namespace.box import NamespaceSandbox
 from agentgym.sandbox.opening import AUTOMATIC, load_backend
 from agentgym.vector import TextVectorEnv
 from tests.envs.swe.boxed import needs_box
@@ -243,18 +245,78 @@ def test_boxes_end_with_their_episode() -> None:
     assert not children() - before
 
 
-def test_a_box_that_dies_costs_its_episode() -> None:
-    env = small_env(backend="namespace")
-    before = children()
+def death(monkeypatch: pytest.MonkeyPatch, words: str = "lethal") -> None:
+    """Let boxes of namespaces die of commands with a word in them, as of a fault of the kernel."""
+    real = NamespaceSandbox.exec
+
+    def run(box: NamespaceSandbox, command: str, **options: Any) -> ExecResult:
+        if words in command:
+            assert box._process is not None
+            os.kill(box._process.pid, signal.SIGKILL)
+        return real(box, command, **options)
+
+    monkeypatch.setattr(NamespaceSandbox, "exec", run)
+
+
+@pytest.mark.parametrize("reward", ["sparse", "dense"])
+def test_a_command_of_which_the_box_dies_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, reward: str
+) -> None:
+    death(monkeypatch)
+    env = small_env(backend="namespace", reward=reward)
     env.reset(options=FIRST)
-    env.step(bash("true"))
-    (process,) = children() - before
-    os.kill(process, signal.SIGKILL)
-    with pytest.raises(SandboxDied):
-        env.step(bash("true"))
+    env.step(bash("echo x >> sums/new.py"))
+    shown, value, terminated, truncated, info = env.step(bash("echo lethal"))
+    assert (shown, value, terminated, truncated) == (DIED, 0.0, True, False)
+    assert (info["success"], info["stop_reason"], info["score"]) == (False, "sandbox", 0.0)
+    pickle.loads(pickle.dumps(env)).close()
     env.reset(options=FIRST)
     assert env.step(bash("echo on"))[0] == "[exit 0]\non"
     env.close()
+
+
+def test_such_an_episode_counts_in_the_average(monkeypatch: pytest.MonkeyPatch) -> None:
+    death(monkeypatch)
+    env = small_env(backend="namespace")
+    actions = iter([REPAIR, SUBMIT, bash("echo lethal")])  # the first task is solved
+
+    def play(observation: str, info: Any) -> str:
+        return next(actions)
+
+    report = agentgym.evaluate(play, env, split="train", n=2)
+    assert [row.stop_reason for row in report.rows] == ["success", "sandbox"]
+    assert report.success == 0.5 and report.errors == 0
+    env.close()
+
+
+def test_source_of_which_the_graders_box_dies_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    death(monkeypatch, "pytest.main")
+    env = small_env(backend="namespace")
+    env.reset(options=FIRST)
+    env.step(REPAIR)
+    _, value, terminated, _, info = env.step(SUBMIT)
+    assert (value, terminated, info["stop_reason"]) == (0.0, True, "failure")
+    assert info["details"]["verdict"] == "NO" and "died" in info["details"]["grading"]
+    env.close()
+
+
+def test_a_box_that_is_lost_costs_its_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = small_env(backend="namespace")
+    env.reset(options=FIRST)
+    env.step(bash("true"))
+    monkeypatch.setattr(NamespaceSandbox, "_fails", lambda box: True)
+    monkeypatch.setattr("agentgym.sandbox.channel.Channel._message", closed)
+    with pytest.raises(SandboxLost):
+        env.step(bash("true"))
+    with pytest.raises(SandboxUnavailable):  # nor can the next be opened
+        env.reset(options=FIRST)
+        env.step(bash("true"))
+    env.close()
+
+
+def closed(channel: object) -> None:
+    """Find the other end of a channel closed."""
+    raise EOFError
 
 
 def test_a_box_that_cannot_be_opened_costs_its_episode(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,8 +363,8 @@ def test_nothing_of_agentgym_can_be_read_inside(env: SWEEnv) -> None:
         "python -c 'import agentgym'",
         "python -c 'import pip'",
         "find / -name 'mutations.jsonl' -not -path '/proc/*' 2>/dev/null | grep .",
-        # But for the folder of the cache itself, of which a box sees the copy of pytest.
-        f"find / -path /proc -prune -o -name 'agentgym*' -print | grep -vxF {cache}",
+        # But for the folder of the cache itself, of which a box sees the copy of pytest, twice.
+        f"find / -path /proc -prune -o -name 'agentgym*' -print | grep -vxF -e {cache} -e {SHOWN}",
         "grep -rl 'a + b' /testbed/.git",
     ):
         observation = env.step(bash(command))[0]

@@ -38,7 +38,7 @@ def show(result: ExecResult, timeout: float, limit: int) -> str:
     elif result.flooded:
         head = "[killed: it printed too much]"
     else:
-        head = f"[exit {result.exit_code}]"
+        head = f"[exit {result.exit_code}{', out of memory' if result.exhausted else ''}]"
     output = clip(stable(result.text), limit, result.truncated).rstrip()
     return f"{head}\n{output}" if output else head
 

@@ -18,7 +18,7 @@ from agentgym.envs.swe.grading.verdict import nothing_done
 from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
 from agentgym.envs.swe.runtime import WORKDIR, runtime
 from agentgym.errors import NotSupported
-from agentgym.sandbox import Sandbox, SandboxDied
+from agentgym.sandbox import Sandbox, SandboxDied, SandboxLost
 
 LARGEST_FILE = 4 << 20
 """Most bytes of a file that ``edit`` changes and ``view`` shows."""
@@ -30,6 +30,8 @@ DETAILS = frozenset({
 })  # fmt: skip
 """Keys of :meth:`Session.details`."""
 NO_EDITS = Edits({}, ())
+DIED = "[the sandbox died of this command]"
+"""What is shown of a command that ended the box and with it the episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,9 @@ class State(NamedTuple):
     grade: Grade | None = None
     """The grade of what was submitted."""
     over: bool = False
-    """Whether it was submitted."""
+    """Whether it was submitted, or the box died."""
+    died: bool = False
+    """Whether the box died of a command."""
 
 
 class Turn(NamedTuple):
@@ -126,29 +130,41 @@ class Session:
         if self._box is None:
             box = self._boxes.open(self.instance)
             # A session that nobody closes takes its box with it.
-            self._closing = weakref.finalize(self, box.close)
-            self._box = box
-            if isinstance(self.instance.source, ImageSource):
-                self._given = box.changes()
-            if self._kept is not None:
-                box.restore(self._kept)
+            closing = weakref.finalize(self, box.close)
+            try:
+                if isinstance(self.instance.source, ImageSource):
+                    self._given = box.changes()
+                if self._kept is not None:
+                    box.restore(self._kept)
+            except BaseException as error:
+                closing()
+                if isinstance(error, SandboxDied):  # before any command
+                    raise SandboxLost(str(error)) from error
+                raise
+            self._box, self._closing = box, closing
         return self._box
 
     def act(self, command: Command, turns_left: int) -> Turn:
-        """Carry out a command.
+        """Carry out a command; one of which the box dies ends the episode.
 
         Args:
             command: The command.
             turns_left: Turns after this one.
 
         Raises:
-            EnvFailure: The box ended by itself, or cannot be opened.
+            EnvFailure: The box cannot be opened, or not be reached any more.
         """
         self._count(commands=(*self.state.commands, command.write()))
         try:
             turn = _DOERS[command.name](self, command)
         except Refusal as refusal:
             turn = Turn(f"invalid: {refusal}", False)
+        except SandboxLost:
+            raise
+        except SandboxDied:
+            self.close()
+            self._count(over=True, died=True)
+            return Turn(DIED)
         if command.name == SUBMIT:
             return turn
         return turn._replace(observation=self._with_notice(turn.observation, turns_left))

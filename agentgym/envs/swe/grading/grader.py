@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from agentgym.envs.swe.boxes import Boxes, write_files
 from agentgym.envs.swe.diffs import apply_diff, read_diff
-from agentgym.envs.swe.grading.image import run_in_image
+from agentgym.envs.swe.grading.image import DIED, run_in_image
 from agentgym.envs.swe.grading.junit import CaseResult
 from agentgym.envs.swe.grading.protection import Changes, Edits, is_protected, source_edits
 from agentgym.envs.swe.grading.running import run_tests
@@ -17,7 +17,7 @@ from agentgym.envs.swe.grading.verdict import FAILED, PASSED, Grade, judge, noth
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.runtime import WORKDIR
 from agentgym.envs.swe.trees import contents
-from agentgym.sandbox import Sandbox
+from agentgym.sandbox import Sandbox, SandboxDied, SandboxLost
 
 _CANARIES = "def test_{bad}():\n    assert False\n\n\ndef test_{good}():\n    assert True\n"
 
@@ -66,7 +66,8 @@ class Grader:
                 those that it deleted.
 
         Raises:
-            EnvFailure: The box failed.
+            EnvFailure: The box cannot be opened, or not be reached any more. One that dies of the
+                source under test is that source's fault.
         """
         edits = self.edits(instance, changes)
         if isinstance(instance.source, FolderSource):
@@ -91,7 +92,7 @@ class Grader:
             tests: Files or ids of tests; none: the files that hold the tests of the instance.
 
         Raises:
-            EnvFailure: The box failed.
+            EnvFailure: The box cannot be opened, or not be reached any more.
         """
         assert isinstance(instance.source, FolderSource)
         before = contents(instance.source)
@@ -100,9 +101,13 @@ class Grader:
         with self.boxes.open(instance, grading=True) as box:
             try:
                 write_files(box, {**edits, **hidden})
+                return self._run(box, chosen)
             except OSError as error:
                 return GuardedRun({}, False, f"the edits cannot be written: {error}"[:300])
-            return self._run(box, chosen)
+            except SandboxLost:
+                raise
+            except SandboxDied:
+                return GuardedRun({}, False, DIED)
 
     def _run(self, box: Sandbox, chosen: Collection[str]) -> GuardedRun:
         """Run tests together with canaries, and read the report."""

@@ -10,8 +10,11 @@ from agentgym.envs.swe.instance import Instance
 from agentgym.envs.swe.official.logs import LOG_FORMATS, statuses_of, test_section
 from agentgym.envs.swe.official.patches import touched_files
 from agentgym.errors import ConfigurationError
+from agentgym.sandbox import SandboxDied, SandboxLost
 
 _SCRIPT = "/tmp/agentgym-tests.sh"
+DIED = "the sandbox died of the tests"
+"""Why nothing can be said of source of which the box died."""
 
 
 def run_in_image(
@@ -30,7 +33,7 @@ def run_in_image(
 
     Raises:
         ConfigurationError: The instance does not say how its tests are run or its log is read.
-        EnvFailure: The container failed.
+        EnvFailure: The container cannot be opened, or not be reached any more.
     """
     reader = LOG_FORMATS.get(instance.log_format)
     if reader is None or not instance.test_command:
@@ -46,12 +49,16 @@ def run_in_image(
             apply_in_box(box, instance.test_patch, "the tests")
         try:
             write_files(box, own)
+            # Scripts that bring tests along are longer than an argument may be.
+            box.write(_SCRIPT, instance.test_command.encode())
+            shell = f"if command -v bash > /dev/null; then bash {_SCRIPT}; else sh {_SCRIPT}; fi"
+            result = box.exec(shell, timeout=timeout)
         except OSError as error:
             return {}, f"the edits cannot be written: {error}"[:300]
-        # Scripts that bring tests along are longer than an argument may be.
-        box.write(_SCRIPT, instance.test_command.encode())
-        shell = f"if command -v bash > /dev/null; then bash {_SCRIPT}; else sh {_SCRIPT}; fi"
-        result = box.exec(shell, timeout=timeout)
+        except SandboxLost:
+            raise
+        except SandboxDied:
+            return {}, DIED
     if result.timed_out:
         return {}, f"the tests took longer than {timeout:g} s"
     if result.flooded:

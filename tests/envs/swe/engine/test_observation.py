@@ -17,6 +17,7 @@ def test_exit_code_and_output_are_shown_and_no_time() -> None:
     assert show(result(""), 30, 100) == "[exit 0]"
     assert show(result("x", timed_out=True), 30, 100) == "[killed after 30 s]\nx"
     assert show(result("x", flooded=True), 30, 100) == "[killed: it printed too much]\nx"
+    assert show(result("x", exit_code=-9, exhausted=True), 30, 100) == "[exit -9, out of memory]\nx"
 
 
 @pytest.mark.parametrize(
