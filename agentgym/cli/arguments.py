@@ -114,8 +114,8 @@ class Eval:
     """Chat: environment variable that holds the key; the key itself is never an argument."""
     window: int = 16
     """Chat: turns of history sent."""
-    max_tokens: int = 512
-    """Chat: longest answer in tokens."""
+    max_tokens: int = 4096
+    """Chat: longest answer in tokens, thinking included."""
     max_tokens_parameter: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
     """Chat: name under which it is sent; auto sends the first until the endpoint refuses it."""
     temperature: float | None = None
@@ -126,6 +126,8 @@ class Eval:
     """Chat: seed of the sampling, for endpoints that have one."""
     stream: bool = False
     """Chat: receive answers piece by piece, which some endpoints demand."""
+    invalid_reasons: bool = True
+    """Chat: tell the model why its last action was invalid, where the observation does not."""
     send_reasoning: bool = False
     """Chat: send thinking that came apart from an answer back with it, as some models need between
     tool calls."""

@@ -94,7 +94,7 @@ FAULTS: dict[str, tuple[Any, str, int]] = {
         "extra_forbidden.*leave seed out", 1,
     ),
     "length": (refusal("max_tokens is too large: 512. This model supports at most 64 tokens"),
-               "refuses max_tokens=512.*max_tokens_parameter", 1),
+               "refuses max_tokens=4096.*max_tokens_parameter", 1),
     "stream": (
         refusal("This model only support stream mode, please enable the stream parameter."),
         "set stream=True", 1,
@@ -194,7 +194,7 @@ def test_the_name_of_max_tokens_can_be_set(serve):
     config = ChatConfig("m", server.url, max_tokens_parameter="max_completion_tokens")
     ChatPolicy(config, "").act("next is red", {})
     assert "max_tokens" not in server.requests[0]
-    assert server.requests[0]["max_completion_tokens"] == 512
+    assert server.requests[0]["max_completion_tokens"] == 4096
     refusing = serve(lambda body, number: refusal(USE_OTHER))
     config = ChatConfig("m", refusing.url, max_tokens_parameter="max_tokens")
     with pytest.raises(PolicyFailure, match="max_tokens_parameter"):
@@ -204,7 +204,7 @@ def test_the_name_of_max_tokens_can_be_set(serve):
 
 def test_an_endpoint_that_refuses_both_names_is_not_asked_for_ever(serve):
     server = serve(lambda body, number: refusal(USE_OTHER))
-    with pytest.raises(PolicyFailure, match="refuses max_completion_tokens=512"):
+    with pytest.raises(PolicyFailure, match="refuses max_completion_tokens=4096"):
         ChatPolicy(ChatConfig("m", server.url), "").act("look", {})
     assert len(server.requests) == 2
 

@@ -52,6 +52,7 @@ FLAGS: dict[str, tuple[list[str], Any]] = {
         ["--max-tokens-parameter", "max_completion_tokens"], "max_completion_tokens",
     ),
     "send_reasoning": (["--send-reasoning"], True),
+    "invalid_reasons": (["--no-invalid-reasons"], False),
     "requests_per_minute": (["--requests-per-minute", "30"], 30.0),
 }  # fmt: skip
 """By field of `ChatConfig`: a flag with another value than the default, and what arrives."""
@@ -164,7 +165,7 @@ def test_what_cannot_be_sent_is_named(
 def test_the_name_of_the_longest_answer(serve: Serve, tmp_path: Path) -> None:
     server = serve(press_next)
     evaluate(server, tmp_path, "--max-tokens-parameter", "max_completion_tokens")
-    assert all(request["max_completion_tokens"] == 512 for request in server.requests)
+    assert all(request["max_completion_tokens"] == 4096 for request in server.requests)
     assert all("max_tokens" not in request for request in server.requests)
 
 
