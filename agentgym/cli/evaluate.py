@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgym.cli.advice import in_flags
 from agentgym.cli.chat import chat_policy
 from agentgym.cli.evaluation_file import read_evaluations
 from agentgym.cli.evaluations import RUNS, Evaluation, check, folder_name, named_evaluations
@@ -49,7 +50,7 @@ def evaluate(command: Eval, console: Console) -> int:
         if out is not None and not isinstance(error, ConfigurationError):
             _show_kept(out, console)
         raise
-    console.print(report.table())
+    console.print(report.table(in_flags))
     if out is not None:
         told = f"{out}: report.json, report.md, episodes.jsonl"
         console.print(told, markup=False, soft_wrap=True)
@@ -108,10 +109,12 @@ class _Several:
         return int(bool(failures))
 
     def _say(self, told: str) -> None:
-        self._console.print(told, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(in_flags(told), markup=False, highlight=False, soft_wrap=True)
 
     def _one(self, each: Evaluation) -> str:
         """Play one, and say what was found."""
+        from agentgym.evaluation.diagnosis import diagnoses
+
         out = self._out / each.name if self._out else None
         scale: bool | Scale = _wants_scale(each, self._scale)
         if scale:
@@ -120,8 +123,8 @@ class _Several:
         if report.scale:
             self._scales[each.tasks] = report.scale
         self._keep(each, report)
-        failed = f", {report.errors:,} failed" if report.errors else ""
-        return f"score {report.score_mean:.3f}, success {report.success:.3f}{failed}"
+        figures = f"score {report.score_mean:.3f}, success {report.success:.3f}"
+        return "; ".join([figures, *diagnoses(report)])
 
     def _keep_failed(self, each: Evaluation) -> None:
         """Let the table show what was played before an evaluation failed.
@@ -280,9 +283,10 @@ def _show_kept(out: Path, console: Console) -> None:
     except AgentGymError:
         return
     if report.rows:
-        console.print(report.table())
-        told = f"{len(report.rows)} episodes are kept in {out}; the same command goes on there."
-        console.print(told, markup=False, soft_wrap=True)
+        console.print(report.table(in_flags))
+        told = f"{len(report.rows):,} episodes are kept in {out}; the same command goes on there"
+        told += f" and plays {report.errors:,} broken ones again." if report.errors else "."
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
 def _prices(command: Eval) -> Prices | None:

@@ -87,6 +87,12 @@ class Limits:
         return StopReason.NONE
 
 
+def dollars(amount: float) -> str:
+    """Write an amount of US dollars: with cents, or with two digits that count where it is less."""
+    decimals = 2 if amount <= 0 else max(2, 1 - math.floor(math.log10(amount)))
+    return f"{amount:,.{decimals}f}"
+
+
 def _finite(value: Any) -> bool:
     """Return whether a value is a number that JSON can hold."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -294,11 +294,15 @@ class Report:
 
         return report_to_dict(self)
 
-    def table(self) -> Table:
-        """Return the summary as a rich table of two columns."""
+    def table(self, words: Callable[[str], str] = str) -> Table:
+        """Return the summary as a rich table of two columns.
+
+        Args:
+            words: Puts advice into the words of the reader, as the command does.
+        """
         from agentgym.evaluation.rendering import report_table
 
-        return report_table(self)
+        return report_table(self, words)
 
     def markdown(self) -> str:
         """Return the summary, and the results by kind of task, as Markdown."""

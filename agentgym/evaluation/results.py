@@ -9,10 +9,13 @@ from typing import Any, TypedDict
 
 from agentgym.episodes import Episode
 from agentgym.episodes.recorder import UNUSED
-from agentgym.outcome import total
+from agentgym.outcome import total, well_formed
 from agentgym.playing import Moment
 from agentgym.policies.base import ModelOutput
 from agentgym.typed_json import read_json
+
+BEGUN = 200
+"""Most characters of an invalid action that a result keeps."""
 
 
 class Place(TypedDict, total=False):
@@ -66,6 +69,8 @@ class EpisodeResult:
     """Those it wrote that were thinking."""
     finish_reasons: Mapping[str, int] = field(default_factory=dict)
     """How often the model stopped for which reason, as its endpoint says."""
+    invalid_answer: str = ""
+    """Beginning of the first action, if it was invalid."""
 
     @property
     def valid(self) -> bool:
@@ -107,6 +112,7 @@ class EpisodeResult:
             cached_tokens=tokens("cached"),
             reasoning_tokens=tokens("reasoning"),
             finish_reasons=dict(sorted(finished.items())),
+            invalid_answer="" if not turns or turns[0].action_valid else _begun(turns[0].action),
         )
 
 
@@ -123,6 +129,7 @@ class Tally:
         self._task_id, self._sample, self._labels = task_id, sample, labels
         self._rewards: list[float] = []
         self._invalid = 0
+        self._invalid_answer = ""
         self._asked: list[ModelOutput] = []
 
     def ask(self, output: ModelOutput) -> None:
@@ -132,6 +139,8 @@ class Tally:
     def add(self, moment: Moment) -> None:
         """Take the reset or a turn."""
         if moment.action is not None and moment.failure is None:
+            if not (self._rewards or moment.info["action_valid"]):
+                self._invalid_answer = _begun(moment.action)
             self._rewards.append(moment.reward)
             self._invalid += not moment.info["action_valid"]
 
@@ -161,7 +170,12 @@ class Tally:
             cached_tokens=used.cached_tokens,
             reasoning_tokens=used.reasoning_tokens,
             finish_reasons=dict(sorted(finished.items())),
+            invalid_answer=self._invalid_answer,
         )
+
+
+def _begun(action: str) -> str:
+    return well_formed(action[:BEGUN])
 
 
 def _summed(outputs: Sequence[ModelOutput]) -> ModelOutput:

@@ -117,6 +117,6 @@ class EvaluationSession:
         if self._folder is not None:
             kept = (
                 f"; {len(self.results)} of {len(self._planned.jobs)} episodes are kept in "
-                f"{self._folder.path}, and the same call goes on there"
+                f"{self._folder.path}, and the same evaluation goes on there"
             )
         return EvaluationFailed(f"expected episodes, but {what}: {example.error}{kept}")
