@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -125,7 +125,7 @@ def check_reset(
     unknown = [name for name in options if name not in known]
     if unknown:
         raise ConfigurationError(
-            f"expected reset options among {', '.join(known)}; got {_guess(unknown, list(known))}"
+            f"expected reset options among {', '.join(known)}; got {guesses(unknown, list(known))}"
         )
     return {
         name: known[name](value, f"the reset option {name!r}")
@@ -172,7 +172,7 @@ def check_arguments(cls: type, unknown: Mapping[str, Any]) -> None:
         known = sorted(arguments(cls))
         raise ConfigurationError(
             f"expected arguments of {cls.__name__} among {', '.join(known)}; "
-            f"got {_guess(unknown, known)}"
+            f"got {guesses(unknown, known)}"
         )
 
 
@@ -208,10 +208,17 @@ def _constructors(cls: type) -> Iterator[list[inspect.Parameter]]:
         ]
 
 
-def _guess(unknown: Any, known: Sequence[str]) -> str:
-    """Name what is unknown, each with the nearest name that is known."""
-    guesses = []
+def guesses(unknown: Iterable[Any], known: Sequence[str]) -> str:
+    """Name what is unknown, each with the nearest name that is known, or that it begins.
+
+    Args:
+        unknown: Names that were given.
+        known: Names that there are.
+    """
+    found = []
     for name in unknown:
-        near = difflib.get_close_matches(str(name), known, 1)
-        guesses.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
-    return ", ".join(guesses)
+        begun = str(name).rstrip("s")
+        longer = [each for each in known if len(begun) > 2 and each.startswith(begun)]
+        near = difflib.get_close_matches(str(name), known, 1) or longer
+        found.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
+    return ", ".join(found)

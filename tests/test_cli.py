@@ -73,7 +73,14 @@ def test_play_to_the_end_with_numbers_and_words(capsys, monkeypatch):
     assert f"{task.id}: {task.goal}" in out
     assert f"  1. {offered[0]}\n" in out and f"hint: press {buttons[0]}" in out
     assert "(not a valid action)" in out
-    assert "score 1.000, reward 1.000" in out and "success after" in out
+    assert "score 1.000, reward 1.000" in out and "solved after" in out
+
+
+def test_help_costs_no_turn(capsys, monkeypatch):
+    typed(monkeypatch, "help\n?\n HELP \npress red\n")
+    out = run(capsys, "play", TOY_ID)[1]
+    assert "stopped after 1 of 8" in out and "(not a valid action)" not in out
+    assert out.count("'help' shows this again") == 4
 
 
 def test_play_survives_the_end_of_input(capsys, monkeypatch):
@@ -137,6 +144,11 @@ def test_eval_writes_a_report_and_a_record(capsys, tmp_path):
     assert run(capsys, *argv)[1] == told + out, "a finished evaluation is not played again"
     code, out, _ = run(capsys, "replay", str(record))
     assert code == 0 and "5 equal, 0 changed." in out
+    assert run(capsys, "replay", str(tmp_path))[:2] == (0, out), "the folder does as its file"
+    written = tmp_path / "e.csv"
+    assert run(capsys, "export", str(tmp_path), str(written), "--to", "csv")[0] == 0
+    header, first, *_ = written.read_text().splitlines()
+    assert header.startswith("env_id,task_id,split,goal") and first.startswith(TOY_ID)
     played = record.read_text()
     # The reward of the last turn, and with it the sum that the line states.
     record.write_text(played.replace('"reward": 1.0', '"reward": 2.0', 2))

@@ -177,9 +177,9 @@ class Compare:
     """Compare evaluations: two on the same tasks, with 95 % intervals, or many in one table."""
 
     paths: Positional[tuple[Path, ...]]
-    """Folders that agentgym eval --out made, of one or of several evaluations, or report.json
-    files. Of two the difference is the first minus the second; in a table of more each is held
-    against the one that is named first for its tasks."""
+    """Folders that agentgym eval --out made, of one or of several evaluations, folders of such
+    folders, or report.json files. Of two the difference is the first minus the second; in a table
+    of more each is held against the one that is named first for its tasks."""
     chart: Path | None = None
     """PNG or SVG file into which all of them are drawn."""
     json: bool = False
@@ -194,7 +194,8 @@ class Replay:
     """
 
     file: Positional[Path]
-    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper."""
+    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, or the
+    folder of an evaluation."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
     limit: int | None = None
@@ -221,12 +222,14 @@ class Export:
     """Write recorded episodes as a table, a data set of the hub, or conversations to learn from."""
 
     file: Positional[Path]
-    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper."""
+    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, or the
+    folder of an evaluation."""
     output: Positional[Path]
     """File, or for datasets folder, to write; it must not exist yet."""
-    to: Literal["parquet", "jsonl", "datasets", "sft"]
-    """parquet, jsonl: one row an episode, with the same columns for every family. datasets: a
-    folder for datasets.load_dataset, with such a file for each split. sft: conversations."""
+    to: Literal["parquet", "jsonl", "csv", "datasets", "sft"]
+    """parquet, jsonl: one row an episode, with the same columns for every family. csv: these rows
+    without the turns, for spreadsheets. datasets: a folder for datasets.load_dataset, with a
+    parquet file for each split. sft: conversations."""
     only_success: bool = False
     """Leave out episodes that were not solved."""
     min_score: float | None = None

@@ -11,12 +11,13 @@ import gymnasium
 
 from agentgym import playing
 from agentgym.errors import NotSupported
+from agentgym.outcome import reason_words
 
 Say = Callable[[str], None]
 Ask = Callable[[], str]
 HELP = (
     "Type an action or its number; one that begins with ``` goes on to the line that closes it; "
-    "'quit' stops."
+    "'help' shows this again, 'quit' stops."
 )
 _FENCE = re.compile(r"`{3,}")
 
@@ -36,6 +37,9 @@ class _Person:
         self._say(_menu(info) + (_hint(self._env) if self._hints else ""))
         try:
             line = self._ask()
+            while line.strip().lower() in ("help", "?") and line not in info["admissible_actions"]:
+                self._say(HELP)
+                line = self._ask()
             fence = _FENCE.match(line)
             while fence and line.rpartition("\n")[2].strip() != fence[0]:
                 line += "\n" + self._ask()
@@ -82,7 +86,7 @@ def play(
                 say("(not a valid action)")
             if moment.over:
                 say(moment.observation)
-                ending = info["stop_reason"]
+                ending = reason_words(info["stop_reason"])
     say(
         f"\n{ending} after {info['turn']} of {info['horizon']} turns: "
         f"score {info['score']:.3f}, reward {total:.3f}"
