@@ -210,8 +210,8 @@ def test_an_entry_says_whether_its_scale_is_played(capsys, tmp_path, environment
     [
         ("n: 0", "n, the number of tasks, to be an integer of at least 1, got 0"),
         ("samples: 0", "the number of samples to be an integer from 1"),
-        ("limit_cost: .inf, price: [1, 2]", "limit on an episode's cost"),
-        ("limit_tokens: 0", "limit on an episode's tokens"),
+        ("limit_cost: .inf, price: [1, 2]", "limit on cost"),
+        ("limit_tokens: 0", "limit on tokens"),
         ("price: [1, -2]", "price of completion tokens"),
         ("concurrency: 0", "concurrency to be an integer of at least 1"),
     ],

@@ -8,8 +8,12 @@ import re
 from agentgym.cli.arguments import Eval
 
 FLAGS = {field.name: f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(Eval)}
-OTHERS = {"tools=True": "--grammar tool_call", "seed": "--sampling-seed"}
-"""Settings of a chat model whose flag has another name."""
+OTHERS = {
+    "tools=True": "--grammar tool_call",
+    "seed": "--sampling-seed",
+    "total_limits": "--limit-total-tokens or --limit-total-cost",
+}
+"""Settings whose flag has another name."""
 
 _SETTING = re.compile(r"`(([a-z_]+)(?:=([^`\n]{1,80}))?)`")
 

@@ -101,6 +101,9 @@ class Eval:
     folder under runs/ if this is left out."""
     chart: Path | None = None
     """PNG or SVG file into which the report, or the table of several, is drawn."""
+    dry_run: bool = False
+    """Only show what would be played, where it would be kept, and for a chat model an estimate of
+    its tokens and their cost. Nothing is sent."""
     retry_failed: bool = False
     """Play the failed episodes of a finished evaluation again."""
     scale: bool | None = None
@@ -109,7 +112,8 @@ class Eval:
     model: str = ""
     """Chat: name of the model."""
     base_url: str | None = None
-    """Chat: URL of the endpoint up to /v1."""
+    """Chat: URL of the endpoint up to /v1. If left out, OPENAI_BASE_URL, or else OpenAI itself
+    (api.openai.com) with the key in OPENAI_API_KEY."""
     api_key_env: str = "OPENAI_API_KEY"
     """Chat: environment variable that holds the key; the key itself is never an argument."""
     window: int = 16
@@ -149,6 +153,11 @@ class Eval:
     """Most tokens of an episode, read and written; then it ends as it stands."""
     limit_cost: float | None = None
     """Most US dollars of an episode; then it ends as it stands."""
+    limit_total_tokens: int | None = None
+    """Most tokens of all episodes together; then no further one begins (exit code 3), and the same
+    command with a higher limit goes on."""
+    limit_total_cost: float | None = None
+    """Most US dollars of all episodes together, likewise."""
     concurrency: int | None = None
     """Episodes played at the same time. If left out: 8 for models and for threads, one per
     CPU for processes and actors, else 1. The results are the same."""

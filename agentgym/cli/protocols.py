@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from agentgym.cli.environments import make
 from agentgym.evaluation.protocols import bundled, load_protocol
-from agentgym.evaluation.protocols.applying import env_arguments, find_setup, settle
+from agentgym.evaluation.protocols.applying import Terms, env_arguments, find_setup, settle
 from agentgym.making import parse_pairs
 
 if TYPE_CHECKING:
@@ -62,14 +62,24 @@ def tasks_to_play(evaluation: Evaluated, env: TextEnv) -> int:
         DataError: The data does not hold what the protocol plays.
         TaskNotFound: There is no such split.
     """
-    command = evaluation.settings
-    setup = find_setup(command.protocol, evaluation.env)
-    named = command.task or None
-    terms = settle(setup, env, command.split, number(command), named, command.horizon)
+    terms = settled(evaluation, env)
     if terms.tasks is not None:
         return len(terms.tasks)
     most = env.tasks.len(env.tasks.check(terms.split))
     return most if terms.n is None else min(terms.n, most)
+
+
+def settled(evaluation: Evaluated, env: TextEnv) -> Terms:
+    """Return what is played, by the flags and the protocol.
+
+    Raises:
+        DataError: The data does not hold what the protocol plays.
+        TaskNotFound: There is no such split.
+    """
+    command = evaluation.settings
+    setup = find_setup(command.protocol, evaluation.env)
+    named = command.task or None
+    return settle(setup, env, command.split, number(command), named, command.horizon)
 
 
 def number(command: Eval) -> int | EllipsisType:

@@ -1,4 +1,4 @@
-"""What in a report looks like a broken set-up, and what to change.
+"""What in a report looks like a broken set-up, or is missing, and what to change.
 
 Advice names settings as Python does, in backticks, such as `max_tokens` or `retry_failed=True`;
 the command shows its flags in their place.
@@ -29,13 +29,13 @@ SHOWN = 120
 
 
 def diagnoses(report: Report) -> list[str]:
-    """Return what looks like a broken set-up, a sentence each; nothing if all looks well.
+    """Return what looks like a broken set-up or is missing, a sentence each; else nothing.
 
     Args:
         report: The report.
     """
     cause = _cut(report) or _overflow(report) or _invalid(report)
-    return [each for each in (cause, _broken(report)) if each]
+    return [each for each in (report.unfinished, cause, _broken(report)) if each]
 
 
 def _cut(report: Report) -> str:

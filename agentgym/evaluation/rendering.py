@@ -123,11 +123,11 @@ def _model(report: Report) -> Iterator[tuple[str, str]]:
         told = ", ".join(f"{number:,} {kind}" for kind, number in tokens.items() if number)
         cost = f"; {dollars(report.cost)} US dollars" if report.cost is not None else ""
         yield "tokens", told + cost
-    if told := _facts(report.policy_facts):
+    if told := facts_in_words(report.policy_facts):
         yield "policy", told
 
 
-def _facts(facts: Mapping[str, Any]) -> str:
+def facts_in_words(facts: Mapping[str, Any]) -> str:
     """Say what a policy is: who, where, and then its settings, but for those that are off."""
     flat: dict[str, Any] = {}
     for name, value in facts.items():

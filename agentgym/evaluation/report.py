@@ -109,6 +109,8 @@ class Report:
     """The two ends of the scale from 0 to 100, where they were measured."""
     protocol: ProtocolUse | None = None
     """The protocol by which it was evaluated, and where it departs from it."""
+    unfinished: str = ""
+    """Why not all episodes were played; empty if they were, or it is not known."""
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Versions of the packages."""
     commit: str = field(default="", compare=False)

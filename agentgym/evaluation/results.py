@@ -147,7 +147,7 @@ class Tally:
     @property
     def tokens(self) -> ModelOutput:
         """Tokens of all that the model produced in the episode; the texts are left out."""
-        return _summed(self._asked)
+        return summed(self._asked)
 
     def result(self, last: Moment) -> EpisodeResult:
         """Return the result."""
@@ -178,7 +178,8 @@ def _begun(action: str) -> str:
     return well_formed(action[:BEGUN])
 
 
-def _summed(outputs: Sequence[ModelOutput]) -> ModelOutput:
+def summed(outputs: Sequence[ModelOutput | EpisodeResult]) -> ModelOutput:
+    """Add up tokens; texts are left out."""
     return ModelOutput(
         "",
         sum(each.prompt_tokens for each in outputs),

@@ -54,6 +54,7 @@ def evaluate(
     backend: str = "sync",
     step_timeout: float | None = None,
     limits: Limits | None = None,
+    total_limits: Limits | None = None,
     prices: Prices | None = None,
     scale: bool | Scale = False,
 ) -> Report:
@@ -103,6 +104,9 @@ def evaluate(
             own, and whatever fails in it costs one episode.
         step_timeout: Seconds that one step of an environment may take on those three.
         limits: What an episode may take at most.
+        total_limits: What all episodes may take together, those included that ``out`` holds. Once
+            it is reached no further episode begins, those under way end, and the report is
+            unfinished; with higher limits the same call goes on in ``out``.
         prices: What the policy's tokens cost.
         scale: Also play the random policy and the expert on the panel, the ends of the scale from
             0 to 100; or the ``scale`` of another report on this panel.
@@ -120,8 +124,9 @@ def evaluate(
     check_seed(seed)
     check_kinds(protocol=protocol, tasks=tasks, env_kwargs=env_kwargs, out=out, record=record)
     check_kinds(on_episode=on_episode, limits=limits, prices=prices, scale=scale)
+    check_kinds(total_limits=total_limits)
     where = Where(backend, concurrency, step_timeout)
-    limits = _checked_limits(limits, prices)
+    limits, total_limits = _checked_limits(limits, prices), _checked_limits(total_limits, prices)
     with ExitStack() as stack:
         stack.enter_context(backend_session(backend))
         made, setup = _open(env, env_kwargs, protocol, stack)
@@ -136,7 +141,7 @@ def evaluate(
         done = folder.report() if folder and folder.finished else None
         report = done
         if report is None or (retry_failed and report.errors):
-            session = EvaluationSession(planned, folder, record, on_episode)
+            session = EvaluationSession(planned, folder, record, on_episode, total_limits, prices)
             labels = partial(_labels, made.unwrapped.tasks)
             rules = Rules(horizon, limits or Limits(), prices, labels)
             _play(session, source, made, where, rules, stack)
@@ -147,6 +152,8 @@ def evaluate(
             scale=done.scale if done else None,
         )
         order = [job.key for job in planned.jobs]
+        if not report.finished:
+            return report
         if folder is not None:
             folder.finish(report, order)
         if scale and (report.scale is None or (retry_failed and report.scale.failed)):
@@ -209,7 +216,7 @@ def _checked_limits(limits: Limits | None, prices: Prices | None) -> Limits | No
     """Return the limits, None if nothing is limited."""
     if limits is not None and limits.cost is not None and prices is None:
         raise ConfigurationError(
-            "expected the prices of tokens with a limit on an episode's cost, got none: give "
+            "expected the prices of tokens with a limit on cost, got none: give "
             "prices=Prices(prompt=..., completion=...) (--price READ WRITTEN)"
         )
     return None if limits == Limits() else limits
@@ -282,6 +289,7 @@ def _report(about: Mapping[str, Any], session: EvaluationSession) -> Report:
         **fields,
         rows=session.rows,
         planned=about["n"] * about["samples"],
+        unfinished=session.unfinished,
         versions=package_versions(),
         commit=commit(),
         machine=machine(),

@@ -293,7 +293,12 @@ def report_from_dict(data: Any) -> Report:
     found = data.get("format") if isinstance(data, dict) else type(data).__name__
     if found != FORMAT:
         raise DataError(f'expected a report with "format": "{FORMAT}", got {found!r}')
-    data = {"protocol": None, "limits": None, **data}  # missing in earlier versions
+    data = {
+        "protocol": None,
+        "limits": None,
+        "unfinished": "",
+        **data,
+    }  # missing in earlier versions
     if missing := [entry.name for entry in fields(Report) if entry.name not in data]:
         raise DataError(f"expected a whole report, but it has no {', '.join(missing)}")
     try:
