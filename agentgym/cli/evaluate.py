@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -16,7 +17,7 @@ from agentgym.cli.evaluations import RUNS, Evaluation, check, folder_name, named
 from agentgym.cli.exits import INCOMPLETE
 from agentgym.cli.leaderboards import evaluation_folders, holds_several, write_leaderboard
 from agentgym.cli.progress import EpisodeProgress
-from agentgym.cli.protocols import number, open_env, tasks_to_play
+from agentgym.cli.protocols import known_arguments, number, open_env, tasks_to_play
 from agentgym.errors import AgentGymError, ConfigurationError, EvaluationFailed
 from agentgym.making import parse_pairs
 from agentgym.options import integer
@@ -270,6 +271,10 @@ def _play(
 
     command, prices = evaluation.settings, _prices(evaluation.settings)
     before = _valid(out)
+    if known := known_arguments(evaluation):
+        told = " ".join(f"{name}={json.dumps(value)}" for name, value in known.items())
+        told = f"The environment is that of {evaluation.policy}: {told} (--set NAME=VALUE wins)."
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
     env = open_env(evaluation)
     try:
         total = tasks_to_play(evaluation, env)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from types import EllipsisType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentgym.cli.environments import make
 from agentgym.evaluation.protocols import bundled, load_protocol
 from agentgym.evaluation.protocols.applying import Terms, env_arguments, find_setup, settle
-from agentgym.making import parse_pairs
+from agentgym.making import parse_pairs, resolve
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +24,11 @@ class Evaluated(Protocol):
     @property
     def env(self) -> str:
         """The environment, as it was named."""
+        ...
+
+    @property
+    def policy(self) -> str:
+        """The policy, as it was named."""
         ...
 
     @property
@@ -45,7 +50,26 @@ def open_env(evaluation: Evaluated) -> TextEnv:
     asked = parse_pairs(command.set, "--set")
     named = {"grammar": command.grammar} if command.grammar else {}
     added = {k: v for k, v in env_arguments(setup, {**named, **asked}).items() if k not in asked}
+    added = {**known_arguments(evaluation), **added}
     return make(_Named(evaluation.env, command.set), command.grammar, added)
+
+
+def known_arguments(evaluation: Evaluated) -> dict[str, Any]:
+    """Return what a policy, such as a run, knows of its environment, and nobody typed.
+
+    A protocol says itself what is played.
+
+    Raises:
+        AgentGymError: The policy cannot be read.
+    """
+    from agentgym.policies.loading import policy_env_kwargs
+
+    command = evaluation.settings
+    if command.protocol or evaluation.policy == "chat":
+        return {}
+    known = policy_env_kwargs(evaluation.policy, resolve(evaluation.env)[1])
+    typed = {*parse_pairs(command.set, "--set"), *(["grammar"] if command.grammar else ())}
+    return {name: value for name, value in known.items() if name not in typed}
 
 
 class _Named(NamedTuple):

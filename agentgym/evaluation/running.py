@@ -25,10 +25,11 @@ from agentgym.evaluation.session import EvaluationSession
 from agentgym.evaluation.sources import GuardedPolicy, PolicySource, policy_source
 from agentgym.evaluation.stored import DETAILS, EvaluationFolder
 from agentgym.evaluation.where import Env, Where
-from agentgym.making import make
+from agentgym.making import make, resolve
 from agentgym.options import check_seed
 from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.base import Policy
+from agentgym.policies.loading import policy_env_kwargs
 from agentgym.provenance import commit, machine
 from agentgym.tasks import TaskSet
 from agentgym.vector.backends import backend_session
@@ -85,7 +86,8 @@ def evaluate(
             names for its tasks, also these, and JSON files of them.
         samples: Episodes of each task, for `Report.pass_at` and `Report.pass_hat`.
         horizon: Turn budget; None is the environment's own.
-        env_kwargs: Keyword arguments for an environment given by name.
+        env_kwargs: Keyword arguments for an environment given by name; the folder of a run as the
+            policy brings its own, of which these win.
         out: Folder in which every episode is written as it ends, and the report at the end, see
             `agentgym.evaluation.stored`. What is there already is not played again: an evaluation
             that was cut off goes on, one that is finished is read, and one with a smaller n or
@@ -129,6 +131,8 @@ def evaluate(
     limits, total_limits = _checked_limits(limits, prices), _checked_limits(total_limits, prices)
     with ExitStack() as stack:
         stack.enter_context(backend_session(backend))
+        if isinstance(env, str) and isinstance(policy, str) and protocol is None:
+            env_kwargs = {**policy_env_kwargs(policy, resolve(env)[1]), **(env_kwargs or {})}
         made, setup = _open(env, env_kwargs, protocol, stack)
         terms = settle(setup, made.unwrapped, split, n, tasks, horizon)
         tasks, horizon = terms.tasks, terms.horizon
