@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,26 @@ def test_play_to_the_end_with_numbers_and_words(capsys, monkeypatch):
     assert f"  1. {offered[0]}\n" in out and f"hint: press {buttons[0]}" in out
     assert "(not a valid action)" in out
     assert "score 1.000, reward 1.000" in out and "solved after" in out
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["list", "doctor", "play", "eval", "protocols", "compare", "replay", "export", "view", "index",
+     "serve", "validate", "swe", "swe build", "swe list", "swe image", "swe prefetch", "swe cache"],
+)  # fmt: skip
+def test_help_is_in_words_of_people(capsys, command):
+    code, out, _ = run(capsys, *command.split(), "--help")
+    assert code == 0
+    assert not re.search(r"\{None|None\}|\[\[|\bSTR\b|default: (None|''|)\)|default: False", out)
+
+
+def test_help_of_eval_names_values(capsys):
+    out = " ".join(run(capsys, "eval", "--help")[1].replace("│", " ").split())
+    for shown in ("[EVAL OPTIONS] ENV ...", "--n INT Number", "--scale {True,False} Also",
+                  "--out PATH Folder", "--policy TEXT May", "--set TEXT ... Further",
+                  "--price FLOAT FLOAT [FLOAT] Prices", "(default: 4096)",
+                  "api.openai.com) with the key in OPENAI_API_KEY"):  # fmt: skip
+        assert shown in out, shown
 
 
 def test_help_costs_no_turn(capsys, monkeypatch):
