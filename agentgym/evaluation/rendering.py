@@ -43,9 +43,8 @@ def report_table(report: Report, words: Callable[[str], str] = str) -> Table:
         table.add_section()
         for name, told in _protocol(report):
             table.add_row(cell(name), cell(told))
-    if told := diagnoses(report):
-        table.caption = cell("\n".join(f"! {words(each)}" for each in told))
-        table.caption_style, table.caption_justify = "bold", "left"
+    if notes := diagnoses(report):
+        table.caption = cell("\n".join(f"! {words(each)}" for each in notes))
     return table
 
 
