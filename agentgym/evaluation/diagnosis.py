@@ -70,12 +70,14 @@ def _invalid(report: Report) -> str:
     answer = next((row.invalid_answer for row in counted if row.invalid_answer), "")
     said = f"the first answer was {_quoted(answer)}" if answer.strip() else "the first was empty"
     grammar = str(report.env_kwargs.get("grammar") or "native")
-    form = _form(report.env_id, grammar)
-    others = (f'`grammar="{each}"`' for each in FORGIVING if each != grammar)
-    return (
-        f"{_share(invalid, turns)} actions were invalid: {said}, where the grammar {grammar} "
-        f"expects {form}; try {' or '.join(others)}"
-    )
+    wanted = f"the grammar {grammar} expects {_form(report.env_id, grammar)}; try"
+    if report.policy_facts.get("tools"):
+        wanted = (
+            "a call of one of the tools was expected; check that the endpoint parses calls (vLLM: "
+            "--enable-auto-tool-choice, --tool-call-parser), or try"
+        )
+    others = " or ".join(f'`grammar="{each}"`' for each in FORGIVING if each != grammar)
+    return f"{_share(invalid, turns)} actions were invalid: {said}, where {wanted} {others}"
 
 
 def _broken(report: Report) -> str:

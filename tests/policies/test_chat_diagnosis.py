@@ -56,6 +56,16 @@ def test_actions_that_were_all_invalid(serve: Serve, tmp_path: Path, capsys: Any
     assert 'try `grammar="react"` or `grammar="tool_call"`' in line
 
 
+def test_a_model_that_calls_no_tool_is_shown_no_notation(
+    serve: Serve, tmp_path: Path, capsys: Any
+) -> None:
+    server = serve(lambda body, number: completion("Let me press red."))
+    assert eval_chat(server, tmp_path, "--horizon", "2", "--grammar", "tool_call") == 0
+    told = squeezed(capsys.readouterr().out)
+    assert "'Let me press red.', where a call of one of the tools was expected" in told
+    assert "--tool-call-parser), or try --grammar react" in told and "<tool_call>" not in told
+
+
 def test_what_is_kept_of_an_invalid_answer_is_the_same_live_and_from_records(
     serve: Serve, tmp_path: Path
 ) -> None:
