@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -213,12 +213,19 @@ def _constructors(cls: type) -> Iterator[list[inspect.Parameter]]:
         ]
 
 
-def with_guesses(unknown: Any, known: Sequence[str]) -> str:
-    """Name what is unknown, each with the name that is known and probably meant."""
-    guesses = []
+def with_guesses(unknown: Iterable[Any], known: Sequence[str]) -> str:
+    """Name what is unknown, each with the name that is known and probably meant.
+
+    Args:
+        unknown: Names that were given.
+        known: Names that there are.
+    """
+    found = []
     for name in unknown:
-        near = difflib.get_close_matches(str(name), known, 1)
+        begun = str(name).rstrip("s")
+        longer = [each for each in known if len(begun) > 2 and each.startswith(begun)]
+        near = difflib.get_close_matches(str(name), known, 1) or longer
         if ELSEWHERE.get(str(name)) in known:
             near = [ELSEWHERE[str(name)]]
-        guesses.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
-    return ", ".join(guesses)
+        found.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
+    return ", ".join(found)

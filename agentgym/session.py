@@ -34,6 +34,7 @@ from agentgym.outcome import StopReason
 from agentgym.playing import Moment
 from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.base import ModelOutput
+from agentgym.policies.instructions import tool_instructions
 from agentgym.policies.outputs import read_output
 
 __all__ = ["Session", "play_agent"]
@@ -97,11 +98,7 @@ class Session:
     @property
     def instruction(self) -> str:
         """What the agent is to be told first: how to act, and the first observation."""
-        return (
-            "You act in a text environment by calling tools, one call at a time, until the task is "
-            f"done. Each call is a turn, and you have {self.horizon}. An answer in words changes "
-            f"nothing.\n\n{self.moments[0].observation}"
-        )
+        return f"{tool_instructions(self.horizon)}\n\n{self.moments[0].observation}"
 
     @property
     def observation(self) -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,33 @@ def test_play_says_why_an_action_was_invalid_where_the_page_does_not(capsys, mon
     assert "turn limit after 1 of 1 turns" in out
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["list", "doctor", "play", "eval", "protocols", "compare", "replay", "export", "view", "index",
+     "serve", "validate", "swe", "swe build", "swe list", "swe image", "swe prefetch", "swe cache"],
+)  # fmt: skip
+def test_help_is_in_words_of_people(capsys, command):
+    code, out, _ = run(capsys, *command.split(), "--help")
+    assert code == 0
+    assert not re.search(r"\{None|None\}|\[\[|\bSTR\b|default: (None|''|)\)|default: False", out)
+
+
+def test_help_of_eval_names_values(capsys):
+    out = " ".join(run(capsys, "eval", "--help")[1].replace("│", " ").split())
+    for shown in ("[EVAL OPTIONS] ENV ...", "--n INT Number", "--scale {True,False} Also",
+                  "--out PATH Folder", "--policy TEXT May", "--set TEXT ... Further",
+                  "--price FLOAT FLOAT [FLOAT] Prices", "(default: 4096)",
+                  "api.openai.com) with the key in OPENAI_API_KEY"):  # fmt: skip
+        assert shown in out, shown
+
+
+def test_help_costs_no_turn(capsys, monkeypatch):
+    typed(monkeypatch, "help\n?\n HELP \npress red\n")
+    out = run(capsys, "play", TOY_ID)[1]
+    assert "stopped after 1 of 8" in out and "(not a valid action)" not in out
+    assert out.count("'help' shows this again") == 4
+
+
 def test_play_survives_the_end_of_input(capsys, monkeypatch):
     typed(monkeypatch, "press red")
     code, out, _ = run(capsys, "play", TOY_ID, "--horizon", "3")
@@ -145,6 +173,11 @@ def test_eval_writes_a_report_and_a_record(capsys, tmp_path):
     assert run(capsys, *argv)[1] == told + out, "a finished evaluation is not played again"
     code, out, _ = run(capsys, "replay", str(record))
     assert code == 0 and "5 equal, 0 changed." in out
+    assert run(capsys, "replay", str(tmp_path))[:2] == (0, out), "the folder does as its file"
+    written = tmp_path / "e.csv"
+    assert run(capsys, "export", str(tmp_path), str(written), "--to", "csv")[0] == 0
+    header, first, *_ = written.read_text().splitlines()
+    assert header.startswith("env_id,task_id,split,goal") and first.startswith(TOY_ID)
     played = record.read_text()
     # The reward of the last turn, and with it the sum that the line states.
     record.write_text(played.replace('"reward": 1.0', '"reward": 2.0', 2))

@@ -210,8 +210,8 @@ def test_an_entry_says_whether_its_scale_is_played(capsys, tmp_path, environment
     [
         ("n: 0", "n, the number of tasks, to be an integer of at least 1, got 0"),
         ("samples: 0", "the number of samples to be an integer from 1"),
-        ("limit_cost: .inf, price: [1, 2]", "limit on an episode's cost"),
-        ("limit_tokens: 0", "limit on an episode's tokens"),
+        ("limit_cost: .inf, price: [1, 2]", "limit on cost"),
+        ("limit_tokens: 0", "limit on tokens"),
         ("price: [1, -2]", "price of completion tokens"),
         ("concurrency: 0", "concurrency to be an integer of at least 1"),
     ],
@@ -297,6 +297,11 @@ def test_a_file_is_played_and_flags_win(capsys, tmp_path):
         ("environments: [{split: test}]\npolicies: [random]", r"environments\[0\]"),
         ("environments: [webshop]\npolicies: [random]\nnumber: 3", "number"),
         ("environments: [{env: webshop, out: x}]\npolicies: [random]", "out"),
+        ("envs: [webshop]\npolicies: [random]", r"'envs' \(did you mean 'environments'\?\)$"),
+        (
+            "environments: [webshop]\npolicies: [{policy: chat, modle: m}]",
+            r"policies\[0\], got 'modle' \(did you mean 'model'\?\)$",
+        ),
         ("environments: [webshop]\npolicies: [{policy: oracle, n: [[1]]}]", "text or a number"),
         ("environments: [webshop]\npolicies: [{policy: oracle, n: many}]", r"policies\[0\]"),
         (
@@ -357,6 +362,9 @@ def test_compare_reads_a_folder_of_several(capsys, tmp_path):
     assert data["format"] == "agentgym.leaderboard/1" and data["rows"][0]["policy"] == "oracle"
     folders = [str(each.parent) for each in sorted((tmp_path / "o").glob("*/report.json"))]
     assert "oracle minus random" in run(capsys, "compare", *folders)[1]
+    (tmp_path / "o" / "leaderboard.json").rename(tmp_path / "kept")
+    copied = json.loads(run(capsys, "compare", out, "--json")[1])
+    assert [row["policy"] for row in copied["rows"]] == ["oracle", "random"], "any such folder"
     code, _, error = run(capsys, "compare", folders[0])
     assert code == 2 and "two evaluations or more" in error
     (tmp_path / "o" / "leaderboard.json").write_text("{}")

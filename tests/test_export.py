@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from dataclasses import fields, replace
@@ -127,6 +128,17 @@ def test_json_lines_are_the_same_rows(tmp_path: Path, path: Path, episodes: list
     assert found["task_id"] == [episode.task_id for episode in episodes]
 
 
+def test_a_spreadsheet_computes_nothing(tmp_path: Path, episodes: list[Episode]) -> None:
+    path, texts = tmp_path / "odd.jsonl", ['=HYPERLINK("x")', 'a,"b"\nc', "-1", "buy"]
+    for text in texts:
+        append_episode(path, replace(episodes[0], goal=text))
+    export(path, tmp_path / "e.csv", "csv")
+    with (tmp_path / "e.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["goal"] for row in rows] == [f"'{texts[0]}", texts[1], "'-1", "buy"]
+    assert [float(row["score"]) for row in rows] == [episodes[0].score] * 4
+
+
 def test_a_data_set_has_the_splits_of_the_records(tmp_path: Path, path: Path) -> None:
     odd = replace(next(read_episodes(path)), split="my-split")
     append_episode(path, odd)
@@ -173,7 +185,7 @@ def test_filters_and_reasons(capsys: Any, tmp_path: Path) -> None:
         (["--to", "jsonl", "--min-score", "2"], "expected --min-score to be a score from 0 to 1"),
         (["--to", "parquet", "--text", "action"], "with --to sft only, got --to parquet"),
         (["--to", "jsonl", "--only-success"], "but all 1 are left out (1: not solved)"),
-        (["--to", "csv"], "csv"),
+        (["--to", "xlsx"], "xlsx"),
     ],
 )
 def test_bad_input(capsys: Any, tmp_path: Path, flags: list[str], words: str) -> None:
@@ -189,11 +201,11 @@ def test_nothing_is_replaced_and_nothing_appears_in_part(tmp_path: Path, path: P
         export(path, path, "jsonl")
     with path.open("a") as file:
         file.write('{"format": "other"}\n')
-    for form in ("jsonl", "parquet", "datasets"):
+    for form in ("jsonl", "csv", "parquet", "datasets"):
         with pytest.raises(DataError, match="line"):
             export(path, tmp_path / "out", form)
     with pytest.raises(ConfigurationError, match="expected a form among parquet"):
-        export(path, tmp_path / "out", "csv")  # type: ignore[arg-type]
+        export(path, tmp_path / "out", "xlsx")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="with the form sft only"):
         export(path, tmp_path / "out", "jsonl", chats=ChatOptions())
     (tmp_path / "file").touch()

@@ -15,6 +15,7 @@ import pytest
 
 from agentgym.episodes import ChatOptions, ChatWriter, Episode, append_episode, export
 from agentgym.errors import ConfigurationError
+from agentgym.policies.instructions import tool_instructions
 from agentgym.registration import FAMILIES
 from agentgym.rewards import ShapedReward, TurnCost
 from tests.test_cli import OwnHook, run, wide
@@ -99,6 +100,9 @@ def test_invalid_turns_are_dropped_or_only_shown(slipped: Episode) -> None:
 
 def test_calls_are_native(called: Episode) -> None:
     [row] = ChatWriter().rows(called)
+    assert "<tool_call>" not in row["messages"][0]["content"]
+    short = replace(called, options={**called.options, "horizon": 5})
+    assert "you have 5." in ChatWriter().rows(short)[0]["messages"][0]["content"]
     assert row["tools"] == ToyEnv(grammar="tool_call").language.tools()
     first, slip = row["messages"][2], row["messages"][4]
     [call] = first["tool_calls"]
@@ -146,7 +150,8 @@ def test_every_family_in_every_grammar(entry: Any, grammar: str) -> None:
     env: Any = gymnasium.make(entry.id, grammar=grammar).unwrapped
     rows = [ChatWriter(ChatOptions(text=text)).rows(episode)[0] for text in ("raw", "action")]
     for row in rows:
-        assert row["messages"][0]["content"] == env.action_prompt()
+        system = tool_instructions(env.max_turns) if grammar == "tool_call" else env.action_prompt()
+        assert row["messages"][0]["content"] == system
         spoken = [m for m in row["messages"] if m["role"] == "assistant"]
         assert len(spoken) == len(episode.turns)
         for message, turn in zip(spoken, episode.turns, strict=True):

@@ -100,7 +100,7 @@ HOSTILE = [
     (["eval", ":webshop"], "Empty module name"),
     (["eval", ".relative:webshop"], "relative import"),
     (["eval", "tests.toy:No-v0"], "expected MODULE:ID with an id that tests.toy registers"),
-    (["replay", "/"], "Is a directory"),
+    (["replay", "/"], "a folder that holds episodes.jsonl"),
     (["replay", sys.executable], "expected a file of episodes"),
     (["replay", str(ROOT / "README.md")], "line 1"),
     (["replay", "a" * 5000], "File name too long"),

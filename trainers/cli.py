@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -37,9 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     # One thread per process: small models on few cores lose more at barriers than they gain.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    # It tells of an optional kernel whenever PEFT is imported.
-    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
     from agentgym.cli.exits import run_command
+    from trainers.models.torch_setup import quiet_kernels
+
+    quiet_kernels()
 
     return run_command(
         PROGRAM,

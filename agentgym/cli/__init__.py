@@ -22,7 +22,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 when all is well, 1 when a check failed, else what `run_command` says.
     """
-    return run_command("agentgym", lambda: _main(sys.argv[1:] if argv is None else argv))
+    return run_command(
+        "agentgym", lambda: _main(sys.argv[1:] if argv is None else argv), words=_words
+    )
+
+
+def _words(text: str) -> str:
+    from agentgym.cli.advice import in_flags
+
+    return in_flags(text)
 
 
 def _main(argv: Sequence[str]) -> int:

@@ -101,6 +101,9 @@ class Eval:
     folder under runs/ if this is left out."""
     chart: Path | None = None
     """PNG or SVG file into which the report, or the table of several, is drawn."""
+    dry_run: bool = False
+    """Only show what would be played, where it would be kept, and for a chat model an estimate of
+    its tokens and their cost. Nothing is sent."""
     retry_failed: bool = False
     """Play the failed episodes of a finished evaluation again."""
     scale: bool | None = None
@@ -109,13 +112,14 @@ class Eval:
     model: str = ""
     """Chat: name of the model."""
     base_url: str | None = None
-    """Chat: URL of the endpoint up to /v1."""
+    """Chat: URL of the endpoint up to /v1. If left out, OPENAI_BASE_URL, or else OpenAI itself
+    (api.openai.com) with the key in OPENAI_API_KEY."""
     api_key_env: str = "OPENAI_API_KEY"
     """Chat: environment variable that holds the key; the key itself is never an argument."""
     window: int = 16
     """Chat: turns of history sent."""
-    max_tokens: int = 512
-    """Chat: longest answer in tokens."""
+    max_tokens: int = 4096
+    """Chat: longest answer in tokens, thinking included."""
     max_tokens_parameter: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
     """Chat: name under which it is sent; auto sends the first until the endpoint refuses it."""
     temperature: float | None = None
@@ -126,6 +130,8 @@ class Eval:
     """Chat: seed of the sampling, for endpoints that have one."""
     stream: bool = False
     """Chat: receive answers piece by piece, which some endpoints demand."""
+    invalid_reasons: bool = True
+    """Chat: tell the model why its last action was invalid, where the observation does not."""
     send_reasoning: bool = False
     """Chat: send thinking that came apart from an answer back with it, as some models need between
     tool calls."""
@@ -147,6 +153,11 @@ class Eval:
     """Most tokens of an episode, read and written; then it ends as it stands."""
     limit_cost: float | None = None
     """Most US dollars of an episode; then it ends as it stands."""
+    limit_total_tokens: int | None = None
+    """Most tokens of all episodes together; then no further one begins (exit code 3), and the same
+    command with a higher limit goes on."""
+    limit_total_cost: float | None = None
+    """Most US dollars of all episodes together, likewise."""
     concurrency: int | None = None
     """Episodes played at the same time. If left out: 8 for models and for threads, one per
     CPU for processes and actors, else 1. The results are the same."""
@@ -175,9 +186,9 @@ class Compare:
     """Compare evaluations: two on the same tasks, with 95 % intervals, or many in one table."""
 
     paths: Positional[tuple[Path, ...]]
-    """Folders that agentgym eval --out made, of one or of several evaluations, or report.json
-    files. Of two the difference is the first minus the second; in a table of more each is held
-    against the one that is named first for its tasks."""
+    """Folders that agentgym eval --out made, of one or of several evaluations, folders of such
+    folders, or report.json files. Of two the difference is the first minus the second; in a table
+    of more each is held against the one that is named first for its tasks."""
     chart: Path | None = None
     """PNG or SVG file into which all of them are drawn."""
     format: Literal["table", "markdown", "latex", "csv", "json"] = "table"
@@ -193,7 +204,8 @@ class Replay:
     """
 
     file: Positional[Path]
-    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper."""
+    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, or the
+    folder of an evaluation."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
     limit: int | None = None
@@ -220,12 +232,14 @@ class Export:
     """Write recorded episodes as a table, a data set of the hub, or conversations to learn from."""
 
     file: Positional[Path]
-    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper."""
+    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, or the
+    folder of an evaluation."""
     output: Positional[Path]
     """File, or for datasets folder, to write; it must not exist yet."""
-    to: Literal["parquet", "jsonl", "datasets", "sft"]
-    """parquet, jsonl: one row an episode, with the same columns for every family. datasets: a
-    folder for datasets.load_dataset, with such a file for each split. sft: conversations."""
+    to: Literal["parquet", "jsonl", "csv", "datasets", "sft"]
+    """parquet, jsonl: one row an episode, with the same columns for every family. csv: these rows
+    without the turns, for spreadsheets. datasets: a folder for datasets.load_dataset, with a
+    parquet file for each split. sft: conversations."""
     only_success: bool = False
     """Leave out episodes that were not solved."""
     min_score: float | None = None

@@ -41,6 +41,7 @@ def chat_policy(command: Eval, action_prompt: str, grammar: str) -> ChatPolicy:
         extra=parse_pairs(command.extra, "--extra"),
         stream=command.stream,
         max_tokens_parameter=command.max_tokens_parameter,
+        invalid_reasons=command.invalid_reasons,
         send_reasoning=command.send_reasoning,
         requests_per_minute=command.requests_per_minute,
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentgym.cli.leaderboards import evaluation_folders, holds_several
+from agentgym.cli.leaderboards import reports_at
 from agentgym.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _reports(paths: Sequence[Path]) -> list[Report]:
                 f"expected folders of evaluations, or report.json files, got {path}, a page for "
                 "the browser; leave it out"
             )
-        found += map(read_report, evaluation_folders(path) if holds_several(path) else [path])
+        found += map(read_report, reports_at(path))
     if len(found) < 2:
         raise ConfigurationError(
             "expected two evaluations or more to compare, or the folder of several, got "

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgym.cli.advice import in_flags
 from agentgym.cli.chat import chat_policy
+from agentgym.cli.dry_run import dry_run
 from agentgym.cli.evaluation_file import read_evaluations
 from agentgym.cli.evaluations import RUNS, Evaluation, check, folder_name, named_evaluations
+from agentgym.cli.exits import INCOMPLETE
 from agentgym.cli.leaderboards import evaluation_folders, holds_several, write_leaderboard
 from agentgym.cli.progress import EpisodeProgress
-from agentgym.cli.protocols import number, open_env, tasks_to_play
-from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.cli.protocols import known_arguments, number, open_env, tasks_to_play
+from agentgym.errors import AgentGymError, ConfigurationError, EvaluationFailed
 from agentgym.making import parse_pairs
 from agentgym.options import integer
+
+READ_WRITTEN = ("prompt", "completion")
+"""Kinds of tokens that count for a limit; the others are among these."""
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,33 +37,37 @@ def evaluate(command: Eval, console: Console) -> int:
     """Play every policy that is named on every environment, and show the report or the table.
 
     Returns:
-        1 if one of several evaluations failed, else 0.
+        1 if one of several evaluations failed, else 3 if episodes are missing, else 0.
     """
     file = command.file
     if file is None:
         planned = named_evaluations(command)
     else:
         command, planned = read_evaluations(command)
+    for each in planned:
+        _check_numbers(each.settings)
+    _check_chart(command.chart)
     if len(planned) > 1:
         return _Several(command, planned, file, console).play()
     [single] = planned
     out = command.out or (RUNS / f"eval-{single.name}" if single.model else None)
-    if out and not command.out:
-        console.print(f"Every episode is kept in {out}.", markup=False, soft_wrap=True)
+    if command.dry_run:
+        console.print(dry_run(single, out, _prices(single.settings)))
+        return 0
     scale = _wants_scale(single, single.model)
     try:
-        report = _play(single, out, scale, console)
+        report = _play(single, out, scale, console, announce=not command.out)
     except (KeyboardInterrupt, AgentGymError) as error:
         if out is not None and not isinstance(error, ConfigurationError):
             _show_kept(out, console)
         raise
-    console.print(report.table())
+    console.print(report.table(in_flags))
     if out is not None:
-        told = f"{out}: report.json, report.md, episodes.jsonl"
-        console.print(told, markup=False, soft_wrap=True)
+        told = "report.json, report.md, episodes.jsonl" if report.finished else "episodes.jsonl"
+        console.print(f"{out}: {told}", markup=False, soft_wrap=True)
     if command.chart:
         report.chart(command.chart)
-    return 0
+    return 0 if report.finished else INCOMPLETE
 
 
 class _Several:
@@ -71,7 +83,7 @@ class _Several:
     ) -> None:
         self._planned, self._console = planned, console
         models = [each for each in planned if each.model]
-        self._chart = command.chart
+        self._chart, self._dry_run = command.chart, command.dry_run
         self._scale = bool(models)
         self._out = command.out
         if models and self._out is None:
@@ -83,10 +95,13 @@ class _Several:
         self._earlier: dict[str, Report] = {}
 
     def play(self) -> int:
-        """Play all; return 1 if one failed, else 0."""
+        """Play all; return 1 if one failed, else 3 if episodes are missing, else 0."""
         check(self._planned)
-        for each in self._planned:
-            _check_numbers(each.settings)
+        if self._dry_run:
+            for each in self._planned:
+                out = self._out / each.name if self._out else None
+                self._console.print(dry_run(each, out, _prices(each.settings)))
+            return 0
         if self._out:
             self._earlier = _earlier(self._out)
             told = f"Every episode is kept in {self._out}."
@@ -105,23 +120,47 @@ class _Several:
             self._write({each.name for each in self._planned})
         finally:
             self._show()
-        return int(bool(failures))
+        if failures:
+            return 1
+        return 0 if all(each.finished for each in self._reports.values()) else INCOMPLETE
 
     def _say(self, told: str) -> None:
-        self._console.print(told, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(in_flags(told), markup=False, highlight=False, soft_wrap=True)
 
     def _one(self, each: Evaluation) -> str:
         """Play one, and say what was found."""
+        from agentgym.evaluation.diagnosis import diagnoses
+
         out = self._out / each.name if self._out else None
         scale: bool | Scale = _wants_scale(each, self._scale)
         if scale:
             scale = self._scales.get(each.tasks) or True
-        report = _play(each, out, scale, self._console)
+        report = _play(self._within_limits(each), out, scale, self._console)
         if report.scale:
             self._scales[each.tasks] = report.scale
         self._keep(each, report)
-        failed = f", {report.errors:,} failed" if report.errors else ""
-        return f"score {report.score_mean:.3f}, success {report.success:.3f}{failed}"
+        figures = f"score {report.score_mean:.3f}, success {report.success:.3f}"
+        return "; ".join([figures, *diagnoses(report)])
+
+    def _within_limits(self, each: Evaluation) -> Evaluation:
+        """Return an evaluation with what is left of the limits, which are those of all together.
+
+        Raises:
+            EvaluationFailed: Nothing is left.
+        """
+        reports, its = self._reports.values(), each.settings
+        tokens, cost = its.limit_total_tokens, its.limit_total_cost
+        if tokens is not None:
+            tokens -= sum(sum(report.tokens[kind] for kind in READ_WRITTEN) for report in reports)
+        if cost is not None:
+            cost -= sum(report.cost or 0.0 for report in reports)
+        if any(left is not None and left <= 0 for left in (tokens, cost)):
+            raise EvaluationFailed(
+                "expected something left of the limit on all episodes together, but the "
+                "evaluations before took it: raise `total_limits`, and the same command goes on"
+            )
+        left = replace(its, limit_total_tokens=tokens, limit_total_cost=cost)
+        return replace(each, settings=left)
 
     def _keep_failed(self, each: Evaluation) -> None:
         """Let the table show what was played before an evaluation failed.
@@ -202,25 +241,49 @@ def _check_numbers(command: Eval) -> None:
 
     integer(command.samples, "the number of samples", low=1)
     Limits(command.limit_tokens, command.limit_cost)
+    Limits(command.limit_total_tokens, command.limit_total_cost)
     _prices(command)
     Where(command.backend, command.concurrency, command.step_timeout)
 
 
+def _check_chart(path: Path | None) -> None:
+    """Refuse a chart that cannot be drawn, before anything is played for it.
+
+    Raises:
+        DependencyNotInstalled: The package matplotlib is missing.
+        ConfigurationError: The file is of another kind.
+    """
+    if path is not None:
+        from agentgym.evaluation.drawing import check_drawable
+
+        check_drawable(path)
+
+
 def _play(
-    evaluation: Evaluation, out: Path | None, scale: bool | Scale, console: Console
+    evaluation: Evaluation,
+    out: Path | None,
+    scale: bool | Scale,
+    console: Console,
+    announce: bool = False,
 ) -> Report:
-    """Play one evaluation, with a progress bar."""
+    """Play one evaluation, with a progress bar; say first where it is kept, if that was not."""
     from agentgym.evaluation import Limits, evaluate
 
     command, prices = evaluation.settings, _prices(evaluation.settings)
     before = _valid(out)
+    if known := known_arguments(evaluation):
+        told = " ".join(f"{name}={json.dumps(value)}" for name, value in known.items())
+        told = f"The environment is that of {evaluation.policy}: {told} (--set NAME=VALUE wins)."
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
     env = open_env(evaluation)
     try:
         total = tasks_to_play(evaluation, env)
-        with (
-            _policy(evaluation, env) as policy,
-            EpisodeProgress(console, total * command.samples, prices) as progress,
-        ):
+        with ExitStack() as stack:
+            policy = stack.enter_context(_policy(evaluation, env, console))
+            if out and announce:
+                console.print(f"Every episode is kept in {out}.", markup=False, soft_wrap=True)
+            bar = EpisodeProgress(console, total * command.samples, prices)
+            progress = stack.enter_context(bar)
             report = evaluate(
                 policy,
                 env,
@@ -238,6 +301,7 @@ def _play(
                 backend=command.backend,
                 step_timeout=command.step_timeout,
                 limits=Limits(command.limit_tokens, command.limit_cost),
+                total_limits=Limits(command.limit_total_tokens, command.limit_total_cost),
                 prices=prices,
                 scale=scale,
             )
@@ -280,9 +344,10 @@ def _show_kept(out: Path, console: Console) -> None:
     except AgentGymError:
         return
     if report.rows:
-        console.print(report.table())
-        told = f"{len(report.rows)} episodes are kept in {out}; the same command goes on there."
-        console.print(told, markup=False, soft_wrap=True)
+        console.print(report.table(in_flags))
+        told = f"{len(report.rows):,} episodes are kept in {out}; the same command goes on there"
+        told += f" and plays {report.errors:,} broken ones again." if report.errors else "."
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
 def _prices(command: Eval) -> Prices | None:
@@ -292,14 +357,19 @@ def _prices(command: Eval) -> Prices | None:
 
 
 @contextmanager
-def _policy(evaluation: Evaluation, env: TextEnv) -> Iterator[Any]:
+def _policy(evaluation: Evaluation, env: TextEnv, console: Console) -> Iterator[Any]:
     """Hold the policy that is named, for the time of the evaluation."""
     from agentgym.policies import load_policy
 
     command = evaluation.settings
     if evaluation.policy == "chat":
         # Made once: its copies, which play the episodes, share the connection and the rate limit.
-        yield chat_policy(command, env.action_prompt(), env.language.grammar)
+        policy = chat_policy(command, env.action_prompt(), env.language.grammar)
+        if command.base_url is None:
+            told = f"Asking {command.model} at {policy.facts()['endpoint']} with the key in "
+            told += f"{command.api_key_env}; --base-url names another endpoint."
+            console.print(told, markup=False, highlight=False, soft_wrap=True)
+        yield policy
         return
     options = parse_pairs(command.policy_set, "--policy-set")
     with load_policy(evaluation.policy, env, seed=command.seed, **options) as maker:

@@ -31,6 +31,7 @@ from agentgym.cli.arguments import LISTS, Eval
 from agentgym.cli.evaluations import Evaluation, named_evaluations
 from agentgym.cli.parsing import parse
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.options import with_guesses
 
 ENVIRONMENTS, POLICIES = "environments", "policies"
 FIELDS = {field.name: field for field in dataclasses.fields(Eval)}
@@ -107,8 +108,7 @@ def _load(file: Path) -> dict[str, Any]:
             f"expected {file} to hold the lists {ENVIRONMENTS} and {POLICIES}, got "
             f"{type(data).__name__}"
         )
-    names = {name: value for name, value in data.items() if name not in (ENVIRONMENTS, POLICIES)}
-    _check_names(names, str(file), OF_ALL)
+    _check_names(data, str(file), (ENVIRONMENTS, POLICIES, *OF_ALL))
     return data
 
 
@@ -131,12 +131,13 @@ def _entries(data: Settings, key: str, name: str, file: Path) -> list[dict[str, 
 
 
 def _check_names(settings: Settings, where: str, more: Sequence[str] = ()) -> None:
-    known = [name for name in FIELDS if name not in (*NOT_IN_FILES, *OF_ALL)] + [*more]
+    known = [*more, *(name for name in FIELDS if name not in (*NOT_IN_FILES, *OF_ALL))]
     unknown = [str(name) for name in settings if str(name).replace("-", "_") not in known]
     if unknown:
+        told = with_guesses(unknown, known)
+        there = "" if "did you mean" in told else f"; there are {', '.join(known)}"
         raise ConfigurationError(
-            f"expected settings of agentgym eval in {where}, got {', '.join(unknown)}; there are "
-            f"{', '.join(known)}"
+            f"expected settings of agentgym eval in {where}, got {told}{there}"
         )
 
 

@@ -24,7 +24,8 @@ RUNS = Path("runs")
 CHANGEABLE = (
     "env", "policy", "file", "typed", "out", "chart", "retry_failed", "scale", "n", "samples",
     "price", "concurrency", "backend", "step_timeout", "timeout", "retries",
-    "requests_per_minute", "api_key_env", "max_tokens_parameter",
+    "requests_per_minute", "api_key_env", "max_tokens_parameter", "limit_total_tokens",
+    "limit_total_cost", "dry_run",
 )  # fmt: skip
 """Arguments of which the name of an evaluation's folder is independent, or that it has besides."""
 
@@ -51,15 +52,20 @@ class Evaluation:
         return self.policy not in ("random", "oracle", *BLIND)
 
     @property
+    def player(self) -> str:
+        """Who plays: the chat model, or the policy as it was named."""
+        return (self.settings.model if self.policy == "chat" else "") or self.policy
+
+    @property
     def title(self) -> str:
         """What it is called to a person."""
         shown = without_secrets(self.set)
-        return " ".join((self.settings.model or self.policy, "on", self.env, *shown))
+        return " ".join((self.player, "on", self.env, *shown))
 
     @property
     def name(self) -> str:
         """A name for a folder: the same for evaluations that differ in length alone."""
-        return folder_name([self.env, self.settings.model or self.policy], self.identity)
+        return folder_name([self.env, self.player], self.identity)
 
     @cached_property
     def content(self) -> str:

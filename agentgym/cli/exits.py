@@ -14,6 +14,8 @@ from agentgym.errors import AgentGymError
 from agentgym.printing import printable
 
 BAD_INPUT = 2
+INCOMPLETE = 3
+"""Of ``agentgym eval``: some episodes are missing."""
 INTERNAL_ERROR = 70
 """As ``EX_SOFTWARE`` of sysexits.h."""
 INTERRUPTED = 130
@@ -29,6 +31,7 @@ def run_command(
     *,
     stopped: str = "stopped",
     explain: Explain = lambda error: None,
+    words: Callable[[str], str] = str,
 ) -> int:
     """Carry out a command.
 
@@ -37,6 +40,7 @@ def run_command(
         body: What it does; returns the exit code.
         stopped: Said after Ctrl-C.
         explain: Says in a sentence what an error means that is none of agentgym's, or returns None.
+        words: Puts the advice of an error into the words of the program.
 
     Returns:
         What ``body`` returns; 2 after bad input or a file that cannot be used, 70 after an
@@ -59,7 +63,7 @@ def run_command(
         _say(stopped)
         return INTERRUPTED
     except AgentGymError as error:
-        return _fail(program, str(error))
+        return _fail(program, words(str(error)))
     except Exception as error:
         if isinstance(error, BrokenPipeError) and _nobody_reads():
             _drop_output()

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from agentgym.cli.arguments import Export
-from agentgym.cli.recorded import progress, say, torn_note
+from agentgym.cli.recorded import episodes_file, progress, say, torn_note
 from agentgym.errors import ConfigurationError
 from agentgym.making import resolve
 
@@ -28,9 +28,10 @@ def export(command: Export, console: Console) -> int:
     if command.env is not None:
         resolve(command.env)  # its module registers the id that the records name
     options = _chats(command)
-    with progress(command.file, console, "exporting", silent=command.json) as advance:
+    file = episodes_file(command.file)
+    with progress(file, console, "exporting", silent=command.json) as advance:
         report = write(
-            command.file,
+            file,
             command.output,
             command.to,
             chats=options,

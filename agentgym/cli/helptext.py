@@ -8,7 +8,10 @@ import inspect
 import textwrap
 from collections.abc import Iterator
 from itertools import pairwise
-from types import MappingProxyType
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from tyro.conf import Positional, UseAppendAction, arg
 
 
 def explain_fields(cls: type) -> None:
@@ -26,6 +29,48 @@ def explain_fields(cls: type) -> None:
             field.metadata = MappingProxyType({**field.metadata, "help": texts[field.name]})
         if dataclasses.is_dataclass(field.default_factory):
             explain_fields(field.default_factory)
+
+
+def name_values(cls: type) -> None:
+    """Let the help of a dataclass show values as people write them, and defaults that tell much.
+
+    By itself the parser shows ``{None}|PATH``, ``[[STR [STR ...]]]`` and ``(default: None)``.
+
+    Args:
+        cls: A dataclass without nested ones.
+    """
+    hints = get_type_hints(cls, include_extras=True)
+    for name, hint in get_type_hints(cls).items():
+        value = _value(hint, name.upper() if _marked(hints[name], Positional) else "")
+        if _marked(hints[name], UseAppendAction):
+            value = value.removesuffix(" ...")  # one each time
+        shown = arg(metavar=None if hint is bool else value, help_behavior_hint=_default)
+        cls.__annotations__[name] = Annotated[hints[name], shown]
+
+
+def _value(hint: Any, name: str = "") -> str:
+    """Write a type as what is typed for it, by a name of its own if it has one."""
+    choices = [each for each in get_args(hint) if each is not NoneType]
+    if get_origin(hint) in (Union, UnionType):
+        shortest, *longer = sorted((_value(each, name) for each in choices), key=len)
+        more = "".join(each.removeprefix(shortest) for each in longer)
+        return f"{shortest} [{more.strip()}]" if more else shortest
+    if get_origin(hint) is Literal:
+        return f"{{{','.join(map(str, choices))}}}"
+    if get_origin(hint) is tuple:
+        if choices[-1] is Ellipsis:
+            return f"{_value(choices[0], name)} ..."
+        return " ".join(map(_value, choices))
+    return name or {str: "TEXT", bool: "{True,False}"}.get(hint, hint.__name__.upper())
+
+
+def _marked(hint: Any, kind: Any) -> bool:
+    """Return whether a type has a mark of the parser."""
+    return any(mark in get_args(kind[str]) for mark in get_args(hint)[1:])
+
+
+def _default(shown: str) -> str:
+    return "" if shown in ("", "''", "None", "False") else f"(default: {shown})"
 
 
 def _docstrings(cls: type) -> Iterator[tuple[str, str]]:

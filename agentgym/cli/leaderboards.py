@@ -13,6 +13,8 @@ from agentgym.errors import DataError
 if TYPE_CHECKING:
     from agentgym.evaluation import Leaderboard
 
+EVALUATION = ("report.json", "evaluation.json")
+"""What the folder of one evaluation holds."""
 TABLE = "leaderboard.json"
 """A leaderboard as data, with the names of the folders of its reports."""
 
@@ -47,3 +49,16 @@ def evaluation_folders(folder: Path) -> list[Path]:
         return [folder / Path(name).name for name in json.loads(file.read_text("utf-8"))["folders"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"expected {file} to hold a leaderboard, but: {error!r:.200}") from error
+
+
+def reports_at(path: Path) -> list[Path]:
+    """Return where the reports of a path are: of several evaluations, or those right below it.
+
+    Raises:
+        DataError: A leaderboard there is damaged.
+    """
+    if holds_several(path):
+        return evaluation_folders(path)
+    if not path.is_dir() or any((path / name).exists() for name in EVALUATION):
+        return [path]
+    return sorted(file.parent for file in path.glob("*/report.json")) or [path]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from agentgym.cli.arguments import COMMANDS, LISTS, SWITCHED_OFF, Arguments, Command, Eval
-from agentgym.cli.helptext import explain_fields
+from agentgym.cli.arguments import COMMANDS, LISTS, SWITCHED_OFF, Arguments, Command, Eval, Swe
+from agentgym.cli.helptext import explain_fields, name_values
 from agentgym.making import merge_repeated
 
 
@@ -29,5 +29,6 @@ def parse(argv: Sequence[str]) -> Command:
 
 @lru_cache(maxsize=1)
 def _explain() -> None:
-    for command in COMMANDS:
+    for command in {*COMMANDS} - {Swe}:  # whose own are among them
         explain_fields(command)
+        name_values(command)

@@ -18,7 +18,7 @@ Say = Callable[[str], None]
 Ask = Callable[[], str]
 HELP = (
     "Type an action or its number; one that begins with ``` goes on to the line that closes it; "
-    "'quit' stops."
+    "'help' shows this again, 'quit' stops."
 )
 _FENCE = re.compile(r"`{3,}")
 
@@ -38,6 +38,9 @@ class _Person:
         self._say(_menu(info) + (_hint(self._env) if self._hints else ""))
         try:
             line = self._ask()
+            while line.strip().lower() in ("help", "?") and line not in info["admissible_actions"]:
+                self._say(HELP)
+                line = self._ask()
             fence = _FENCE.match(line)
             while fence and line.rpartition("\n")[2].strip() != fence[0]:
                 line += "\n" + self._ask()

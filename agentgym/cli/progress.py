@@ -48,6 +48,8 @@ class EpisodeProgress:
 
     def add(self, row: EpisodeResult) -> None:
         """Count an episode that has ended."""
+        from agentgym.evaluation.prices import dollars
+
         self._rows.append(row)
         valid = [each for each in self._rows if each.valid]
         told = [f"{sum(each.success for each in valid)} solved"]
@@ -57,5 +59,6 @@ class EpisodeProgress:
         if tokens:
             told.append(f"{tokens:,} tokens")
         if self._prices is not None:
-            told.append(f"{sum(map(self._prices.cost, self._rows)):,.2f} US dollars")
+            cost = dollars(sum(map(self._prices.cost, self._rows)))
+            told.append(f"{cost} US dollars")
         self._progress.update(self._bar, advance=1, told=", ".join(told))

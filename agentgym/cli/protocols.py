@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from types import EllipsisType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentgym.cli.environments import make
 from agentgym.evaluation.protocols import bundled, load_protocol
-from agentgym.evaluation.protocols.applying import env_arguments, find_setup, settle
-from agentgym.making import parse_pairs
+from agentgym.evaluation.protocols.applying import Terms, env_arguments, find_setup, settle
+from agentgym.making import parse_pairs, resolve
 from agentgym.session import GRAMMAR
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ class Evaluated(Protocol):
     @property
     def env(self) -> str:
         """The environment, as it was named."""
+        ...
+
+    @property
+    def policy(self) -> str:
+        """The policy, as it was named."""
         ...
 
     @property
@@ -52,7 +57,26 @@ def open_env(evaluation: Evaluated) -> TextEnv:
     grammar = command.grammar or (GRAMMAR if evaluation.agent else None)
     named = {"grammar": grammar} if grammar else {}
     added = {k: v for k, v in env_arguments(setup, {**named, **asked}).items() if k not in asked}
+    added = {**known_arguments(evaluation), **added}
     return make(_Named(evaluation.env, command.set), command.grammar, added)
+
+
+def known_arguments(evaluation: Evaluated) -> dict[str, Any]:
+    """Return what a policy, such as a run, knows of its environment, and nobody typed.
+
+    A protocol says itself what is played.
+
+    Raises:
+        AgentGymError: The policy cannot be read.
+    """
+    from agentgym.policies.loading import policy_env_kwargs
+
+    command = evaluation.settings
+    if command.protocol or evaluation.policy == "chat":
+        return {}
+    known = policy_env_kwargs(evaluation.policy, resolve(evaluation.env)[1])
+    typed = {*parse_pairs(command.set, "--set"), *(["grammar"] if command.grammar else ())}
+    return {name: value for name, value in known.items() if name not in typed}
 
 
 class _Named(NamedTuple):
@@ -69,14 +93,24 @@ def tasks_to_play(evaluation: Evaluated, env: TextEnv) -> int:
         DataError: The data does not hold what the protocol plays.
         TaskNotFound: There is no such split.
     """
-    command = evaluation.settings
-    setup = find_setup(command.protocol, evaluation.env)
-    named = command.task or None
-    terms = settle(setup, env, command.split, number(command), named, command.horizon)
+    terms = settled(evaluation, env)
     if terms.tasks is not None:
         return len(terms.tasks)
     most = env.tasks.len(env.tasks.check(terms.split))
     return most if terms.n is None else min(terms.n, most)
+
+
+def settled(evaluation: Evaluated, env: TextEnv) -> Terms:
+    """Return what is played, by the flags and the protocol.
+
+    Raises:
+        DataError: The data does not hold what the protocol plays.
+        TaskNotFound: There is no such split.
+    """
+    command = evaluation.settings
+    setup = find_setup(command.protocol, evaluation.env)
+    named = command.task or None
+    return settle(setup, env, command.split, number(command), named, command.horizon)
 
 
 def number(command: Eval) -> int | EllipsisType:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentgym.errors import ConfigurationError
 from agentgym.printing import printable
 
 if TYPE_CHECKING:
@@ -47,6 +48,26 @@ def _lines(path: Path) -> int | None:
             return sum(not line.isspace() for line in file)
     except OSError:
         return None
+
+
+def episodes_file(path: Path) -> Path:
+    """Return the file of episodes at a path, which may be the folder of one evaluation.
+
+    Raises:
+        ConfigurationError: The folder holds several.
+        DataError: It holds none.
+    """
+    from agentgym.web.viewer import find_run
+
+    if not path.is_dir():
+        return path
+    found = [source.path for source in find_run(path).sources]
+    if len(found) > 1:
+        raise ConfigurationError(
+            f"expected one file of episodes, got the folder {path}, which holds several: name one "
+            f"of {', '.join(map(str, found))}"
+        )
+    return found[0]
 
 
 def torn_note(torn: Sequence[int]) -> str:

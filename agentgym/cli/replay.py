@@ -6,13 +6,13 @@ import json
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import Replay
-from agentgym.cli.recorded import progress, say, torn_note
+from agentgym.cli.recorded import episodes_file, progress, say, torn_note
 from agentgym.cli.replaying import Replaying, ReplayOutcome, Rescoring
 from agentgym.cli.workers import in_order
 from agentgym.errors import ConfigurationError, DataError
@@ -101,6 +101,7 @@ def replay(command: Replay, console: Console) -> int:
         raise ConfigurationError(f"expected --jobs to be at least 1, got {command.jobs}")
     if command.env is not None:
         resolve(command.env)  # its module registers the id that the records name
+    command = replace(command, file=episodes_file(command.file))
     if command.rescore:
         return _rescore(command, console)
     given = {"--hooks": command.hooks, "--set": command.set, "--output": command.output}

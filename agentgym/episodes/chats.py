@@ -26,6 +26,7 @@ from agentgym.episodes.replay import make_env
 from agentgym.errors import ConfigurationError
 from agentgym.language import Language
 from agentgym.outcome import well_formed
+from agentgym.policies.instructions import tool_instructions
 
 Message = dict[str, Any]
 Text = Literal["raw", "action"]
@@ -69,7 +70,8 @@ class ChatWriter:
 
     The system message is the environment's action prompt; observations are user messages. Where
     the grammar is ``tool_call``, calls are native: ``tool_calls`` of the assistant, answers with
-    the role ``tool``, and the actions in the row's field ``tools``.
+    the role ``tool``, the actions in the row's field ``tools``, and no notation in the system
+    message, as `agentgym.policies.ChatPolicy` sends it.
 
     Args:
         options: How.
@@ -77,7 +79,7 @@ class ChatWriter:
 
     def __init__(self, options: ChatOptions | None = None) -> None:
         self.options = options or ChatOptions()
-        self._speech: dict[str, tuple[str, Language]] = {}
+        self._speech: dict[str, tuple[str, Language, int]] = {}
 
     def rows(self, episode: Episode) -> list[dict[str, Any]]:
         """Return the rows of an episode; none if `why_not` has a reason.
@@ -88,7 +90,9 @@ class ChatWriter:
         """
         if self.why_not(episode):
             return []
-        prompt, language = self._of(episode)
+        prompt, language, turns = self._of(episode)
+        if language.grammar == "tool_call":
+            prompt = tool_instructions(episode.options.get("horizon") or turns)
         messages: list[Message] = [
             {"role": "system", "content": well_formed(prompt)},
             {"role": "user", "content": well_formed(episode.start.observation)},
@@ -123,13 +127,14 @@ class ChatWriter:
     def _learnt(self, turn: Turn) -> bool:
         return turn.action_valid or not self.options.valid_actions_only
 
-    def _of(self, episode: Episode) -> tuple[str, Language]:
-        """Return the action prompt and the language of a record's environment."""
+    def _of(self, episode: Episode) -> tuple[str, Language, int]:
+        """Return the action prompt, the language and the turn budget of a record's environment."""
         key = made_alike(episode)
         if key not in self._speech:
             env = make_env(episode, {"reward_hooks": ()})  # which say nothing of actions
             unwrapped: Any = env.unwrapped
-            self._speech[key] = unwrapped.action_prompt(), unwrapped.language
+            said = unwrapped.action_prompt(), unwrapped.language, unwrapped.max_turns
+            self._speech[key] = said
             env.close()
         return self._speech[key]
 

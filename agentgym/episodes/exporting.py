@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -19,8 +20,16 @@ from agentgym.episodes.records import Episode, read_episodes
 from agentgym.episodes.rows import schema, to_row
 from agentgym.errors import ConfigurationError, DataError, require
 
-Form = Literal["parquet", "jsonl", "datasets", "sft"]
+Form = Literal["parquet", "jsonl", "csv", "datasets", "sft"]
 Row = dict[str, Any]
+
+SPREADSHEET = (
+    "env_id", "task_id", "split", "goal", "policy", "seed", "stop_reason", "success", "score",
+    "reward", "num_turns",
+)  # fmt: skip
+"""Columns of a CSV file: what a spreadsheet can hold of an episode."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How texts begin that spreadsheets compute."""
 
 ROWS = 256
 """Most rows of a parquet file's row group."""
@@ -68,9 +77,10 @@ def export(
     Args:
         source: A JSONL file of episodes.
         out: File, or for ``datasets`` folder, that does not exist yet; it appears when it is whole.
-        to: ``parquet`` or ``jsonl``, the rows of `agentgym.episodes.to_row`; ``datasets``, a folder
-            for ``datasets.load_dataset`` and the hub, with a parquet file for each split; or
-            ``sft``, JSON lines of conversations, see `agentgym.episodes.ChatWriter`.
+        to: ``parquet`` or ``jsonl``, the rows of `agentgym.episodes.to_row`; ``csv``, their
+            `SPREADSHEET` columns; ``datasets``, a folder for ``datasets.load_dataset`` and the hub,
+            with a parquet file for each split; or ``sft``, JSON lines of conversations, see
+            `agentgym.episodes.ChatWriter`.
         chats: How conversations are made (``sft`` only).
         only_success: Leave out episodes that were not solved.
         min_score: Leave out episodes with a lower final score.
@@ -177,7 +187,8 @@ Write = Callable[[Iterable[Row]], None]
 @contextmanager
 def _open(to: Form, path: Path) -> Iterator[Write]:
     """Yield what writes rows in a form."""
-    opened = {"parquet": _parquet, "datasets": _data_set}.get(to, _json_lines)
+    writers = {"parquet": _parquet, "csv": _csv, "datasets": _data_set}
+    opened = writers.get(to, _json_lines)
     with opened(path) as write:
         yield write
 
@@ -186,6 +197,21 @@ def _open(to: Form, path: Path) -> Iterator[Write]:
 def _json_lines(path: Path) -> Iterator[Write]:
     with path.open("x", encoding="ascii") as file:
         yield lambda rows: file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+@contextmanager
+def _csv(path: Path) -> Iterator[Write]:
+    with path.open("x", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(SPREADSHEET)
+        yield lambda rows: table.writerows(
+            [_inert(row[name]) for name in SPREADSHEET] for row in rows
+        )
+
+
+def _inert(value: Any) -> Any:
+    """Return a value that a spreadsheet shows and does not compute: texts may begin a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 @contextmanager

@@ -18,6 +18,7 @@ KINDS: Mapping[str, tuple[type, ...]] = {
     "record": (str, os.PathLike),
     "on_episode": (Callable,),  # type: ignore[dict-item]
     "limits": (Limits,),
+    "total_limits": (Limits,),
     "prices": (Prices,),
     "scale": (bool, Scale),
 }

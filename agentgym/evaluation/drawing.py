@@ -110,10 +110,7 @@ def draw(
         ConfigurationError: The file is of another kind, or cannot be written.
         DependencyNotInstalled: matplotlib is missing.
     """
-    if path is not None and Path(path).suffix.lower() not in SUFFIXES:
-        raise ConfigurationError(
-            f"expected a chart to be a file that ends in {' or '.join(SUFFIXES)}, got {path}"
-        )
+    check_drawable(path)
     style = require("matplotlib.style", "notebooks")
     with style.context(["default", STYLE]):
         figure = _Page(sections, title, reasons or {}).figure
@@ -122,6 +119,23 @@ def draw(
     # Notebooks show figures that pyplot did not make in this way alone.
     vars(figure)["_repr_png_"] = partial(_encoded, figure, ".png")
     return figure
+
+
+def check_drawable(path: str | Path | None) -> None:
+    """Check that a chart can be drawn, before what it shows is made.
+
+    Args:
+        path: The file to write; None: none.
+
+    Raises:
+        ConfigurationError: The file is of another kind.
+        DependencyNotInstalled: matplotlib is missing.
+    """
+    if path is not None and Path(path).suffix.lower() not in SUFFIXES:
+        raise ConfigurationError(
+            f"expected a chart to be a file that ends in {' or '.join(SUFFIXES)}, got {path}"
+        )
+    require("matplotlib", "notebooks")
 
 
 def short(text: str, most: int) -> str:

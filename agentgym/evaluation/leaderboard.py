@@ -18,6 +18,7 @@ from agentgym.evaluation.matrix import (
     settings,
     short_names,
 )
+from agentgym.evaluation.prices import dollars
 from agentgym.evaluation.protocols.schema import VALUES
 from agentgym.evaluation.rendering import inline, interval, markdown_table
 from agentgym.evaluation.report import Report
@@ -300,7 +301,7 @@ def _lines(rows: Sequence[Standing]) -> list[list[str]]:
         "0 to 100": [_number(row.report.scaled if row.report.n else None, ".1f") for row in rows],
         "turns": [_number(row.report.turns_mean if row.report.n else None, ".1f") for row in rows],
         "tokens": [_number(sum(row.report.tokens.values()) or None, ",") for row in rows],
-        "US dollars": [_number(row.report.cost, ",.2f") for row in rows],
+        "US dollars": ["" if row.report.cost is None else dollars(row.report.cost) for row in rows],
         "episodes": [_episodes(row.report) for row in rows],
     }
     if {*columns["episodes"]} == {f"{len(rows[0].report.rows):,}"}:

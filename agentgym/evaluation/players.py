@@ -15,7 +15,7 @@ import gymnasium
 from agentgym.episodes import Episode, Recorder
 from agentgym.errors import PolicyFailure
 from agentgym.evaluation.plan import Job
-from agentgym.evaluation.prices import Limits, Prices
+from agentgym.evaluation.prices import Limits, Prices, Spending
 from agentgym.evaluation.results import EpisodeResult, Tally
 from agentgym.evaluation.sources import GuardedPolicy
 from agentgym.outcome import StopReason
@@ -135,7 +135,9 @@ class Player:
             self._recorder.end(reason, str(last.failure) if failed else "")
 
 
-def play_all(players: Sequence[Player], jobs: Sequence[Job]) -> Generator[Played, None, None]:
+def play_all(
+    players: Sequence[Player], jobs: Sequence[Job], spending: Spending
+) -> Generator[Played, None, None]:
     """Let players play jobs, and yield what was played as it ends.
 
     Whoever closes the generator stops the episodes at their next turn, and what they wait for.
@@ -143,6 +145,7 @@ def play_all(players: Sequence[Player], jobs: Sequence[Job]) -> Generator[Played
     Args:
         players: They play at the same time.
         jobs: Episodes to play; begun in this order.
+        spending: Counts what they take; once its limit is reached, none begins any more.
 
     Yields:
         The episodes; with one player in the order of the jobs.
@@ -150,8 +153,11 @@ def play_all(players: Sequence[Player], jobs: Sequence[Job]) -> Generator[Played
     stop = threading.Event()
     if len(players) == 1:
         for job in jobs:
+            if spending.reached:
+                return
             played = players[0].play(job, stop)
             assert played is not None  # nobody else could have stopped it
+            spending.add(played.result)
             yield played
         return
     free: SimpleQueue[Player] = SimpleQueue()
@@ -161,7 +167,10 @@ def play_all(players: Sequence[Player], jobs: Sequence[Job]) -> Generator[Played
     def episode(job: Job) -> Played | None:
         player = free.get()
         try:
-            return player.play(job, stop)
+            played = None if spending.reached else player.play(job, stop)
+            if played is not None:
+                spending.add(played.result)
+            return played
         finally:
             free.put(player)
 

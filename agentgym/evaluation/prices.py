@@ -1,13 +1,15 @@
-"""What tokens cost, and how many an episode may take."""
+"""What tokens cost, and how many an episode, or an evaluation, may take."""
 
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.results import EpisodeResult
+from agentgym.evaluation.results import EpisodeResult, summed
 from agentgym.options import integer
 from agentgym.outcome import StopReason
 from agentgym.policies.base import ModelOutput
@@ -49,7 +51,10 @@ class Prices:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one episode may take at most; it ends, with what it has reached, when it has it."""
+    """What one episode, or all of an evaluation together, may take at most.
+
+    An episode that has taken it ends as it stands; an evaluation begins no further one.
+    """
 
     tokens: int | None = None
     """Tokens that the model reads and writes in all turns."""
@@ -65,11 +70,11 @@ class Limits:
         for name, value in asdict(self).items():
             if value is not None and not (_finite(value) and value > 0):
                 raise ConfigurationError(
-                    f"expected the limit on an episode's {name} to be a number greater than 0, got "
+                    f"expected the limit on {name} to be a number greater than 0, got "
                     f"{value!r:.80}; leave it out where there is none"
                 )
         if self.tokens is not None:
-            integer(self.tokens, "the limit on an episode's tokens")
+            integer(self.tokens, "the limit on tokens")
 
     def __str__(self) -> str:
         """Return them in words."""
@@ -78,13 +83,46 @@ class Limits:
         return " and ".join(told) or "none"
 
     def reached(self, used: ModelOutput, prices: Prices | None) -> StopReason:
-        """Return the limit that an episode which used these tokens has reached, or ``NONE``."""
+        """Return the limit that is reached with these tokens, or ``NONE``."""
         read_and_written = used.prompt_tokens + used.completion_tokens
         if self.tokens is not None and read_and_written >= self.tokens:
             return StopReason.TOKEN_LIMIT
         if self.cost is not None and prices is not None and prices.cost(used) >= self.cost:
             return StopReason.COST_LIMIT
         return StopReason.NONE
+
+
+class Spending:
+    """What all episodes of an evaluation have taken, counted by the threads that play them.
+
+    Args:
+        limits: What they may take together.
+        prices: What tokens cost.
+        before: Episodes that were played before.
+    """
+
+    def __init__(
+        self, limits: Limits, prices: Prices | None, before: Sequence[EpisodeResult] = ()
+    ) -> None:
+        self._limits, self._prices = limits, prices
+        self._used = summed(before)
+        self._lock = threading.Lock()
+
+    def add(self, result: EpisodeResult) -> None:
+        """Count an episode that has ended."""
+        with self._lock:
+            self._used = summed([self._used, result])
+
+    @property
+    def reached(self) -> bool:
+        """Whether no further episode is to begin."""
+        return self._limits.reached(self._used, self._prices) is not StopReason.NONE
+
+
+def dollars(amount: float) -> str:
+    """Write an amount of US dollars: with cents, or with two digits that count where it is less."""
+    decimals = 2 if amount <= 0 else max(2, 1 - math.floor(math.log10(amount)))
+    return f"{amount:,.{decimals}f}"
 
 
 def _finite(value: Any) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from agentgym.evaluation.diagnosis import diagnoses
+from agentgym.evaluation.prices import dollars
 from agentgym.evaluation.report import Report, mean_score, success_rate
 from agentgym.printing import cell, printable
 from agentgym.statistics import Estimate
@@ -13,19 +15,28 @@ from agentgym.statistics import Estimate
 if TYPE_CHECKING:
     from rich.table import Table
 
+FIRST = ("kind", "policy", "model", "endpoint")
+"""Facts of a policy that are told before the others."""
 EXCERPT = 300
 """Most characters of a failure that are shown."""
 KINDS = ("score", "success", "episodes")
 """What is told of each kind of task."""
 
 
-def report_table(report: Report) -> Table:
-    """Return the summary as a rich table of two columns."""
+def report_table(report: Report, words: Callable[[str], str] = str) -> Table:
+    """Return the summary as a rich table of two columns, with `diagnoses` below it.
+
+    Args:
+        report: The report.
+        words: Puts advice into the words of the reader.
+    """
     from rich.table import Table
 
-    table = Table(title=cell(_title(report)), show_header=False)
+    table = Table(
+        title=cell(_title(report)), show_header=False, caption_justify="left", caption_style="bold"
+    )
     for name, told in _cells(report):
-        table.add_row(cell(name), cell(told))
+        table.add_row(cell(name), cell(words(told)))
     for name, rows in _groups(report):
         table.add_section()
         table.add_row(cell(name), ", ".join(KINDS))
@@ -35,6 +46,8 @@ def report_table(report: Report) -> Table:
         table.add_section()
         for name, told in _protocol(report):
             table.add_row(cell(name), cell(told))
+    if notes := diagnoses(report):
+        table.caption = cell("\n".join(f"! {words(each)}" for each in notes))
     return table
 
 
@@ -47,6 +60,8 @@ def report_markdown(report: Report) -> str:
     if report.protocol is not None:
         lines += ["", "| protocol | |", "|---|---|"]
         lines += [f"| {inline(name)} | {inline(told)} |" for name, told in _protocol(report)]
+    for each in diagnoses(report):
+        lines += ["", f"**Check the set-up:** {inline(each)}"]
     return "\n".join(lines) + "\n"
 
 
@@ -57,7 +72,8 @@ def report_html(report: Report) -> str:
         rows += [(name, ", ".join(KINDS)), *((label, ", ".join(told)) for label, *told in group)]
     rows += _protocol(report)
     body = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
-    return f"<table><caption>{escape(_title(report))}</caption>{body}</table>"
+    told = "".join(f"<p><b>Check the set-up:</b> {escape(each)}</p>" for each in diagnoses(report))
+    return f"<table><caption>{escape(_title(report))}</caption>{body}</table>{told}"
 
 
 def _title(report: Report) -> str:
@@ -106,11 +122,30 @@ def _model(report: Report) -> Iterator[tuple[str, str]]:
     tokens = report.tokens
     if any(tokens.values()):
         told = ", ".join(f"{number:,} {kind}" for kind, number in tokens.items() if number)
-        cost = f"; {report.cost:,.2f} US dollars" if report.cost is not None else ""
+        cost = f"; {dollars(report.cost)} US dollars" if report.cost is not None else ""
         yield "tokens", told + cost
-    facts = {name: value for name, value in report.policy_facts.items() if value not in ("", None)}
-    if facts:
-        yield "policy", ", ".join(f"{name}={value!r:.80}" for name, value in facts.items())
+    if told := facts_in_words(report.policy_facts):
+        yield "policy", told
+
+
+def facts_in_words(facts: Mapping[str, Any]) -> str:
+    """Say what a policy is: who, where, and then its settings, but for those that are off."""
+    flat: dict[str, Any] = {}
+    for name, value in facts.items():
+        parts = value if isinstance(value, Mapping) else {name: value}
+        flat |= {f"{name}.{part}" if part in flat else part: each for part, each in parts.items()}
+    names = sorted(flat, key=lambda name: (FIRST.index(name) if name in FIRST else 9, name))
+    return ", ".join(filter(None, (_fact(name, flat[name]) for name in names)))
+
+
+def _fact(name: str, value: Any) -> str:
+    """Write a fact; empty if it is nothing."""
+    if value is None or value is False or value in ("", (), [], {}):
+        return ""
+    if value is True:
+        return name
+    shown = f"{value:,}" if isinstance(value, int) and name != "seed" else f"{value!s:.80}"
+    return shown if name == "kind" else f"{name} {shown}"
 
 
 def _episodes(report: Report) -> str:

@@ -111,6 +111,8 @@ class Report:
     """The two ends of the scale from 0 to 100, where they were measured."""
     protocol: ProtocolUse | None = None
     """The protocol by which it was evaluated, and where it departs from it."""
+    unfinished: str = ""
+    """Why not all episodes were played; empty if they were, or it is not known."""
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Versions of the packages."""
     commit: str = field(default="", compare=False)
@@ -303,11 +305,15 @@ class Report:
 
         return report_to_dict(self)
 
-    def table(self) -> Table:
-        """Return the summary as a rich table of two columns."""
+    def table(self, words: Callable[[str], str] = str) -> Table:
+        """Return the summary as a rich table of two columns.
+
+        Args:
+            words: Puts advice into the words of the reader, as the command does.
+        """
         from agentgym.evaluation.rendering import report_table
 
-        return report_table(self)
+        return report_table(self, words)
 
     def markdown(self) -> str:
         """Return the summary, and the results by kind of task, as Markdown."""

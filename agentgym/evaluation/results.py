@@ -9,10 +9,13 @@ from typing import Any, TypedDict
 
 from agentgym.episodes import Episode
 from agentgym.episodes.recorder import UNUSED
-from agentgym.outcome import total
+from agentgym.outcome import total, well_formed
 from agentgym.playing import Moment
 from agentgym.policies.base import ModelOutput
 from agentgym.typed_json import read_json
+
+BEGUN = 200
+"""Most characters of an invalid action that a result keeps."""
 
 
 class Place(TypedDict, total=False):
@@ -69,6 +72,8 @@ class EpisodeResult:
     """How often the model stopped for which reason, as its endpoint says."""
     models: tuple[str, ...] = ()
     """Models that answered, where the policy names them with their answers."""
+    invalid_answer: str = ""
+    """Beginning of the first action, if it was invalid."""
 
     @property
     def valid(self) -> bool:
@@ -111,6 +116,7 @@ class EpisodeResult:
             reasoning_tokens=tokens("reasoning"),
             finish_reasons=dict(sorted(finished.items())),
             models=tuple(place.get("models", ())),
+            invalid_answer="" if not turns or turns[0].action_valid else _begun(turns[0].action),
         )
 
 
@@ -127,6 +133,7 @@ class Tally:
         self._task_id, self._sample, self._labels = task_id, sample, labels
         self._rewards: list[float] = []
         self._invalid = 0
+        self._invalid_answer = ""
         self._asked: list[ModelOutput] = []
 
     def ask(self, output: ModelOutput) -> None:
@@ -136,13 +143,15 @@ class Tally:
     def add(self, moment: Moment) -> None:
         """Take the reset or a turn."""
         if moment.action is not None and moment.failure is None:
+            if not (self._rewards or moment.info["action_valid"]):
+                self._invalid_answer = _begun(moment.action)
             self._rewards.append(moment.reward)
             self._invalid += not moment.info["action_valid"]
 
     @property
     def tokens(self) -> ModelOutput:
         """Tokens of all that the model produced in the episode; the texts are left out."""
-        return _summed(self._asked)
+        return summed(self._asked)
 
     def result(self, last: Moment) -> EpisodeResult:
         """Return the result."""
@@ -166,10 +175,16 @@ class Tally:
             reasoning_tokens=used.reasoning_tokens,
             finish_reasons=dict(sorted(finished.items())),
             models=tuple(dict.fromkeys(each.model for each in self._asked if each.model)),
+            invalid_answer=self._invalid_answer,
         )
 
 
-def _summed(outputs: Sequence[ModelOutput]) -> ModelOutput:
+def _begun(action: str) -> str:
+    return well_formed(action[:BEGUN])
+
+
+def summed(outputs: Sequence[ModelOutput | EpisodeResult]) -> ModelOutput:
+    """Add up tokens; texts are left out."""
     return ModelOutput(
         "",
         sum(each.prompt_tokens for each in outputs),

@@ -25,10 +25,11 @@ from agentgym.evaluation.session import EvaluationSession
 from agentgym.evaluation.sources import GuardedPolicy, PolicySource, is_agent, policy_source
 from agentgym.evaluation.stored import DETAILS, EvaluationFolder
 from agentgym.evaluation.where import Env, Where
-from agentgym.making import make
+from agentgym.making import make, resolve
 from agentgym.options import check_seed
 from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.base import Policy
+from agentgym.policies.loading import policy_env_kwargs
 from agentgym.provenance import commit, machine
 from agentgym.session import GRAMMAR
 from agentgym.tasks import TaskSet
@@ -55,6 +56,7 @@ def evaluate(
     backend: str = "sync",
     step_timeout: float | None = None,
     limits: Limits | None = None,
+    total_limits: Limits | None = None,
     prices: Prices | None = None,
     scale: bool | Scale = False,
 ) -> Report:
@@ -86,7 +88,8 @@ def evaluate(
         samples: Episodes of each task, for `Report.pass_at` and `Report.pass_hat`.
         horizon: Turn budget; None is the environment's own.
         env_kwargs: Keyword arguments for an environment given by name. The grammar is
-            ``tool_call`` for an agent, unless they name one.
+            ``tool_call`` for an agent, and the folder of a run as the policy brings its own
+            arguments; those that are given here win.
         out: Folder in which every episode is written as it ends, and the report at the end, see
             `agentgym.evaluation.stored`. What is there already is not played again: an evaluation
             that was cut off goes on, one that is finished is read, and one with a smaller n or
@@ -105,6 +108,9 @@ def evaluate(
             own, and whatever fails in it costs one episode.
         step_timeout: Seconds that one step of an environment may take on those three.
         limits: What an episode may take at most.
+        total_limits: What all episodes may take together, those included that ``out`` holds. Once
+            it is reached no further episode begins, those under way end, and the report is
+            unfinished; with higher limits the same call goes on in ``out``.
         prices: What the policy's tokens cost.
         scale: Also play the random policy and the expert on the panel, the ends of the scale from
             0 to 100; or the ``scale`` of another report on this panel.
@@ -122,10 +128,13 @@ def evaluate(
     check_seed(seed)
     check_kinds(protocol=protocol, tasks=tasks, env_kwargs=env_kwargs, out=out, record=record)
     check_kinds(on_episode=on_episode, limits=limits, prices=prices, scale=scale)
+    check_kinds(total_limits=total_limits)
     where = Where(backend, concurrency, step_timeout)
-    limits = _checked_limits(limits, prices)
+    limits, total_limits = _checked_limits(limits, prices), _checked_limits(total_limits, prices)
     with ExitStack() as stack:
         stack.enter_context(backend_session(backend))
+        if isinstance(env, str) and isinstance(policy, str) and protocol is None:
+            env_kwargs = {**policy_env_kwargs(policy, resolve(env)[1]), **(env_kwargs or {})}
         made, setup = _open(env, env_kwargs, protocol, is_agent(policy), stack)
         terms = settle(setup, made.unwrapped, split, n, tasks, horizon)
         tasks, horizon = terms.tasks, terms.horizon
@@ -138,7 +147,7 @@ def evaluate(
         done = folder.report() if folder and folder.finished else None
         report = done
         if report is None or (retry_failed and report.errors):
-            session = EvaluationSession(planned, folder, record, on_episode)
+            session = EvaluationSession(planned, folder, record, on_episode, total_limits, prices)
             labels = partial(_labels, made.unwrapped.tasks)
             rules = Rules(horizon, limits or Limits(), prices, labels)
             _play(session, source, made, where, rules, stack)
@@ -149,6 +158,8 @@ def evaluate(
             scale=done.scale if done else None,
         )
         order = [job.key for job in planned.jobs]
+        if not report.finished:
+            return report
         if folder is not None:
             folder.finish(report, order)
         if scale and (report.scale is None or (retry_failed and report.scale.failed)):
@@ -213,7 +224,7 @@ def _checked_limits(limits: Limits | None, prices: Prices | None) -> Limits | No
     """Return the limits, None if nothing is limited."""
     if limits is not None and limits.cost is not None and prices is None:
         raise ConfigurationError(
-            "expected the prices of tokens with a limit on an episode's cost, got none: give "
+            "expected the prices of tokens with a limit on cost, got none: give "
             "prices=Prices(prompt=..., completion=...) (--price READ WRITTEN)"
         )
     return None if limits == Limits() else limits
@@ -286,6 +297,7 @@ def _report(about: Mapping[str, Any], session: EvaluationSession) -> Report:
         **fields,
         rows=session.rows,
         planned=about["n"] * about["samples"],
+        unfinished=session.unfinished,
         versions=package_versions(),
         commit=commit(),
         machine=machine(),

@@ -12,12 +12,17 @@ from agentgym.episodes import append_episode
 from agentgym.errors import EvaluationFailed
 from agentgym.evaluation.plan import Job, Plan
 from agentgym.evaluation.players import Played, Player, play_all
+from agentgym.evaluation.prices import Limits, Prices, Spending
 from agentgym.evaluation.results import EpisodeResult
 from agentgym.evaluation.stored import EvaluationFolder, Key
 
 PATIENCE = 20
 """Failed episodes one after the other with which an evaluation stops; or twice as many as are
 played at the same time, if that is more."""
+
+
+RAISE = "raise `total_limits`, and the same evaluation goes on"
+"""What to do about a limit on all episodes together."""
 
 
 class EvaluationSession:
@@ -28,6 +33,8 @@ class EvaluationSession:
         folder: Where they are kept; None: nowhere.
         record: File to which they are appended; None: none.
         on_episode: Called with each as it ends.
+        limits: What all of them may take together, those that were played before included.
+        prices: What tokens cost.
     """
 
     def __init__(
@@ -36,18 +43,23 @@ class EvaluationSession:
         folder: EvaluationFolder | None,
         record: str | Path | None,
         on_episode: Callable[[EpisodeResult], None] | None,
+        limits: Limits | None = None,
+        prices: Prices | None = None,
     ) -> None:
         self._planned, self._folder, self._record = planned, folder, record
         self._on_episode = on_episode
         self._began = time.monotonic()
         self.started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self.results: dict[Key, EpisodeResult] = {}
+        before: dict[Key, EpisodeResult] = {}
         if folder is not None:
             folder.begin(self.started)
             self.started = folder.started
             before = {key: EpisodeResult.of(each) for key, each in folder.episodes().items()}
             wanted = {job.key for job in planned.jobs}
             self.results = {k: each for k, each in before.items() if each.valid and k in wanted}
+        self.limits = limits or Limits()
+        self._spending = Spending(self.limits, prices, [*before.values()])
 
     @property
     def panel_sha256(self) -> str:
@@ -91,7 +103,7 @@ class EvaluationSession:
             for result in self.rows:
                 self._on_episode(result)
         try:
-            with closing(play_all(players, todo)) as played:
+            with closing(play_all(players, todo, self._spending)) as played:
                 for each in played:
                     self._keep(each)
                     failed = 0 if each.result.valid else failed + 1
@@ -100,8 +112,20 @@ class EvaluationSession:
         finally:
             if self._folder is not None:
                 self._folder.pause(self.seconds_in_all)
+        if not self.results:
+            raise EvaluationFailed(
+                f"expected episodes, but the limit on all of them together, {self.limits}, was "
+                f"reached before: {RAISE}"
+            )
         if not any(result.valid for result in self.results.values()):
             raise self._failure(f"all {len(self.results)} failed; first", self.rows[0])
+
+    @property
+    def unfinished(self) -> str:
+        """Why some episodes were not played; empty if all were."""
+        if not self.todo:
+            return ""
+        return f"the limit on all episodes together, {self.limits}, is reached: {RAISE}"
 
     def _keep(self, played: Played) -> None:
         self.results[played.job.key] = played.result
@@ -117,6 +141,6 @@ class EvaluationSession:
         if self._folder is not None:
             kept = (
                 f"; {len(self.results)} of {len(self._planned.jobs)} episodes are kept in "
-                f"{self._folder.path}, and the same call goes on there"
+                f"{self._folder.path}, and the same evaluation goes on there"
             )
         return EvaluationFailed(f"expected episodes, but {what}: {example.error}{kept}")

@@ -2,7 +2,8 @@
 
 A folder holds
 
-- ``evaluation.json``: what is evaluated, so that only the same evaluation goes on in it;
+- ``evaluation.json``: what is evaluated, so that only the same evaluation goes on in it (or
+  another one, if no episode counts: a setting was wrong);
 - ``episodes.jsonl``: a record of every episode, written when it ends (see `agentgym.episodes`), and
   put into the order of the panel when all have been played;
 - ``report.json``: the report, once it is finished; ``report.md``: the same for people.
@@ -109,8 +110,11 @@ class EvaluationFolder:
                 f"expected a new folder, or one of an evaluation, got {self.path}, which holds "
                 "other files; choose another --out (out=)"
             )
-        if head is not None:
-            self._check(head["settings"])
+        if head is not None and head["settings"] != self.settings:
+            if any(EpisodeResult.of(each).valid for each in self.episodes().values()):
+                self._check(head["settings"])
+            else:  # all failed, as with a wrong setting: nothing is lost, and none could be mixed
+                head = None
         self.previous: Mapping[str, Any] = head["settings"] if head else {}
         """What the evaluation that was begun here plays; empty if it has not begun."""
         self.before = float(head["seconds"]) if head else 0.0
@@ -160,11 +164,13 @@ class EvaluationFolder:
         """Write down what is evaluated, before the first episode.
 
         A report of other settings goes, as it is about fewer episodes; one of the same settings
-        stands until there is a new one.
+        stands until there is a new one. Of an evaluation of which no episode counts, nothing stays.
         """
         self.started = self.started or started
         if self.previous != self.settings:
             self._file("report.json").unlink(missing_ok=True)
+        if not self.previous:
+            self._file("episodes.jsonl").unlink(missing_ok=True)
         self._write_head(self.before)
 
     def episodes(self) -> dict[Key, Episode]:
@@ -287,7 +293,12 @@ def report_from_dict(data: Any) -> Report:
     found = data.get("format") if isinstance(data, dict) else type(data).__name__
     if found != FORMAT:
         raise DataError(f'expected a report with "format": "{FORMAT}", got {found!r}')
-    data = {"protocol": None, "limits": None, **data}  # missing in earlier versions
+    data = {
+        "protocol": None,
+        "limits": None,
+        "unfinished": "",
+        **data,
+    }  # missing in earlier versions
     if missing := [entry.name for entry in fields(Report) if entry.name not in data]:
         raise DataError(f"expected a whole report, but it has no {', '.join(missing)}")
     try:

@@ -25,12 +25,27 @@ PUBLIC_INFO = (
 )
 """Keys of the info dict that a policy may read: where it is, what was understood, what it may do,
 and, at reset, the instruction and the tools. The others are facts for trainers, reward hooks and
-reports, and tell how far the solution is."""
+reports, and tell how far the solution is; of ``details`` a policy reads the reason of an invalid
+action alone."""
 
 
 def public_info(info: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of an info dict that a policy may read, as a new dict."""
-    return {key: info[key] for key in PUBLIC_INFO if key in info}
+    public = {key: info[key] for key in PUBLIC_INFO if key in info}
+    reason = invalid_reason(info)
+    return {**public, "details": {"reason": reason}} if reason else public
+
+
+def invalid_reason(info: Mapping[str, Any]) -> str:
+    """Return why the last action was invalid, where the environment says so in the info dict.
+
+    It does where the observation has to keep the original's words (`agentgym.outcome.Outcome`).
+    """
+    details = info.get("details")
+    if info.get("action_valid", True) or not isinstance(details, Mapping):
+        return ""
+    reason = details.get("reason")
+    return reason if isinstance(reason, str) else ""
 
 
 @dataclass(frozen=True)

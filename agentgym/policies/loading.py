@@ -131,6 +131,19 @@ class PolicyKindWithContent(Protocol):
         ...
 
 
+@runtime_checkable
+class PolicyKindWithEnv(Protocol):
+    """A kind of policies that know in which environment they were made."""
+
+    def problem(self, path: str) -> str:
+        """See `PolicyKind`."""
+        ...
+
+    def env_kwargs(self, path: str, env_id: str) -> Mapping[str, Any]:
+        """Return the arguments of the environment of an id that a policy knows; none if unsure."""
+        ...
+
+
 class PolicyKind(Protocol):
     """A kind of policies that a package adds, under the name of its entry point."""
 
@@ -208,14 +221,8 @@ def policy_content(name: str, **options: Any) -> str:
     Raises:
         AgentGymError: Nothing has this name, or it cannot be read.
     """
-    kinds = policy_kinds()
-    prefix, colon, path = name.partition(":")
-    found: PolicyKind | None = None
-    if colon and prefix in kinds:
-        found = _kind(kinds[prefix])
-    elif os.path.exists(name):
-        path, found = name, _best_kind(name, kinds)[1]
-    elif _is_own(name):
+    path, found = _kind_of(name)
+    if found is None and _is_own(name):
         return source_sha256(*_found(name))
     if isinstance(found, PolicyKindWithContent) and not found.problem(path):
         return found.content(path, **options)
@@ -238,6 +245,34 @@ def names_agent(name: str, **options: Any) -> bool:
     if isinstance(found, Policy | type):
         return False
     return len(_parameters(name, found, 0, options)[0]) == 1
+
+
+def policy_env_kwargs(name: str, env_id: str) -> dict[str, Any]:
+    """Return the arguments of the environment that a policy knows, such as those of its run.
+
+    Args:
+        name: As for `load_policy`.
+        env_id: Gymnasium id of the environment that is to be made.
+
+    Returns:
+        The arguments; none of policies that know no environment, or not of this id.
+
+    Raises:
+        AgentGymError: Nothing has this name, or it cannot be read.
+    """
+    path, found = _kind_of(name)
+    if isinstance(found, PolicyKindWithEnv) and not found.problem(path):
+        return dict(found.env_kwargs(path, env_id))
+    return {}
+
+
+def _kind_of(name: str) -> tuple[str, PolicyKind | None]:
+    """Return the path that a name leads to, and the kind that loads it; None if none does."""
+    kinds = policy_kinds()
+    prefix, colon, path = name.partition(":")
+    if colon and prefix in kinds:
+        return path, _kind(kinds[prefix])
+    return (name, _best_kind(name, kinds)[1]) if os.path.exists(name) else (path, None)
 
 
 def policy_kinds() -> dict[str, metadata.EntryPoint]:

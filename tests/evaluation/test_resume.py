@@ -328,7 +328,7 @@ def test_changed_tasks_are_noticed(tmp_path: Path) -> None:
         ({"settings": {}}, "the field 'settings.env_id', but it is missing"),
         ({"seconds": None}, "'seconds' to be float"),
         ({"settings": {"n": "3"}}, "'settings.n' to be int"),
-        ({"settings": {"limits": {"tokens": -1, "cost": None}}}, "limit on an episode's tokens"),
+        ({"settings": {"limits": {"tokens": -1, "cost": None}}}, "limit on tokens"),
     ],
 )
 def test_an_edited_evaluation_is_refused(

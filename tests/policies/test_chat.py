@@ -34,7 +34,7 @@ def test_a_model_plays_an_episode(serve):
     first, final = server.requests[0], server.requests[-1]
     assert first["messages"][0]["content"] == f"Play.\n\n{env.unwrapped.action_prompt()}"
     assert (first["model"], first["temperature"], first["seed"]) == ("m", 0.5, 1)
-    assert (first["max_tokens"], "top_p" in first, "stream" in first) == (512, False, False)
+    assert (first["max_tokens"], "top_p" in first, "stream" in first) == (4096, False, False)
     assert [m["role"] for m in final["messages"][1:4]] == ["user", "assistant", "user"]
     assert set(server.keys) == {f"Bearer {KEY}"}
     assert policy.prompt_tokens == 11 * info["turn"]

@@ -10,7 +10,8 @@ import pytest
 
 from agentgym.episodes import read_episodes, replay
 from agentgym.evaluation import evaluate
-from agentgym.policies import ChatConfig, ChatPolicy, begin
+from agentgym.policies import ChatConfig, ChatPolicy, begin, public_info
+from agentgym.session import Session
 from tests.policies.endpoint import call, completion, press_next, texts
 from tests.toy import TOY_ID
 
@@ -85,6 +86,73 @@ def test_calls_go_back_as_calls_and_observations_as_their_results(serve, tmp_pat
         assert replay(episode, env).equal
 
 
+def test_a_model_with_native_tools_is_told_no_notation(serve):
+    server = serve(strict(press_by_call))
+    env = gymnasium.make(TOY_ID, grammar="tool_call")
+    config = ChatConfig("m", server.url, tools=True, instructions="Play.")
+    policy = ChatPolicy(config, env.unwrapped.action_prompt())
+    assert evaluate(policy, env, "test", 1).success == 1.0
+    with Session(env, options={"split": "test", "index": 0}) as session:
+        instruction = session.instruction
+    for request in server.requests:
+        assert request["tools"] == env.unwrapped.language.tools()
+        system = request["messages"][0]["content"]
+        assert "<" not in system and "{" not in system
+        told = system.removeprefix("Play.\n\n")
+        assert "calling tools" in told and instruction.startswith(told), "one and the same text"
+
+
+def test_without_tools_the_notation_is_told(serve):
+    server = serve(press_next)
+    env = gymnasium.make(TOY_ID, grammar="tool_call")
+    policy = ChatPolicy(ChatConfig("m", server.url), env.unwrapped.action_prompt())
+    evaluate(policy, env, "test", 1, horizon=2)
+    assert all("<tool_call>" in r["messages"][0]["content"] for r in server.requests)
+
+
+SHOP, HOUSE, CAVE = "agentgym/WebShop-v0", "agentgym/ALFWorld-v0", "agentgym/TextWorld-v0"
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs", "said"),
+    [
+        *((SHOP, {"observation_mode": mode}, "invalid: write search[words] or click[name]")
+          for mode in ("text", "text_rich", "compact")),
+        (HOUSE, {}, "is no command"),
+        (CAVE, {}, "the rules of the game know no such command"),
+    ],
+)  # fmt: skip
+def test_a_model_is_told_why_its_action_was_invalid(serve, env_id, kwargs, said):
+    server = serve(lambda body, number: completion("I would like to buy shoes."))
+    env = gymnasium.make(env_id, **kwargs)
+    reason = invalid_turn(env)
+    assert said in reason
+    for told in (True, False):
+        config = ChatConfig("m", server.url, invalid_reasons=told)
+        evaluate(ChatPolicy(config, ""), env, "test", 1, horizon=2)
+        shown = server.requests[-1]["messages"][-1]["content"]
+        observed = kwargs.get("observation_mode") == "compact"
+        assert shown.count(reason.removeprefix("invalid: ")) == (told or observed)
+        assert ("[The last action was invalid: " in shown) == (told and not observed)
+
+
+def invalid_turn(env: gymnasium.Env[str, str]) -> str:
+    env.reset(seed=0)
+    info = env.step("I would like to buy shoes.")[-1]
+    assert not info["action_valid"]
+    return str(info["details"]["reason"])
+
+
+def test_of_the_details_a_policy_reads_the_reason_alone():
+    details = {"reason": "no such button", "points": 3, "price": 9.0}
+    info = {"turn": 1, "action_valid": False, "details": details, "oracle_turns": 2}
+    read = {"turn": 1, "action_valid": False, "details": {"reason": "no such button"}}
+    assert public_info(info) == read
+    assert "details" not in public_info({**info, "action_valid": True})
+    for wrong in ({}, {"reason": ""}, {"reason": 7}, None):
+        assert "details" not in public_info({**info, "details": wrong})
+
+
 @pytest.mark.parametrize("window", [1, 2, 3])
 def test_a_window_never_parts_a_call_from_its_result(serve, window):
     # With and without calls, and with several.
@@ -127,8 +195,7 @@ def test_an_answer_without_a_call_is_followed_by_a_user_message(serve):
     policy.reset("", {"tools": TOOLS})
     policy.act("next is red", {})
     policy.act("no action found", {})
-    assert texts(server.requests[1]["messages"]) == [
-        ("system", "sys"),
+    assert texts(server.requests[1]["messages"])[1:] == [
         ("user", "next is red"),
         ("assistant", "Hm."),
         ("user", "no action found"),

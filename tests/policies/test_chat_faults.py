@@ -83,7 +83,7 @@ FAULTS: dict[str, tuple[Any, str, int]] = {
     "filtered prompt": (refusal("no", code="content_filter"), "content filter", 1),
     "temperature": (
         refusal(ONLY_DEFAULT, param="temperature", code="unsupported_value"),
-        r"leave temperature out \(temperature=None\)", 1,
+        "leave temperature out", 1,
     ),
     "top_p": (refusal("top_p may not be set"), "leave top_p out", 1),
     "seed": (refusal("Unknown field: seed", 422), "leave seed out", 1),
@@ -94,14 +94,14 @@ FAULTS: dict[str, tuple[Any, str, int]] = {
         "extra_forbidden.*leave seed out", 1,
     ),
     "length": (refusal("max_tokens is too large: 512. This model supports at most 64 tokens"),
-               "refuses max_tokens=512.*max_tokens_parameter", 1),
+               "refuses max_tokens=4096.*max_tokens_parameter", 1),
     "stream": (
         refusal("This model only support stream mode, please enable the stream parameter."),
         "set stream=True", 1,
     ),
     "streams": (events({"content": "press"}, {"finish_reason": "stop"}), "set stream=True", 1),
     "tools": (refusal('"auto" tool choice requires --enable-auto-tool-choice'),
-              "leave tools out", 1),
+              "leave tools=True out", 1),
 }  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def test_a_broken_endpoint_is_a_failure_and_not_an_action(serve, name):
     failure = moments[-1].failure
     assert isinstance(failure, PolicyFailure) and len(moments) == 2
     text = str(failure)
-    assert re.search(expected, text), text
+    assert re.search(expected, text.replace("`", "")), text
     assert text.startswith("expected an answer of the model 'm' at http://127.0.0.1:")
     assert len(text) < 900 and text.isprintable()
     assert len(server.requests) == requests
@@ -139,7 +139,7 @@ def test_an_endpoint_that_does_not_answer(stream):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
         policy = ChatPolicy(ChatConfig("m", url, retries=0, timeout=0.2, stream=stream), "")
-        with pytest.raises(PolicyFailure, match=r"raise timeout, now 0\.2 seconds"):
+        with pytest.raises(PolicyFailure, match=r"raise `timeout`, now 0\.2 seconds"):
             policy.act("look", {})
 
 
@@ -171,7 +171,7 @@ def test_an_episode_that_fails_costs_only_itself(serve):
     policy = ChatPolicy(ChatConfig("m", serve(answer).url), "")
     report = evaluate(policy, TOY_ID, "test", 20)
     assert 0 < report.errors < 20 and report.success == 1.0
-    assert all("lower window" in row.error for row in report.rows if row.stop_reason == "error")
+    assert all("lower `window`" in row.error for row in report.rows if row.stop_reason == "error")
 
 
 def test_a_refused_max_tokens_is_sent_under_its_other_name_from_then_on(serve):
@@ -194,7 +194,7 @@ def test_the_name_of_max_tokens_can_be_set(serve):
     config = ChatConfig("m", server.url, max_tokens_parameter="max_completion_tokens")
     ChatPolicy(config, "").act("next is red", {})
     assert "max_tokens" not in server.requests[0]
-    assert server.requests[0]["max_completion_tokens"] == 512
+    assert server.requests[0]["max_completion_tokens"] == 4096
     refusing = serve(lambda body, number: refusal(USE_OTHER))
     config = ChatConfig("m", refusing.url, max_tokens_parameter="max_tokens")
     with pytest.raises(PolicyFailure, match="max_tokens_parameter"):
@@ -204,7 +204,7 @@ def test_the_name_of_max_tokens_can_be_set(serve):
 
 def test_an_endpoint_that_refuses_both_names_is_not_asked_for_ever(serve):
     server = serve(lambda body, number: refusal(USE_OTHER))
-    with pytest.raises(PolicyFailure, match="refuses max_completion_tokens=512"):
+    with pytest.raises(PolicyFailure, match="refuses max_completion_tokens=4096"):
         ChatPolicy(ChatConfig("m", server.url), "").act("look", {})
     assert len(server.requests) == 2
 

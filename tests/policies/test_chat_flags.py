@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -52,6 +53,7 @@ FLAGS: dict[str, tuple[list[str], Any]] = {
         ["--max-tokens-parameter", "max_completion_tokens"], "max_completion_tokens",
     ),
     "send_reasoning": (["--send-reasoning"], True),
+    "invalid_reasons": (["--no-invalid-reasons"], False),
     "requests_per_minute": (["--requests-per-minute", "30"], 30.0),
 }  # fmt: skip
 """By field of `ChatConfig`: a flag with another value than the default, and what arrives."""
@@ -164,8 +166,45 @@ def test_what_cannot_be_sent_is_named(
 def test_the_name_of_the_longest_answer(serve: Serve, tmp_path: Path) -> None:
     server = serve(press_next)
     evaluate(server, tmp_path, "--max-tokens-parameter", "max_completion_tokens")
-    assert all(request["max_completion_tokens"] == 512 for request in server.requests)
+    assert all(request["max_completion_tokens"] == 4096 for request in server.requests)
     assert all("max_tokens" not in request for request in server.requests)
+
+
+def test_without_a_base_url_the_command_says_where_it_asks(
+    serve: Serve, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    server = serve(press_next)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    argv = ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--n", "1", "--no-scale"]
+    assert main([*argv, "--out", str(tmp_path)]) == 0
+    told = f"Asking m at {server.url} with the key in OPENAI_API_KEY; --base-url names another"
+    assert told in capsys.readouterr().out
+    evaluate(server, tmp_path / "named")
+    assert "Asking" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("--temperature", "-1"), ("--limit-tokens", "0"), ("--extra", "top_k"), ("--chart", "x.bmp")],
+)
+def test_the_folder_is_named_when_the_arguments_were_checked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: Any, tmp_path: Path, flags: tuple[str, str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    chat = ("--policy", "chat", "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    assert main(["eval", TOY_ID, *chat, *flags]) == 2
+    assert capsys.readouterr().out == "" and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("policies", [("random",), ("random", "oracle")])
+def test_a_chart_that_cannot_be_drawn_is_refused_before_playing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: Any, tmp_path: Path, policies: tuple[str, ...]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    out, chart = tmp_path / "o", tmp_path / "a.png"
+    named = [flag for policy in policies for flag in ("--policy", policy)]
+    assert main(["eval", TOY_ID, *named, "--out", str(out), "--chart", str(chart)]) == 2
+    assert "matplotlib" in capsys.readouterr().err and not out.exists()
 
 
 def test_a_fixed_name_is_not_changed_when_it_is_refused(serve: Serve, tmp_path: Path) -> None:

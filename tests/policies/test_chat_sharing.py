@@ -102,7 +102,8 @@ def test_facts_identify_the_policy_and_hold_no_secret(serve, monkeypatch):
         "window": 16,
         "tools": False,
         "stream": True,
-        "max_tokens": 512,
+        "invalid_reasons": True,
+        "max_tokens": 4096,
         "instructions": f"Play ? with {HIDDEN}.",
     }
     assert {name: facts[name] for name in expected} == expected

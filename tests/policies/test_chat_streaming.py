@@ -121,7 +121,7 @@ def test_an_endpoint_that_does_not_stream_is_understood_or_named(serve):
     policy = ask(serve(press_next))
     assert policy.last_output is not None and policy.last_output.text.endswith("press red")
     refusing = serve(lambda body, number: refusal("Streaming completion is not support yet"))
-    with pytest.raises(PolicyFailure, match=r"leave stream out \(stream=False\)"):
+    with pytest.raises(PolicyFailure, match="leave `stream=True` out"):
         ask(refusing)
 
 
@@ -157,8 +157,8 @@ def test_broken_streams_are_retried_and_then_a_failure(serve, name):
 @pytest.mark.parametrize(
     ("last", "expected"),
     [
-        ({"error": {"message": "maximum context length", "code": 400}}, "lower window"),
-        ({"error": {"message": "no", "code": "context_length_exceeded"}}, "lower window"),
+        ({"error": {"message": "maximum context length", "code": 400}}, "lower `window`"),
+        ({"error": {"message": "no", "code": "context_length_exceeded"}}, "lower `window`"),
         ({"finish_reason": "content_filter"}, "content filter"),
     ],
 )

@@ -132,6 +132,12 @@ def adapters(run: ResolvedRun) -> PeftConfig | None:
 @contextmanager
 def loading(path: str | Path) -> Iterator[None]:
     """Load something of a model, whole; say clearly that it cannot be loaded, and why."""
+    name = str(path)
+    if not Path(path).exists() and (name.startswith((".", "/", "~")) or name.count("/") > 1):
+        raise ConfigurationError(
+            f"expected --model to be 'tiny', a folder or a hub id of a causal language model, got "
+            f"{name!r}: there is no such folder"
+        )
     processes.load_whole()
     try:
         yield

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
-__all__ = ["device", "one_thread", "seed_everything"]
+__all__ = ["device", "one_thread", "quiet_kernels", "seed_everything"]
+
+
+def quiet_kernels() -> None:
+    """Keep bitsandbytes from telling of an optional kernel whenever PEFT is imported."""
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
 
 
 def seed_everything(seed: int) -> None:

@@ -12,6 +12,7 @@ import gymnasium
 
 from agentgym.errors import ConfigurationError, require
 from agentgym.policies.loading import PolicyMaker
+from trainers.models.torch_setup import quiet_kernels
 from trainers.policies.model_policy import ModelPolicy, Player
 from trainers.policies.shared_engine import SharedEngine
 from trainers.rollouts.engines import engine_maker
@@ -146,11 +147,12 @@ def chosen_sampling(default: Sampling, temperature: float | None, top_p: float |
 
 
 def check_packages() -> None:
-    """Say what is not installed.
+    """Say what is not installed, and nothing of what is.
 
     Raises:
         DependencyNotInstalled: A package is missing; names the extra.
     """
+    quiet_kernels()
     for module in PACKAGES:
         require(module, "train")
 

@@ -13,8 +13,9 @@ import gymnasium
 
 from agentgym.errors import ConfigurationError
 from agentgym.policies.loading import PolicyMaker
+from agentgym.redaction import HIDDEN
 from trainers.policies.players import PlaySettings, check_packages, load_player, maker
-from trainers.policies.run_envs import RunEnv, check_env
+from trainers.policies.run_envs import HARMLESS, RunEnv, check_env
 
 __all__ = ["Runs"]
 
@@ -61,6 +62,23 @@ class Runs:
         run = _run_of(Path(path))
         assert run is not None  # `problem` has looked
         return weights_sha256(_chosen(run, Path(path), checkpoint)[0])
+
+    def env_kwargs(self, path: str, env_id: str) -> dict[str, Any]:
+        """Return the arguments of the run's environment of an id, where it has one such.
+
+        Left out are those that change nothing for the policy, and values that are not kept.
+
+        Raises:
+            ConfigurationError: The folder does not hold a run's settings.
+            DependencyNotInstalled: Packages of the extra ``train`` are absent.
+        """
+        check_packages()
+        run = _run_of(Path(path))
+        assert run is not None  # `problem` has looked
+        same = [each for each in _Settings.of(run / CONFIG).envs if each.env_id == env_id]
+        if len(same) != 1:
+            return {}
+        return {k: v for k, v in same[0].kwargs.items() if k not in HARMLESS and v != HIDDEN}
 
     def load(
         self,

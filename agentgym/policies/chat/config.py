@@ -37,8 +37,9 @@ class ChatConfig:
     """Turns of history sent; the first observation, which holds the task, is always sent."""
     tools: bool = False
     """Offer the actions as function-calling tools; the environment's grammar must be tool_call."""
-    max_tokens: int = 512
-    """Longest answer, in tokens."""
+    max_tokens: int = 4096
+    """Longest answer, in tokens, thinking included: long enough for models that think, and a bound
+    on those that never end."""
     temperature: float | None = None
     """Sampling temperature; None leaves the endpoint's default."""
     top_p: float | None = None
@@ -58,6 +59,9 @@ class ChatConfig:
     max_tokens_parameter: str = "auto"
     """Name under which `max_tokens` is sent: ``"max_tokens"``, ``"max_completion_tokens"``, or
     ``"auto"``, the first until the endpoint refuses it and then the second."""
+    invalid_reasons: bool = True
+    """Tell the model why its last action was invalid, marked, where the observation does not say
+    so; never in a prompt that is laid out in a way of its own."""
     send_reasoning: bool = False
     """Send thinking that came apart from an answer back with it, as some models need between tool
     calls; never in a prompt that is laid out in a way of its own."""

@@ -161,14 +161,14 @@ class Conversation:
         messages: list[dict[str, Any]] = [{"role": "system", "content": self._system}]
         calls: Sequence[ToolCall] = ()
         for index, (before, answer) in enumerate(recent):
-            text = before.observation
+            text = before.explained
             if index == 0 and cut:
-                first = self._turns[0][0].observation
+                first = self._turns[0][0].explained
                 text = f"{first}\n[... {cut} earlier turns ...]\n{text}"
             messages.extend(_seen(text, calls))
             calls = answer.calls if native else ()
             messages.append(self._said(answer, calls))
-        messages.extend(_seen(seen.observation, calls))
+        messages.extend(_seen(seen.explained, calls))
         return messages
 
     def _said(self, answer: Answer, calls: Sequence[ToolCall]) -> dict[str, Any]:

@@ -164,8 +164,8 @@ def remedy(fault: Fault, sent: Mapping[str, Any], config: ChatConfig) -> str:
     """
     if fault.overflow:
         return (
-            "the conversation is longer than the model's context: lower window or max_tokens, "
-            "shorten the episode (horizon), or serve the model with a longer context"
+            "the conversation is longer than the model's context: lower `window` or `max_tokens`, "
+            "shorten the episode (`horizon`), or serve the model with a longer context"
         )
     if fault.filtered:
         return (
@@ -173,7 +173,7 @@ def remedy(fault: Fault, sent: Mapping[str, Any], config: ChatConfig) -> str:
             "endpoint without the filter"
         )
     if fault.cause is Cause.STREAMED or (not config.stream and fault.names("stream")):
-        return "the endpoint only streams: set stream=True"
+        return "the endpoint only streams: set `stream=True`"
     # Streaming last: the word stands in messages about other fields, too.
     names = {*sent, *sent["extra_body"]} - _NEEDED
     fields = sorted(names, key=lambda name: ("stream" in name, name))
@@ -185,37 +185,37 @@ def _without(name: str, config: ChatConfig) -> str:
     """Say how to leave a field out that an endpoint refuses."""
     if name in LIMIT_NAMES:
         return (
-            f"the endpoint refuses {name}={config.max_tokens}: change max_tokens, or the name "
-            f"under which it is sent, max_tokens_parameter ({' or '.join(LIMIT_NAMES)})"
+            f"the endpoint refuses {name}={config.max_tokens}: change `max_tokens`, or the name "
+            f"under which it is sent, `max_tokens_parameter` ({' or '.join(LIMIT_NAMES)})"
         )
     if name in ("stream", "stream_options"):
-        return "the endpoint does not stream: leave stream out (stream=False)"
+        return "the endpoint does not stream: leave `stream=True` out"
     if name == "tools":
         return (
-            "the endpoint takes no tools: leave tools out (tools=False, with another grammar than "
-            "tool_call), or switch tool calls on there (vLLM: --enable-auto-tool-choice)"
+            "the endpoint takes no tools: leave `tools=True` out, or switch tool calls on there "
+            "(vLLM: --enable-auto-tool-choice)"
         )
     if name in config.extra:
-        return f"the endpoint refuses this {name}: leave {name} out of extra"
-    return f"the endpoint refuses this {name}: leave {name} out ({name}=None)"
+        return f"the endpoint refuses this {name}: leave {name} out of `extra`"
+    return f"the endpoint refuses this {name}: leave `{name}` out"
 
 
 def _by_status(fault: Fault, config: ChatConfig) -> str:
     if fault.cause is Cause.TIMEOUT:
-        return f"raise timeout, now {config.timeout:g} seconds, or lower max_tokens"
+        return f"raise `timeout`, now {config.timeout:g} seconds, or lower `max_tokens`"
     if fault.cause is Cause.CONNECTION:
         return "check that the endpoint runs at this address"
     if fault.cause is Cause.BROKEN:
-        return "check that base_url ends in /v1, and the proxies in between"
+        return "check that `base_url` ends in /v1, and the proxies in between"
     if fault.status in (401, 403):
         return f"check the key in the environment variable {config.api_key_env}"
     if fault.status == 404:
-        return "check that the endpoint serves this model, and that base_url ends in /v1"
+        return "check that the endpoint serves this model, and that `base_url` ends in /v1"
     if fault.retry_after is not None and fault.retry_after > LONGEST_WAIT:
         return f"it asks to wait {fault.retry_after:.0f} seconds: go on later, or check the quota"
     if fault.status == 429:
         return (
-            "play fewer episodes at the same time, lower requests_per_minute, raise retries, or "
-            "check the quota"
+            "play fewer episodes at the same time (`concurrency`), lower `requests_per_minute`, "
+            "raise `retries`, or check the quota"
         )
     return "check that the endpoint runs, that it serves this model, and its log"

@@ -43,6 +43,16 @@ class Seen(NamedTuple):
     """The environment's text."""
     admissible: Sequence[str] = ()
     """The actions that the environment offered, in its grammar."""
+    reason: str = ""
+    """Why the last action was invalid; layouts show it as little as the papers do."""
+
+    @property
+    def explained(self) -> str:
+        """The observation, with the reason where it does not hold that already."""
+        if not self.reason or self.reason in self.observation:
+            return self.observation
+        reason = self.reason.removeprefix("invalid: ")
+        return f"{self.observation}\n[The last action was invalid: {reason}]"
 
 
 class Past(NamedTuple):

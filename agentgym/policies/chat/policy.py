@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from agentgym.errors import ConfigurationError
-from agentgym.policies.base import ModelOutput
+from agentgym.policies.base import ModelOutput, invalid_reason
 from agentgym.policies.chat.config import ChatConfig
 from agentgym.policies.chat.conversation import (
     Conversation,
@@ -22,6 +22,7 @@ from agentgym.policies.chat.conversation import (
 from agentgym.policies.chat.endpoint import Endpoint
 from agentgym.policies.chat.layout import Prompt, Seen
 from agentgym.policies.chat.waiting import Waits
+from agentgym.policies.instructions import tool_instructions
 from agentgym.redaction import hide_secrets
 from agentgym.stream import Stream
 
@@ -38,7 +39,8 @@ class ChatPolicy:
 
     Args:
         config: Model, endpoint and limits.
-        action_prompt: How to write actions, from ``env.unwrapped.action_prompt()``.
+        action_prompt: How to write actions, from ``env.unwrapped.action_prompt()``; not sent with
+            tools, which say it themselves.
         prompt: Lays out the messages in a way of its own, in which it says how to write actions;
             `ChatConfig.window` and ``action_prompt`` do not count then.
 
@@ -62,16 +64,25 @@ class ChatPolicy:
         self.last_output: ModelOutput | None = None
         self.prompt_tokens = 0
         self.completion_tokens = 0
-        self._conversation = self._begun("")
         self._tools: list[dict[str, Any]] = []
+        self._conversation = self._begun({})
         self._episode_seed: int | None = None
         self._waits = Waits()
 
-    def _begun(self, task: str) -> Conversation:
+    def _begun(self, info: Mapping[str, Any]) -> Conversation:
         """Return the conversation of a new episode."""
         prompt, said = self._prompt, [self.config.instructions]
-        system = "\n\n".join(filter(None, said if prompt else [*said, self._action_prompt]))
-        return Conversation(self.config, system, prompt, task)
+        if self._native:
+            said.append(tool_instructions(info.get("horizon")))
+        elif prompt is None:
+            said.append(self._action_prompt)
+        system = "\n\n".join(filter(None, said))
+        return Conversation(self.config, system, prompt, str(info.get("goal", "")))
+
+    @property
+    def _native(self) -> bool:
+        """Whether actions are calls of tools, and not text."""
+        return self.config.tools and bool(self._tools)
 
     def with_prompt(self, prompt: Prompt, sampling: Mapping[str, Any]) -> ChatPolicy:
         """Return a copy that lays out its messages as a prompt does.
@@ -113,8 +124,8 @@ class ChatPolicy:
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
         """Forget the previous episode, and take the tools of the new one."""
         self.last_output = None
-        self._conversation = self._begun(str(info.get("goal", "")))
         self._tools = list(info.get("tools", []))
+        self._conversation = self._begun(info)
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Ask the model for its whole text; the environment strips thinking and parses.
@@ -127,7 +138,7 @@ class ChatPolicy:
         jitter = Stream("chat-retries", self.config.seed or 0, self._episode_seed or 0, turn)
         completion = self._endpoint.complete(self._request(observation, info), jitter, self._waits)
         answer = read_answer(completion, turn)
-        self._conversation.add(_seen(observation, info), answer)
+        self._conversation.add(self._seen(observation, info), answer)
         self.last_output = output = model_output(completion, answer)
         self.prompt_tokens += output.prompt_tokens
         self.completion_tokens += output.completion_tokens
@@ -140,11 +151,11 @@ class ChatPolicy:
 
         Args:
             observation: The last observation.
-            info: The info dict that came with it, for prompts that list the admissible actions.
+            info: The info dict that came with it, for the reason of an invalid action, and for
+                prompts that list the admissible actions.
         """
-        native = self.config.tools and bool(self._tools)
-        seen = _seen(observation, info)
-        found: list[dict[str, Any]] = sendable(self._conversation.messages(seen, native))
+        seen = self._seen(observation, info)
+        found: list[dict[str, Any]] = sendable(self._conversation.messages(seen, self._native))
         return found
 
     def facts(self) -> dict[str, Any]:
@@ -167,7 +178,7 @@ class ChatPolicy:
     def _laid_out(self) -> dict[str, Any]:
         """Say how the messages are laid out."""
         if self._prompt is None:
-            return {"window": self.config.window}
+            return {"window": self.config.window, "invalid_reasons": self.config.invalid_reasons}
         text = json.dumps(self._prompt.layout.to_dict(), sort_keys=True)
         return {"layout": f"{self._prompt.name} {hashlib.sha256(text.encode()).hexdigest()[:8]}"}
 
@@ -181,11 +192,16 @@ class ChatPolicy:
         }
         sampling = {**{name: getattr(config, name) for name in SAMPLING}, "seed": self._seed()}
         request.update({name: value for name, value in sampling.items() if value is not None})
-        if config.tools and self._tools:
+        if self._native:
             request["tools"] = sendable(self._tools)
         if config.stream:
             request.update(stream=True, stream_options={"include_usage": True})
         return request
+
+    def _seen(self, observation: str, info: Mapping[str, Any]) -> Seen:
+        """Return what the model is shown of a turn."""
+        reason = invalid_reason(info) if self.config.invalid_reasons else ""
+        return Seen(observation, tuple(map(str, info.get("admissible_actions") or ())), reason)
 
     def _seed(self) -> int | None:
         """Return the seed of this request: another in each turn, so that no turn repeats one."""
@@ -193,10 +209,6 @@ class ChatPolicy:
         if seed is None or episode is None:
             return seed
         return Stream("chat", seed, episode, len(self._conversation)).below(SEEDS)
-
-
-def _seen(observation: str, info: Mapping[str, Any]) -> Seen:
-    return Seen(observation, tuple(map(str, info.get("admissible_actions") or ())))
 
 
 def _textual(config: ChatConfig, prompt: Prompt | None) -> Prompt | None:

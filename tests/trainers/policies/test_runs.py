@@ -9,12 +9,14 @@ from typing import Any
 
 import gymnasium
 import pytest
+import yaml
 
+from agentgym.cli import main
 from agentgym.episodes import read_episodes
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Report, evaluate
 from agentgym.playing import Moment, play
-from agentgym.policies.loading import load_policy, policy_content
+from agentgym.policies.loading import load_policy, policy_content, policy_env_kwargs
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID, ToyEnv
 from trainers.config.environments import TEST
@@ -165,6 +167,32 @@ def test_another_environment_is_refused_by_the_name_of_the_argument(finished: Pa
     other = gymnasium.make("agentgym/TextWorld-v0")
     with pytest.raises(ConfigurationError, match=f"expected {TOY_ID}.*got agentgym/TextWorld-v0"):
         load_policy(f"run:{finished}", other)
+
+
+@pytest.fixture
+def in_xml(finished: Path, tmp_path: Path) -> str:
+    """A run that was made with another grammar than the environment's default."""
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    settings = yaml.safe_load((run / "config.yaml").read_text())
+    settings["resolved"]["env"] = {**settings["resolved"]["env"], "grammar": "xml"}
+    (run / "config.yaml").write_text(yaml.safe_dump(settings))
+    return str(run)
+
+
+def test_a_run_brings_the_environment_that_nobody_typed(in_xml: str, capsys: Any) -> None:
+    report = evaluate(in_xml, TOY_ID, TEST, 3)
+    assert report.env_kwargs["grammar"] == "xml"
+    with pytest.raises(ConfigurationError, match="grammar was 'xml' and is 'native'"):
+        evaluate(in_xml, TOY_ID, TEST, 3, env_kwargs={"grammar": "native"})
+    argv = ["eval", TOY_ID, "--split", TEST, "--n", "3", "--no-scale", "--out", f"{in_xml}/e"]
+    assert main([*argv, "--policy", in_xml, "--set", "max_turns=4"]) == 0
+    told = capsys.readouterr().out
+    assert f'The environment is that of {in_xml}: grammar="xml" (--set NAME=VALUE wins).' in told
+    assert main([*argv, "--policy", in_xml, "--grammar", "native"]) == 2
+    assert "grammar was 'xml' and is 'native'" in capsys.readouterr().err
+    assert policy_env_kwargs(in_xml, "agentgym/WebShop-v0") == {}
+    assert policy_env_kwargs("random", TOY_ID) == {}
 
 
 def test_a_mismatch_may_be_played_on_request(finished: Path, caplog: Any) -> None:

@@ -1,0 +1,37 @@
+"""Advice of the library in the words of the command: `stream=True` is --stream here."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from agentgym.cli.arguments import Eval
+
+FLAGS = {field.name: f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(Eval)}
+OTHERS = {
+    "tools=True": "--grammar tool_call",
+    "seed": "--sampling-seed",
+    "total_limits": "--limit-total-tokens or --limit-total-cost",
+}
+"""Settings whose flag has another name."""
+
+_SETTING = re.compile(r"`(([a-z_]+)(?:=([^`\n]{1,80}))?)`")
+
+
+def in_flags(text: str) -> str:
+    """Put settings that stand in backticks, as Python has them, into the words of the command.
+
+    Args:
+        text: A message or a cell of the library.
+    """
+    return _SETTING.sub(_flag, text)
+
+
+def _flag(found: re.Match[str]) -> str:
+    setting, name, value = found.groups()
+    flag = FLAGS.get(name)
+    if setting in OTHERS or flag is None:
+        return OTHERS.get(setting, found[0])
+    if value in (None, "True"):
+        return flag
+    return f"--no-{flag[2:]}" if value == "False" else f"{flag} {value.strip(chr(34))}"

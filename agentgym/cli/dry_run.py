@@ -1,0 +1,95 @@
+"""``agentgym eval --dry-run``: what would be played, and what it may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentgym.cli.chat import chat_policy
+from agentgym.cli.protocols import open_env, settled
+from agentgym.errors import AgentGymError
+from agentgym.printing import cell
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from agentgym.cli.evaluations import Evaluation
+    from agentgym.core import TextEnv
+    from agentgym.evaluation import Prices
+    from agentgym.evaluation.plan import Plan
+
+
+def dry_run(evaluation: Evaluation, out: Path | None, prices: Prices | None) -> Table:
+    """Return what an evaluation would play, as a table; nothing is sent and nothing written.
+
+    Args:
+        evaluation: The evaluation.
+        out: Its folder, if it has one.
+        prices: What tokens cost.
+
+    Raises:
+        AgentGymError: It could not be played.
+    """
+    from rich.table import Table
+
+    env = open_env(evaluation)
+    try:
+        rows = [*_rows(evaluation, env, prices)]
+    finally:
+        env.close()
+    table = Table(title=cell(f"{evaluation.title}: not played"), show_header=False)
+    for name, told in [*rows, ("folder", str(out or "none: nothing is kept"))]:
+        table.add_row(cell(name), cell(told))
+    return table
+
+
+def _rows(evaluation: Evaluation, env: TextEnv, prices: Prices | None) -> Iterator[tuple[str, str]]:
+    from agentgym.evaluation.plan import plan
+    from agentgym.evaluation.rendering import facts_in_words
+
+    its = evaluation.settings
+    terms = settled(evaluation, env)
+    planned = plan(env.tasks, terms.split, terms.n, its.seed, terms.tasks, its.samples)
+    yield "environment", " ".join((evaluation.env, f"grammar={env.language.grammar}", *its.set))
+    sha256 = planned.panel_sha256[:16]
+    yield "panel", f"{planned.split}, seed {its.seed}, sha256 {sha256}"
+    each = f", {its.samples} of each task" if its.samples > 1 else ""
+    yield "episodes", f"{len(planned.jobs):,}{each}"
+    if evaluation.policy != "chat":
+        yield "policy", evaluation.policy
+        return
+    policy = chat_policy(its, env.action_prompt(), env.language.grammar)
+    yield "policy", facts_in_words(policy.facts())
+    yield from _estimate(evaluation, env, planned, terms.horizon, prices)
+
+
+def _estimate(
+    evaluation: Evaluation, env: TextEnv, planned: Plan, horizon: int | None, prices: Prices | None
+) -> Iterator[tuple[str, str]]:
+    """Yield what a chat model would take."""
+    from agentgym.evaluation.forecast import ANSWER, CHARACTERS, MEASURED, forecast
+    from agentgym.evaluation.prices import dollars
+
+    its, tools = evaluation.settings, env.language.grammar == "tool_call"
+    try:
+        found = forecast(env, planned, horizon, its.window, its.instructions, tools)
+    except AgentGymError as error:
+        yield "tokens", f"no estimate: {error}"
+        return
+    low, high = found.least, found.most
+    yield "turns", f"{found.turns[0]:.1f} (the expert's) to {found.turns[1]} (the horizon) each"
+    yield (
+        "tokens",
+        f"{low.prompt_tokens:,} to {high.prompt_tokens:,} prompt, "
+        f"{low.completion_tokens:,} to {high.completion_tokens:,} completion",
+    )
+    cost = "not known: give --price READ WRITTEN"
+    if prices:
+        cost = f"{dollars(prices.cost(low))} to {dollars(prices.cost(high))} US dollars"
+    yield "cost", cost
+    yield (
+        "assumed",
+        f"observations as the expert sees them (first {MEASURED} tasks), {CHARACTERS} characters a "
+        f"token, answers of {ANSWER} tokens (thinking takes more), no cache",
+    )

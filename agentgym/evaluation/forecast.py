@@ -1,0 +1,97 @@
+"""What an evaluation of a chat model will take, before it is played."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentgym.core import TextEnv
+from agentgym.errors import NotSupported
+from agentgym.evaluation.plan import Plan
+from agentgym.playing import Moment, play
+from agentgym.policies.base import ModelOutput
+from agentgym.policies.basic import OraclePolicy
+
+MEASURED = 3
+"""Tasks that the expert plays to measure turns and lengths of observations."""
+CHARACTERS = 4
+"""Characters of a token of English text."""
+ANSWER = 150
+"""Tokens of an answer; thinking takes more."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What an evaluation will take: if each episode is as long as the expert's, or as the horizon.
+
+    Estimated from observations of a few tasks, at `CHARACTERS` a token and `ANSWER` tokens an
+    answer, without a cache.
+    """
+
+    turns: tuple[float, int]
+    """Turns of an episode."""
+    least: ModelOutput
+    """Tokens of all episodes with the expert's turns."""
+    most: ModelOutput
+    """Tokens of all episodes that last until the horizon."""
+
+
+def forecast(
+    env: TextEnv, planned: Plan, horizon: int | None, window: int, instructions: str, tools: bool
+) -> Forecast:
+    """Estimate the tokens of an evaluation; the expert plays some of its tasks, no model any.
+
+    Args:
+        env: The environment.
+        planned: The episodes.
+        horizon: Turn budget; None is the environment's own.
+        window: Turns of history sent, each turn with its observation and answer.
+        instructions: What the system message holds besides the way to act.
+        tools: Whether the actions are sent as tools.
+
+    Raises:
+        EnvFailure: The environment fails.
+        NotSupported: It has no expert.
+    """
+    episodes = [_expert(env, job, horizon) for job in planned.jobs[:MEASURED]]
+    way = json.dumps(env.language.tools()) if tools else env.action_prompt()
+    head = len(instructions + way) + _mean([len(each[0].observation) for each in episodes])
+    later = _mean([len(one.observation) for each in episodes for one in each[1:]])
+    turns = [len(each) - 1 for each in episodes]
+    most = int(episodes[0][0].info["horizon"])
+
+    def tokens(taken: int) -> tuple[float, float]:
+        """Return what an episode of some turns reads and writes."""
+        shown = sum(min(turn, window) for turn in range(taken))
+        read = taken * head / CHARACTERS + shown * (later / CHARACTERS + ANSWER)
+        return read, taken * ANSWER
+
+    n = len(planned.jobs)
+    read, written = zip(*map(tokens, turns), strict=True)
+    return Forecast(
+        (_mean(turns), most),
+        _output(n * _mean(read), n * _mean(written)),
+        _output(*(n * each for each in tokens(most))),
+    )
+
+
+def _expert(env: TextEnv, job: Any, horizon: int | None) -> list[Moment]:
+    """Let the expert play a task."""
+    budget = {} if horizon is None else {"horizon": horizon}
+    options = {"task_id": job.task_id, **budget}
+    moments = [*play(OraclePolicy(env), env, seed=job.seed, options=options)]
+    if moments[-1].failure is not None:
+        raise moments[-1].failure
+    if len(moments) == 1:
+        raise NotSupported(f"expected the expert to act on {job.task_id}, but it did not")
+    return moments
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _output(read: float, written: float) -> ModelOutput:
+    return ModelOutput("", round(read), round(written))

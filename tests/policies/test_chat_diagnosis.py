@@ -1,0 +1,167 @@
+"""A report that a wrong set-up made says so, and what to change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.cli import main
+from agentgym.evaluation import Report, evaluate, read_report
+from agentgym.evaluation.diagnosis import diagnoses
+from agentgym.evaluation.prices import dollars
+from agentgym.evaluation.results import EpisodeResult
+from agentgym.policies import ChatConfig, ChatPolicy
+from tests.policies.endpoint import Answer, ChatServer, completion, press_next, refusal
+from tests.toy import TOY_ID
+
+pytest.importorskip("openai")
+SHOP = "agentgym/WebShop-v0"
+Serve = Callable[[Answer], ChatServer]
+
+
+def eval_chat(server: ChatServer, out: Path, *flags: str, env: str = TOY_ID) -> int:
+    chat = ("--policy", "chat", "--model", "m", "--base-url", server.url, "--retries", "0")
+    return main(["eval", env, *chat, "--n", "3", "--no-scale", "--out", str(out), *flags])
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.replace("│", " ").split())
+
+
+def test_answers_that_were_all_cut(serve: Serve, tmp_path: Path, capsys: Any) -> None:
+    server = serve(lambda body, number: completion("<think>Hm, let me see", "length"))
+    assert eval_chat(server, tmp_path, "--max-tokens", "512", "--horizon", "2") == 0
+    told = "all 6 answers were cut at 512 tokens: raise"
+    assert f"{told} --max-tokens" in squeezed(capsys.readouterr().out)
+    report = read_report(tmp_path)
+    assert diagnoses(report) == [f"{told} `max_tokens`"]
+    assert told in report.markdown() and told in report._repr_html_()
+
+
+def test_actions_that_were_all_invalid(serve: Serve, tmp_path: Path, capsys: Any) -> None:
+    said = "I'd like to search \x1b[31mfor shoes. " + 300 * "!"
+    server = serve(lambda body, number: completion(said))
+    assert eval_chat(server, tmp_path, "--horizon", "2", env="webshop") == 0
+    shown = capsys.readouterr().out
+    assert "\x1b[31m" not in shown
+    told = squeezed(shown)
+    assert "all 6 actions were invalid: the first answer was \"I'd like to search ^[[31m" in told
+    assert "the grammar native expects search[" in told
+    assert told.count("!") < 200 and "try --grammar react or --grammar tool_call" in told
+    [line] = diagnoses(read_report(tmp_path))
+    assert 'try `grammar="react"` or `grammar="tool_call"`' in line
+
+
+def test_a_model_that_calls_no_tool_is_shown_no_notation(
+    serve: Serve, tmp_path: Path, capsys: Any
+) -> None:
+    server = serve(lambda body, number: completion("Let me press red."))
+    assert eval_chat(server, tmp_path, "--horizon", "2", "--grammar", "tool_call") == 0
+    told = squeezed(capsys.readouterr().out)
+    assert "'Let me press red.', where a call of one of the tools was expected" in told
+    assert "--tool-call-parser), or try --grammar react" in told and "<tool_call>" not in told
+
+
+def test_what_is_kept_of_an_invalid_answer_is_the_same_live_and_from_records(
+    serve: Serve, tmp_path: Path
+) -> None:
+    server = serve(lambda body, number: completion("Hm \udc80 " + 300 * "!"))
+    policy = ChatPolicy(ChatConfig("m", server.url), "")
+    live = evaluate(policy, SHOP, n=2, horizon=2, out=tmp_path)
+    (tmp_path / "report.json").unlink()
+    assert read_report(tmp_path).rows == live.rows
+    assert all(0 < len(row.invalid_answer) <= 200 for row in live.rows)
+
+
+def test_a_sound_report_has_nothing_to_say(serve: Serve, tmp_path: Path) -> None:
+    server = serve(press_next)
+    assert eval_chat(server, tmp_path) == 0
+    assert diagnoses(read_report(tmp_path)) == []
+
+
+def report_of(*rows: EpisodeResult, env_id: str = TOY_ID) -> Report:
+    return Report(env_id, "m", "test", 0, "", rows, policy_facts={"max_tokens": 64})
+
+
+def row(reason: str = "horizon", task: str = "a", **more: Any) -> EpisodeResult:
+    return EpisodeResult(task, 0.0, False, 2, 0.0, reason, **more)
+
+
+def test_episodes_that_outgrew_the_context() -> None:
+    [told] = diagnoses(report_of(*(row("context", str(k)) for k in range(4))))
+    assert told.startswith("all 4 episodes outgrew the model's context: lower `max_tokens`")
+    assert diagnoses(report_of(*(row("context", str(k)) for k in range(4)), row())) == []
+
+
+def test_an_answer_that_is_empty_and_an_environment_that_is_none_of_the_suite() -> None:
+    [told] = diagnoses(report_of(row(invalid=2)))
+    assert "the first was empty" in told and "as the action prompt shows it" in told
+
+
+def test_broken_episodes_name_the_flag_that_plays_them_again(
+    serve: Serve, tmp_path: Path, capsys: Any
+) -> None:
+    working: list[bool] = []
+
+    def answer(body: dict[str, Any], number: int) -> Any:
+        return press_next(body, number) if working or number > 1 else refusal("no", 401)
+
+    server = serve(answer)
+    eval_chat(server, tmp_path)
+    assert "1 episode is broken: --retry-failed plays" in squeezed(capsys.readouterr().out)
+    working.append(True)
+    asked = len(server.requests)
+    eval_chat(server, tmp_path)
+    assert len(server.requests) == asked, "the same command alone reads it"
+    assert eval_chat(server, tmp_path, "--retry-failed") == 0
+    assert read_report(tmp_path).errors == 0
+
+
+def takes_no_temperature(body: dict[str, Any], number: int) -> Any:
+    if "temperature" in body:
+        return refusal("Unsupported parameter: temperature", param="temperature")
+    return press_next(body, number)
+
+
+def test_advice_is_in_flags_at_the_terminal_and_works_when_it_is_followed(
+    serve: Serve, tmp_path: Path, capsys: Any
+) -> None:
+    server = serve(takes_no_temperature)
+    assert eval_chat(server, tmp_path, "--temperature", "1") == 2
+    said = capsys.readouterr()
+    for text in (said.err, said.out):
+        assert "leave --temperature out" in squeezed(text) and "`" not in text
+    assert "the same command goes on there and plays 3 broken ones again" in squeezed(said.out)
+    assert eval_chat(server, tmp_path) == 0, "no episode counted, so the folder is free"
+    report = read_report(tmp_path)
+    assert report.success == 1.0 and report.errors == 0
+    assert report.policy_facts["sampling"]["temperature"] is None
+    lines = (tmp_path / "episodes.jsonl").read_text().splitlines()
+    assert [json.loads(line)["success"] for line in lines] == [True] * 3
+    assert eval_chat(server, tmp_path, "--temperature", "1") == 2, "now episodes count"
+    assert "temperature" in capsys.readouterr().err and read_report(tmp_path) == report
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        (0, "0.00"), (0.0036, "0.0036"), (0.000412, "0.00041"), (0.036, "0.036"), (0.36, "0.36"),
+        (0.999, "1.00"), (1.5, "1.50"), (12_345.678, "12,345.68"),
+    ],
+)  # fmt: skip
+def test_small_money_has_two_digits_that_count(amount: float, shown: str) -> None:
+    assert dollars(amount) == shown
+
+
+def test_the_policy_is_told_in_words_in_one_order(serve: Serve, tmp_path: Path) -> None:
+    server = serve(press_next)
+    assert eval_chat(server, tmp_path, "--temperature", "0", "--extra", "top_k=5") == 0
+    told = read_report(tmp_path).markdown().replace("\\", "")
+    assert (
+        f"| policy | chat, model m, endpoint {server.url}, invalid_reasons, max_tokens 4,096, "
+        "temperature 0.0, top_k 5, window 16 |"
+    ) in told

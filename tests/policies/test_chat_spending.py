@@ -1,0 +1,149 @@
+"""What an evaluation will take, and a limit on all of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.cli import main
+from agentgym.errors import ConfigurationError, EvaluationFailed
+from agentgym.evaluation import Limits, Prices, evaluate, read_report
+from agentgym.evaluation.forecast import ANSWER, CHARACTERS, forecast
+from agentgym.evaluation.plan import plan
+from agentgym.policies import ChatConfig, ChatPolicy
+from tests.policies.endpoint import Answer, ChatServer, press_next, refusal
+from tests.toy import TOY_ID, ToyEnv
+
+pytest.importorskip("openai")
+Serve = Callable[[Answer], ChatServer]
+TOKENS = 14
+"""Tokens of each answer of the endpoint, read and written."""
+
+
+def eval_chat(server: ChatServer, out: Path, *flags: str) -> int:
+    chat = ("--policy", "chat", "--model", "m", "--base-url", server.url, "--retries", "0")
+    return main(["eval", TOY_ID, *chat, "--n", "6", "--no-scale", "--out", str(out), *flags])
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("flags", [("--limit-total-tokens", "100"), ("--limit-total-cost", "1e-4")])
+def test_a_limit_on_all_episodes_keeps_what_was_played_and_goes_on(
+    serve: Serve, tmp_path: Path, capsys: Any, flags: tuple[str, str]
+) -> None:
+    server = serve(press_next)
+    prices = ("--price", "1", "1", "--concurrency", "1")
+    assert eval_chat(server, tmp_path, *prices, *flags) == 3
+    told = squeezed(capsys.readouterr().out)
+    assert "is reached: raise --limit-total-tokens or --limit-total-cost, and the same" in told
+    begun = read_report(tmp_path)
+    spent = TOKENS * len(server.requests)
+    assert 100 <= spent < 100 + 5 * TOKENS, "the episode that reached it was played to its end"
+    assert 0 < len(begun.rows) < 6 and not begun.finished and begun.success == 1.0
+    assert eval_chat(server, tmp_path, *prices, *flags) == 3, "what was spent before counts"
+    assert TOKENS * len(server.requests) == spent
+    assert eval_chat(server, tmp_path, *prices, flags[0], "1000") == 0
+    report = read_report(tmp_path)
+    assert report.finished and report.rows[: len(begun.rows)] == begun.rows
+    assert sum(report.tokens.values()) == TOKENS * len(server.requests)
+
+
+def test_in_python_too_with_several_in_flight(serve: Serve, tmp_path: Path) -> None:
+    server = serve(press_next)
+    policy = ChatPolicy(ChatConfig("m", server.url), "")
+    how: dict[str, Any] = {"out": tmp_path, "concurrency": 3}
+    part = evaluate(policy, TOY_ID, n=30, **how, total_limits=Limits(tokens=200))
+    assert not part.finished and "200 tokens, is reached: raise `total_limits`" in part.unfinished
+    assert 3 <= len(part.rows) < 12
+    assert not (tmp_path / "report.json").exists()
+    whole = evaluate(policy, TOY_ID, n=30, **how)
+    assert whole.finished and whole.unfinished == ""
+    with pytest.raises(ConfigurationError, match="prices of tokens with a limit on cost"):
+        evaluate(policy, TOY_ID, total_limits=Limits(cost=1.0))
+
+
+def test_a_limit_that_broken_episodes_have_used_up(serve: Serve, tmp_path: Path) -> None:
+    def answer(body: dict[str, Any], number: int) -> Any:
+        return press_next(body, number) if len(body["messages"]) < 3 else refusal("no", 401)
+
+    policy = ChatPolicy(ChatConfig("m", serve(answer).url, retries=0), "")
+    limits = Limits(tokens=2 * TOKENS)
+    for said in ("failed", "was reached before: raise `total_limits`"):
+        with pytest.raises(EvaluationFailed, match=said):
+            evaluate(policy, TOY_ID, n=2, out=tmp_path, concurrency=1, total_limits=limits)
+
+
+def test_the_limit_of_several_evaluations_is_one(serve: Serve, tmp_path: Path, capsys: Any) -> None:
+    server = serve(press_next)
+    file = tmp_path / "two.yaml"
+    policies = [{"policy": "chat", "model": name, "base_url": server.url} for name in "ab"]
+    file.write_text(json.dumps({"environments": [TOY_ID], "policies": policies, "n": 4}))
+    argv = ["eval", "--file", str(file), "--out", str(tmp_path / "o"), "--no-scale"]
+    argv += ["--concurrency", "1", "--limit-total-tokens"]
+    assert main([*argv, "60"]) == 1
+    assert {body["model"] for body in server.requests} == {"a"}
+    assert "b on agentgym-test/Toy-v0 failed: expected something left" in capsys.readouterr().out
+    assert main([*argv, "2000"]) == 0
+    assert TOKENS * len(server.requests) < 2000
+
+
+def test_a_dry_run_says_what_would_be_played_and_sends_nothing(
+    serve: Serve, tmp_path: Path, capsys: Any
+) -> None:
+    server = serve(press_next)
+    assert eval_chat(server, tmp_path / "o", "--dry-run", "--price", "1", "2") == 0
+    told = squeezed(capsys.readouterr().out)
+    assert "m on agentgym-test/Toy-v0: not played" in told and "chat, model m" in told
+    assert "US dollars" in told and "4 characters a token" in told and "episodes 6" in told
+    assert not server.requests and not (tmp_path / "o").exists()
+    argv = ["eval", TOY_ID, "--policy", "oracle", "--policy", "random", "--dry-run"]
+    assert main(argv) == 0
+    assert "oracle on" in capsys.readouterr().out and not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("window", [1, 16])
+def test_the_forecast_is_what_its_rule_gives(window: int) -> None:
+    env = ToyEnv()
+    found = forecast(env, plan(env.tasks, "test", 2, 0, None, 1), None, window, "", False)
+    turns = [len(env.tasks.find(job.task_id).content["buttons"])
+             for job in plan(env.tasks, "test", 2, 0, None, 1).jobs]  # fmt: skip
+    assert found.turns == (sum(turns) / 2, 8)
+    assert found.least.completion_tokens == ANSWER * sum(turns)
+    assert found.most.completion_tokens == ANSWER * 2 * 8
+    assert found.least.prompt_tokens < found.most.prompt_tokens
+    shown = sum(min(turn, window) for turn in range(8))
+    answers = 2 * shown * ANSWER
+    head = 2 * 8 * len(env.action_prompt()) / CHARACTERS
+    assert answers + head < found.most.prompt_tokens < 1.5 * (answers + head)
+
+
+def test_the_forecast_holds_for_a_model_that_answers_so(serve: Serve) -> None:
+    """Count the characters that a real conversation sends."""
+
+    def answer(body: dict[str, Any], number: int) -> Any:
+        said = press_next(body, number)
+        text = said["choices"][0]["message"]["content"]
+        said["choices"][0]["message"]["content"] = text.rjust(ANSWER * CHARACTERS)
+        return said
+
+    server, env = serve(answer), gymnasium.make(TOY_ID)
+    policy = ChatPolicy(ChatConfig("m", server.url), env.unwrapped.action_prompt())
+    assert evaluate(policy, env, n=3, concurrency=1).success == 1.0
+    sent = sum(len(m["content"]) for body in server.requests for m in body["messages"])
+    toy = ToyEnv()
+    found = forecast(toy, plan(toy.tasks, "test", 3, 0, None, 1), None, 16, "", False)
+    assert found.least.prompt_tokens == pytest.approx(sent / CHARACTERS, rel=0.05)
+
+
+def test_prices_of_the_forecast() -> None:
+    env = ToyEnv()
+    found = forecast(env, plan(env.tasks, "test", 2, 0, None, 1), None, 16, "", True)
+    cost = Prices(0.0, 1.0).cost(found.most)
+    assert cost == pytest.approx(ANSWER * 16 / 1e6)
