@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from agentgym.errors import ConfigurationError, EnvFailure
@@ -77,6 +78,12 @@ class IsolatedEnv(gymnasium.Env[str, str]):
         """The grammar and the actions."""
         language: Language = self._call("language")
         return language
+
+    @property
+    def np_random(self) -> np.random.Generator:  # type: ignore[override]  # nobody sets it
+        """A copy of the environment's generator, as it stands."""
+        generator: np.random.Generator = self._call("np_random")
+        return generator
 
     @property
     def last_action(self) -> str | None:

@@ -363,7 +363,7 @@ def test_compare_reads_a_folder_of_several(capsys, tmp_path):
     folders = [str(each.parent) for each in sorted((tmp_path / "o").glob("*/report.json"))]
     assert "oracle minus random" in run(capsys, "compare", *folders)[1]
     (tmp_path / "o" / "leaderboard.json").rename(tmp_path / "kept")
-    copied = json.loads(run(capsys, "compare", out, "--json")[1])
+    copied = json.loads(run(capsys, "compare", out, "--format", "json")[1])
     assert [row["policy"] for row in copied["rows"]] == ["oracle", "random"], "any such folder"
     code, _, error = run(capsys, "compare", folders[0])
     assert code == 2 and "two evaluations or more" in error
