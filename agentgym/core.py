@@ -36,8 +36,11 @@ if TYPE_CHECKING:
 OBSERVATION_LENGTH = 32768
 Session = TypeVar("Session")
 """What plays an episode of a family; :meth:`TextEnv._start` puts it into ``_session``."""
-FORKED = ("turn", "horizon", "_running", "_observation", "_last_action", "_score")
-"""Attributes of an episode that a snapshot holds, besides the state of hooks and engine."""
+OVERRIDABLE = (
+    "_start", "_act", "_misread", "_admissible", "_state", "_oracle_turns", "_oracle_action",
+    "_potential", "_snapshot", "_restore",
+)  # fmt: skip
+"""Private methods of :class:`TextEnv` that a family implements or overrides."""
 
 
 class Ranks(dict[str, bytes]):
@@ -65,6 +68,11 @@ class Ranks(dict[str, bytes]):
 
 ranks = lru_cache(maxsize=256)(Ranks)
 """The ranks of a task, shared by all environments that play it."""
+
+
+def _is_private(name: str) -> bool:
+    """Return whether a name is of one underscore, and none that Python gave a class."""
+    return name.startswith("_") and not name.startswith(("__", "_abc_", "_TextEnv__"))
 
 
 class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
@@ -105,12 +113,28 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     where they may not, what lies behind its last checkpoint is lost, and the episode with it."""
     action_length: ClassVar[int] = ACTION_LENGTH
     """Most characters of an action, thinking removed."""
-    _configuration: str
+    __configuration: str
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse private methods of this class that are no hooks for families.
+
+        Its state needs no guard: a double underscore keeps it apart, but for ``_session`` and
+        ``_running``, which families set.
+        """
+        super().__init_subclass__(**kwargs)
+        for name in (*(each for each in vars(TextEnv) if _is_private(each)), "_running"):
+            owner = next((base for base in cls.__mro__ if name in vars(base)), TextEnv)
+            if name not in OVERRIDABLE and not issubclass(TextEnv, owner):
+                raise ConfigurationError(
+                    f"expected {cls.__name__} to leave alone what TextEnv needs for itself, got "
+                    f"its own {name} (in {owner.__name__}): give it another name. Of the private "
+                    f"names a family may override {', '.join(OVERRIDABLE)}"
+                )
 
     def __new__(cls, *args: Any, **kwargs: Any) -> TextEnv:
         """Remember how the environment is made, whatever constructors its family has."""
         env = super().__new__(cls)
-        env._configuration = fingerprint(cls, args, kwargs)
+        env.__configuration = fingerprint(cls, args, kwargs)
         return env
 
     def __init__(
@@ -140,12 +164,12 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self.turn = 0
         self.horizon = self.default_horizon
         self._session: Session | None = None
-        self._task: Task | None = None
-        self._digest: str | None = None
+        self.__task: Task | None = None
+        self.__digest: str | None = None
         self._running = False
-        self._observation = ""
-        self._last_action: str | None = None
-        self._score = 0.0
+        self.__observation = ""
+        self.__last_action: str | None = None
+        self.__score = 0.0
 
     # -- what a family implements ---------------------------------------------------------------
 
@@ -173,7 +197,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
 
     def _state(self) -> str:
         """Return a text that is equal for equal engine states; its hash is ``state_key``."""
-        return self._observation
+        return self.__observation
 
     def _oracle_turns(self) -> int | None:
         """Return the remaining length of the expert's plan, or None where unknown."""
@@ -238,9 +262,9 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         super().reset(seed=check_seed(seed))
         task = self.tasks.choose(chosen, self.np_random, self.split)
         self.horizon = chosen.get("horizon", self.default_horizon)
-        self.turn, self._score, self._last_action = 0, 0.0, None
+        self.turn, self.__score, self.__last_action = 0, 0.0, None
         self._begin(task)
-        self._observation = self._text(self._start(task, self.np_random))
+        self.__observation = self._text(self._start(task, self.np_random))
         self._running = True
         state_key = self._state_key()
         if self.hooks:
@@ -249,7 +273,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, state_key, "")
         info["goal"] = well_formed(task.goal)
         info["tools"] = self.language.tools()
-        return self._observation, info
+        return self.__observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one turn; any ``str`` is a legal action.
@@ -271,10 +295,10 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self._running = False  # in case the engine fails
         outcome = self._misread(action, problem) if problem else self._act(text)
         self.turn += 1
-        self._last_action = text or action[: self.action_length]
+        self.__last_action = text or action[: self.action_length]
         if outcome.score is not None:
-            self._score = outcome.score
-        self._observation = self._text(outcome.observation)
+            self.__score = outcome.score
+        self.__observation = self._text(outcome.observation)
         terminated = bool(outcome.terminated)
         truncated = not terminated and self.turn >= self.horizon
         self._running = not (terminated or truncated)
@@ -283,7 +307,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         if self.hooks:
             after = self._turn_state(state_key)
             terms = self.hooks.terms(
-                self._last_action,
+                self.__last_action,
                 after,
                 terms,
                 valid=outcome.valid,
@@ -292,15 +316,15 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
                 details=outcome.details,
             )
         info = self._info(outcome, terms, stop_reason(outcome, truncated), state_key, trailing)
-        return self._observation, total(terms.values()), terminated, truncated, info
+        return self.__observation, total(terms.values()), terminated, truncated, info
 
     def render(self) -> str | None:
         """Return the last turn as text in render mode ``"ansi"``."""
         if self.render_mode != "ansi":
             return None
-        if self._last_action is None:
-            return self._observation
-        return f"> {self._last_action}\n{self._observation}"
+        if self.__last_action is None:
+            return self.__observation
+        return f"> {self.__last_action}\n{self.__observation}"
 
     # -- beyond Gymnasium -----------------------------------------------------------------------
 
@@ -311,9 +335,9 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         Raises:
             ResetNeeded: No episode has begun.
         """
-        if self._task is None:
+        if self.__task is None:
             raise ResetNeeded("expected a task: call env.reset() first")
-        return self._task
+        return self.__task
 
     @property
     def session(self) -> Session:
@@ -329,7 +353,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     @property
     def last_action(self) -> str | None:
         """The last action in the native grammar; None before the first turn."""
-        return self._last_action
+        return self.__last_action
 
     def potential(self) -> float:
         """Return phi of the present state, for potential-based shaping."""
@@ -338,7 +362,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     @property
     def configuration(self) -> str:
         """Fingerprint of how the environment was made: snapshots fit where it is the same."""
-        return self._configuration
+        return self.__configuration
 
     def snapshot(self) -> Snapshot:
         """Fork the running episode: return a picklable state, without that of wrappers.
@@ -346,13 +370,20 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         Raises:
             NotSupported: The family's engine cannot do it.
         """
-        if self._digest is None:
-            self._digest = self.task.digest()
+        if self.__digest is None:
+            self.__digest = self.task.digest()
         return Snapshot(
             self.task.id,
-            self._digest,
-            self._configuration,
-            {name: getattr(self, name) for name in FORKED},
+            self.__digest,
+            self.__configuration,
+            {
+                "turn": self.turn,
+                "horizon": self.horizon,
+                "running": self._running,
+                "observation": self.__observation,
+                "last_action": self.__last_action,
+                "score": self.__score,
+            },
             self.hooks.snapshot(),
             self._snapshot(),
             copy.deepcopy(dict(self.np_random.bit_generator.state)),
@@ -372,10 +403,10 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         """
         task, digest = self._task_of(state)
         try:
-            before = None if self._task is None else self.snapshot()
+            before = None if self.__task is None else self.snapshot()
         except Exception:  # An engine that has failed has no state to come back to.
             before = None
-        old = self._task
+        old = self.__task
         try:
             self._put(task, digest, state)
         except BaseException:
@@ -402,9 +433,9 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
 
     def _begin(self, task: Task, digest: str | None = None) -> None:
         """Make ``task`` the task of the episode."""
-        if task is not self._task:
-            self._task, self._digest = task, None
-        self._digest = digest or self._digest
+        if task is not self.__task:
+            self.__task, self.__digest = task, None
+        self.__digest = digest or self.__digest
 
     def _task_of(self, state: Snapshot) -> tuple[Task, str]:
         """Return the task of a snapshot and its digest, if the snapshot fits this environment."""
@@ -412,15 +443,15 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             raise ConfigurationError(
                 f"expected a snapshot of {type(self).__name__}, got {type(state).__name__}"
             )
-        if state.configuration != self._configuration:
+        if state.configuration != self.__configuration:
             raise ConfigurationError(
                 f"expected a snapshot of an environment made like this {type(self).__name__}, got "
                 "one of another class or other arguments: make both with the same arguments, "
                 f"reward hooks included (of all, only {', '.join(sorted(VIEWS))} may differ)"
             )
-        known = self._task
+        known = self.__task
         task = known if known and known.id == state.task_id else self.tasks.find(state.task_id)
-        digest = self._digest if task is known and self._digest else task.digest()
+        digest = self.__digest if task is known and self.__digest else task.digest()
         if digest != state.task_digest:
             raise ConfigurationError(
                 f"expected a snapshot of task {task.id} as it is in this environment, got one of a "
@@ -432,8 +463,11 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         """Take over a snapshot that fits."""
         self._begin(task, digest)
         self._restore(state.engine)
-        for name in FORKED:
-            setattr(self, name, state.episode[name])
+        episode = state.episode
+        self.turn, self.horizon = episode["turn"], episode["horizon"]
+        self._running, self.__score = episode["running"], episode["score"]
+        self.__observation = episode["observation"]
+        self.__last_action = episode["last_action"]
         self.hooks.restore(state.hooks)
         self.np_random.bit_generator.state = copy.deepcopy(state.rng)
 
@@ -458,7 +492,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     def _turn_state(self, state_key: str) -> TurnState:
         """Describe the present state to the reward hooks."""
         phi, left = self._potential(), self._oracle_turns()
-        return TurnState(self._observation, self.turn, self._score, phi, state_key, left)
+        return TurnState(self.__observation, self.turn, self.__score, phi, state_key, left)
 
     def _info(
         self,
@@ -481,7 +515,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
                 admissible if language.native else [*map(language.write, admissible)]
             ),
             "success": outcome.success,
-            "score": self._score,
+            "score": self.__score,
             "reward_terms": terms,
             "state_key": state_key,
             "stop_reason": reason.value,

@@ -416,7 +416,7 @@ def _awaited(tool: Callable[..., str]) -> Callable[..., Coroutine[Any, Any, str]
     async def later(*args: Any, **kwargs: Any) -> str:
         return await asyncio.to_thread(tool, *args, **kwargs)
 
-    del later.__wrapped__  # type: ignore[attr-defined]  # whoever unwraps would call the other one
+    del later.__wrapped__  # whoever unwraps would call the other one
     return later
 
 

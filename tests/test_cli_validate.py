@@ -55,6 +55,19 @@ class Env(TextEnv):
         return "go"
 
 
+class NoExpert(Env):
+    def _oracle_action(self):
+        return None
+
+
+class SomeExpert(Env):
+    def _oracle_action(self):
+        return None if self.task.goal == "hopeless" else "go"
+
+
+for kind in (NoExpert, SomeExpert):
+    gymnasium.registry.pop(f"own-validate/{kind.__name__}-v0", None)
+    gymnasium.register(f"own-validate/{kind.__name__}-v0", entry_point=kind)
 gymnasium.registry.pop("own-validate/Own-v0", None)
 gymnasium.register("own-validate/Own-v0", entry_point="own_validate:Env")
 '''
@@ -88,6 +101,27 @@ def test_sound_tasks_pass(capsys, own, tmp_path):
     assert (code, err) == (0, "") and "1 tasks checked, 0 fail." in out
     assert "1.000 [0.207, 1.000]" in out, "one task says little about a blind policy"
     assert file.read_text() == ""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_without_an_expert_all_else_is_checked(capsys, own, jobs):
+    name = own.replace("Own", "NoExpert")
+    argv = ("validate", name, "--set", "kinds=good+hopeless+given", "--jobs", jobs)
+    code, out, err = run(capsys, *argv)
+    assert (code, err) == (1, "") and "own/given: doing nothing solves it" in out
+    assert "own/good: " not in out and "own/hopeless: " not in out
+    assert " 0.667 [" in out and "3 tasks checked, 1 fail." in out
+    assert "NoExpert has no expert: nothing shows that the tasks of train can be solved" in out
+    [row] = [line for line in out.splitlines() if "│" in line and "no expert" in line]
+    assert [part.strip() for part in row.split("│")][2:5] == ["3", "no expert", "1"]
+
+
+def test_an_expert_that_is_lost_in_one_task_fails_that_task(capsys, own):
+    name = own.replace("Own", "SomeExpert")
+    code, out, err = run(capsys, "validate", name, "--set", "kinds=good+hopeless")
+    assert (code, err) == (1, "") and "has no expert" not in out
+    assert "own/hopeless: the expert's episode ends by stopped" in out
+    assert "2 tasks checked, 1 fail." in out
 
 
 EASY = "+".join(["good"] * 12)

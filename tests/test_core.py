@@ -561,3 +561,49 @@ def test_a_family_has_reset_options_of_its_own() -> None:
         PreparedEnv().reset(options={"shad": 3})
     with pytest.raises(ConfigurationError, match="expected reset options among"):
         ToyEnv().reset(options={"shade": 3})
+
+
+# -- names of a subclass ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["_put", "_info", "_begin", "_text", "_state_key", "_running"])
+@pytest.mark.parametrize("mixed_in", [False, True])
+def test_a_private_name_of_the_base_is_refused_when_the_class_is_made(
+    name: str, mixed_in: bool
+) -> None:
+    def mine(env: Any, *arguments: Any) -> str:
+        return "mine"
+
+    mixin = type("Mixin", (), {name: mine})
+    with pytest.raises(ConfigurationError) as refused:
+        type("Own", (mixin, ToyEnv), {}) if mixed_in else type("Own", (ToyEnv,), {name: mine})
+    message = str(refused.value)
+    assert (
+        f"expected Own to leave alone what TextEnv needs for itself, got its own {name}" in message
+    )
+    assert ("in Mixin" if mixed_in else "in Own") in message
+    assert "a family may override _start, _act, _misread" in message
+
+
+def test_hooks_and_other_private_names_are_the_subclass_s() -> None:
+    class Own(ToyEnv):
+        """Has methods and attributes that are called like the state of the base class."""
+
+        def _score(self) -> float:
+            return 7.0
+
+        def _task(self, name: str) -> str:
+            return name
+
+        def _potential(self) -> float:
+            self._observation = self._last_action = self._digest = "mine"
+            return self._score()
+
+    env = Own()
+    env.reset(options={"task_id": "toy/gold-red"})
+    fork = env.snapshot()
+    assert env.step("press gold")[4]["score"] == 0.5 and env.potential() == 7.0
+    env.restore(fork)
+    assert env.last_action is None and env.turn == 0 and env.task.id == "toy/gold-red"
+    assert env.step("press gold")[0] == "click . next is red"
+    assert env._observation == env._last_action == env._digest == "mine"

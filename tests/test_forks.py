@@ -205,7 +205,7 @@ class Brittle(ToyEnv):
 
 
 def damaged(state: Any) -> list[Any]:
-    episode = {name: value for name, value in state.episode.items() if name != "_score"}
+    episode = {name: value for name, value in state.episode.items() if name != "score"}
     return [
         replace(state, engine=(1, "broken")),
         replace(state, engine=None),

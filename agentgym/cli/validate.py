@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import Validate
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, NotSupported, PolicyStopped
 from agentgym.making import make_env, parse_pairs, resolve
-from agentgym.outcome import reason_words
+from agentgym.outcome import StopReason, reason_words
 from agentgym.policies.base import Policy
+from agentgym.policies.basic import OraclePolicy
 from agentgym.policies.blind import FITTED, UNFITTED, ConstantPolicy, blind_policy, fit_blind
 from agentgym.printing import cell, printable
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from agentgym.core import TextEnv
     from agentgym.evaluation import EpisodeResult, Estimate
+    from agentgym.policies import PolicyMaker
 
 IDLE_TURNS = 3
 """Turns after which doing nothing has been tried, where no action ends an episode by itself."""
@@ -86,6 +89,7 @@ def validate(command: Validate, console: Console) -> int:
     )  # fmt: skip
     failing: list[Failure] = []
     blind: list[BlindResult] = []
+    unsolved: list[str] = []
     try:
         splits = [env.tasks.check(split) for split in command.split] or [*env.tasks.splits]
         sizes = [_size(env, split, command.n) for split in splits]
@@ -98,6 +102,7 @@ def validate(command: Validate, console: Console) -> int:
                 blind += [best] if best else []
                 table.add_row(*map(cell, (split, *_cells(expert, nothing, best))))
                 failing += _failures(expert, nothing)
+                unsolved += [split] if _no_expert(expert) else []
     finally:
         env.close()
     console.print(table)
@@ -105,8 +110,11 @@ def validate(command: Validate, console: Console) -> int:
     _write(command, failing)
     too_easy = [result for result in blind if result.fails(command.blind_limit)]
     _tell_blind(too_easy, command.blind_limit, console)
+    if unsolved:
+        told = f"{type(env).__name__} has no expert: nothing shows that the tasks of "
+        console.print(f"{told}{', '.join(unsolved)} can be solved", markup=False, soft_wrap=True)
     console.print(f"{sum(sizes):,} tasks checked, {len(failing):,} fail.")
-    return int(bool(failing or too_easy))
+    return int(bool(failing or too_easy or unsolved))
 
 
 def _check(command: Validate) -> None:
@@ -131,6 +139,26 @@ def _size(env: TextEnv, split: str, n: int | None) -> int:
     return size if n is None else min(n, size)
 
 
+class _Expert(OraclePolicy):
+    """The expert, who leaves a task where it knows no action, so that the others are checked."""
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Return the expert's next action.
+
+        Raises:
+            PolicyStopped: There is none.
+        """
+        try:
+            return super().act(observation, info)
+        except NotSupported as error:
+            raise PolicyStopped(StopReason.STOPPED.value) from error
+
+
+def _no_expert(played: Sequence[EpisodeResult]) -> bool:
+    """Return whether the expert knew no action in any task."""
+    return all(row.stop_reason == StopReason.STOPPED and row.turns == 0 for row in played)
+
+
 class _Panels:
     """Plays the tasks of an environment with one policy after the other."""
 
@@ -142,7 +170,10 @@ class _Panels:
 
     def expert(self, split: str) -> Sequence[EpisodeResult]:
         """Let the expert play."""
-        return self._play("oracle", split, self._command.n)
+        from agentgym.policies import load_policy
+
+        maker = replace(load_policy("oracle", self._env), make=_Expert)
+        return self._play(maker, split, self._command.n)
 
     def nothing(self, split: str) -> Sequence[EpisodeResult]:
         """Let nobody play: end an episode at once where an action does that, else say nothing."""
@@ -151,17 +182,22 @@ class _Panels:
         return self._play(lambda: ConstantPolicy(idle), split, self._command.n, horizon)
 
     def blind_players(self) -> dict[str, Callable[[], Policy]]:
-        """Make the blind policies; none where none were asked for."""
+        """Make the blind policies; none where none were asked for.
+
+        Those that are fitted need an expert to learn from.
+        """
         from agentgym.evaluation import demonstrate
 
         if self._command.blind_n == 0:
             return {}
         seed = self._command.seed
-        shown = demonstrate(self._env, self._blind_n, seed)
-        return {
-            **{name: partial(blind_policy, name, seed) for name in UNFITTED},
-            **{name: partial(fit_blind, name, shown) for name in FITTED},
+        players: dict[str, Callable[[], Policy]] = {
+            name: partial(blind_policy, name, seed) for name in UNFITTED
         }
+        with suppress(NotSupported):
+            shown = demonstrate(self._env, self._blind_n, seed)
+            players |= {name: partial(fit_blind, name, shown) for name in FITTED}
+        return players
 
     def best_blind(
         self, split: str, players: Mapping[str, Callable[[], Policy]]
@@ -178,7 +214,7 @@ class _Panels:
 
     def _play(
         self,
-        policy: Callable[[], Policy] | str,
+        policy: Callable[[], Policy] | PolicyMaker,
         split: str,
         n: int | None,
         horizon: int | None = None,
@@ -199,17 +235,19 @@ def _cells(
 ) -> tuple[str, ...]:
     """Return the counts of a split."""
     turns = [row.turns for row in expert]
-    solved = [f"{sum(row.success for row in rows):,}" for rows in (expert, nothing)]
+    solved, idle = (f"{sum(row.success for row in rows):,}" for rows in (expert, nothing))
     best = blind.cell() if blind else "not played"
-    return f"{len(expert):,}", *solved, best, f"{min(turns)} to {max(turns)}"
+    if _no_expert(expert):
+        return f"{len(expert):,}", "no expert", idle, best, ""
+    return f"{len(expert):,}", solved, idle, best, f"{min(turns)} to {max(turns)}"
 
 
 def _failures(expert: Sequence[EpisodeResult], nothing: Sequence[EpisodeResult]) -> list[Failure]:
-    """Return the tasks that the expert does not solve, or that nobody has to."""
-    found = []
+    """Return the tasks that the expert, if there is one, does not solve, or that nobody has to."""
+    found, no_expert = [], _no_expert(expert)
     for played, idle in zip(expert, nothing, strict=True):
         problems = []
-        if not played.success:
+        if not played.success and not no_expert:
             end = f"the expert's episode ended ({reason_words(played.stop_reason)})"
             problems.append(f"{end}: {played.error}" if played.error else end)
         if idle.success:

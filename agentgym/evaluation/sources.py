@@ -111,7 +111,7 @@ def is_agent(policy: Any) -> bool:
     """Return whether what was given as a policy is an agent, which plays by calls of tools.
 
     Raises:
-        ConfigurationError: It is the name of nothing that can play.
+        ConfigurationError: It is nothing that can play, or the name of such.
     """
     if isinstance(policy, str):
         return names_agent(policy)
@@ -119,7 +119,11 @@ def is_agent(policy: Any) -> bool:
         return policy.agent is not None
     if isinstance(policy, Policy | type) or not callable(policy):
         return False
-    return _takes(policy, 1) and not _takes(policy, 0)
+    if not _takes(policy, 1) or _takes(policy, 0):
+        return False
+    if [*inspect.signature(policy).parameters] == ["observation"]:  # a policy without its info
+        raise _no_policy(policy)
+    return True
 
 
 def _of_maker(maker: PolicyMaker, env: Env, dressed: Callable[[Policy], Policy]) -> PolicySource:

@@ -532,7 +532,7 @@ def _parameters(
         and p.name not in (*supplied, *options)
     ]
     most = 0 if isinstance(found, type) else 2
-    if len(needed) > most or (supplied and needed):
+    if len(needed) > most or (supplied and needed) or needed == ["observation"]:
         raise ConfigurationError(
             f"expected {name} to be {forms}; got {found!r:.80} with the parameters "
             f"{', '.join(needed)}, which may be given as options"

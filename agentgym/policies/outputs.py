@@ -60,23 +60,23 @@ def _check(name: str, value: Any) -> None:
         raise ConfigurationError(
             f"expected fields of a model's answer among {', '.join(FIELDS)}, got {name!r}"
         )
-    if not _is(FIELDS[name], value):
+    if not (_is_count(value) if FIELDS[name] is int else isinstance(value, str)):
         kind = "a number of at least 0" if FIELDS[name] is int else "text"
         raise ConfigurationError(f"expected {name} to be {kind}, got {value!r:.80}")
 
 
-def _is(kind: type, value: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool) and (kind is str or value >= 0)
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _of_usage(told: Any) -> ModelOutput:
     """Read token counts, and the model's name if an answer says it."""
     holders = (_at(told, name) for name in HOLDERS)
     usage = next((each for each in holders if each is not None), told)
-    counts = {}
+    counts: dict[str, Any] = {}
     for name, places in PLACES.items():
         numbers = (_at(usage, place) for place in places)
-        counts[name] = next((each for each in numbers if _is(int, each)), None)
+        counts[name] = next((each for each in numbers if _is_count(each)), None)
     if counts["prompt_tokens"] is None and counts["completion_tokens"] is None:
         raise ConfigurationError(
             "expected a ModelOutput, or token counts of a model's answer as prompt_tokens and "
@@ -84,8 +84,8 @@ def _of_usage(told: Any) -> ModelOutput:
             f"keyword arguments; got {told!r:.80}"
         )
     model = _at(told, "model") or _at(told, "model_name")
-    named = model if isinstance(model, str) else ""
-    return ModelOutput("", **{name: count or 0 for name, count in counts.items()}, model=named)
+    counts = {name: count or 0 for name, count in counts.items()}
+    return ModelOutput("", model=model if isinstance(model, str) else "", **counts)
 
 
 def _at(thing: Any, place: str) -> Any:

@@ -147,6 +147,9 @@ def told(session, model="large"):
 
 told.facts = lambda: {"model": "told", "api_key": "sk-live-8f3a1c77"}
 
+def no_info(observation):
+    return "press red"
+
 def function(observation, info):
     return "press red"
 
@@ -200,6 +203,13 @@ def test_an_agent_needs_tools_where_a_grammar_is_given(agents: Any, by_name: boo
         evaluate(policy, TOY_ID, n=2, env_kwargs={"grammar": "xml"})
     with pytest.raises(ConfigurationError, match=refused):
         evaluate(policy, gymnasium.make(TOY_ID, grammar="xml"), n=2)
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_policy_function_without_info_is_no_agent(agents: Any, by_name: bool) -> None:
+    policy = f"{agents.__name__}:no_info" if by_name else agents.no_info
+    with pytest.raises(ConfigurationError, match=r"a function of \(observation, info\)"):
+        evaluate(policy, TOY_ID, n=2)
 
 
 def test_the_command_chooses_the_grammar_of_an_agent(

@@ -321,8 +321,8 @@ class TextWorldEnv(TextEnv[GameSession]):
         session_state = state.pop("session_state")
         self.__dict__.update(state)
         self._session = None
-        if session_state is not None and self._task is not None:
-            self._continue(self._task, session_state)
+        if session_state is not None:
+            self._continue(self.task, session_state)
 
 
 def _check_parameters(parameters: Mapping[str, Any], others: Mapping[str, Any]) -> None:
