@@ -120,7 +120,7 @@ def test_an_expert_that_is_lost_in_one_task_fails_that_task(capsys, own):
     name = own.replace("Own", "SomeExpert")
     code, out, err = run(capsys, "validate", name, "--set", "kinds=good+hopeless")
     assert (code, err) == (1, "") and "has no expert" not in out
-    assert "own/hopeless: the expert's episode ends by stopped" in out
+    assert "own/hopeless: the expert's episode ended (agent stopped)" in out
     assert "2 tasks checked, 1 fail." in out
 
 
