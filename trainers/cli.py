@@ -82,10 +82,10 @@ def _main(argv: Sequence[str] | None) -> int:
             from rich.console import Console
 
             from trainers.config.describe import describe
-            from trainers.config.resolve import resolve
             from trainers.models.memory import memory_plan
+            from trainers.phases.checks import checked_run
 
-            run, console = resolve(config), Console()
+            run, console = checked_run(config), Console()
             console.print(describe(config, run), memory_plan(run), sep="\n")
             if run.config.engine == "vllm-server":
                 from trainers.phases.rollout_setup import server_command

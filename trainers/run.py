@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 import os
@@ -13,17 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.caching import write_atomically
-from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
 from agentgym.provenance import commit
 from agentgym.vector.backends import backend_session
 from trainers import processes
-from trainers.config.resolve import ResolvedRun, resolve
-from trainers.config.schema import TINY, TrainConfig
-from trainers.models.policy import check_model
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TrainConfig
 from trainers.output.card import write_card
 from trainers.output.curve import last_horizon, write_curve
 from trainers.output.display import Display, result_table
-from trainers.output.hub import NO_TOKEN, check_hub, has_token
+from trainers.output.hub import NO_TOKEN, has_token
 from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
@@ -49,21 +46,15 @@ from trainers.output.summary import (
     step_seconds,
     versions,
 )
+from trainers.phases.checks import checked_run
 from trainers.phases.comparison import PolicyComparison
-from trainers.phases.export import check_export
 from trainers.phases.learning_clock import check_extension, note_end
 from trainers.phases.publishing import publish
-from trainers.rollouts.engines import check_installed
 from trainers.rollouts.trajectory import by_family
 
 if TYPE_CHECKING:
     from trainers.phases.imitation import FurtherImitation
     from trainers.phases.reinforcement import Reinforcement
-
-PACKAGES = (
-    "torch", "transformers", "trl", "peft", "accelerate", "datasets", "filelock", "jinja2",
-    "matplotlib", "yaml",
-)  # fmt: skip
 
 logger = logging.getLogger(__name__)
 
@@ -83,12 +74,7 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
             used; the folder stays fit for ``--resume``.
     """
     processes.start(config.rollout.rank_timeout)
-    run = resolve(config)
-    _check_packages(run)
-    _check_processes(run)
-    check_model(config.model, run.template_args, run.config.rollout.history)
-    check_export(run)
-    check_hub(run)
+    run = checked_run(config)
     folder = RunFolder.open(run.config.out, config, run.resolved())
     display = display or Display(quiet=not processes.is_main())
     if processes.broadcast(folder.complete):
@@ -122,45 +108,6 @@ def _published(run: ResolvedRun, folder: RunFolder, display: Display) -> dict[st
         return summary
     finally:
         folder.close()
-
-
-def _check_packages(run: ResolvedRun) -> None:
-    """Say what is not installed before anything is written."""
-    for module in PACKAGES:
-        require(module, "train")
-    check_installed(run.config.engine)
-    if run.config.rollout.backend == "ray":
-        require("ray", "ray")
-    for reporter in run.config.report_to:
-        if importlib.util.find_spec(reporter) is None:
-            raise DependencyNotInstalled(
-                f"expected the package {reporter!r} to be installed for --report-to {reporter}, "
-                f"but it is not; run: pip install {reporter}"
-            )
-
-
-def _check_processes(run: ResolvedRun) -> None:
-    """Refuse what several processes cannot carry out."""
-    settings, count = run.config.rl, processes.world()
-    if settings.episodes % (settings.minibatches * count):
-        raise ConfigurationError(
-            f"expected a number of processes that divides the {settings.episodes} episodes of a "
-            f"step (--rl.groups x --rl.group-size, in {settings.minibatches} --rl.minibatches), "
-            f"got {count}"
-        )
-    config = run.config
-    if not processes.sharded() or config.model == TINY:
-        return
-    if run.compares_imitation:
-        raise ConfigurationError(
-            "expected --eval.imitation 0 where weights are sharded over processes, because those "
-            f"of the best policy cannot be loaded again; got {config.eval.imitation}"
-        )
-    if config.lora.r and config.eval.keep == "best":
-        raise ConfigurationError(
-            "expected --eval.keep last with adapters whose weights are sharded over processes, "
-            "because those of the best policy cannot be loaded again; got best"
-        )
 
 
 class _Run:
