@@ -231,7 +231,6 @@ class _Run:
             **{item.name: getattr(results, item.name) for item in fields(results)},
             families=families,
             preset=run.preset.name,
-            preset_parts_left_out=tuple(run.preset.ignored),
             steps=self._steps(),
             seed=run.config.seed,
             wall_s=round(self._folder.seconds(), 1),

@@ -407,6 +407,19 @@ def test_more_minutes_extend_a_run_whose_time_was_up(tmp_path, monkeypatch):
     assert toy_runs.summary(out)["steps"] == 3
 
 
+def test_turn_level_rewards_act_under_the_credit_of_scalinginter(tmp_path):
+    """Every episode ends unsolved after its turns, so that only the hook tells them apart."""
+    spread = {}
+    for hook in (None, "potential"):
+        records = trained(
+            tmp_path / str(hook), *([f"--rl.hooks={hook}"] if hook else []),
+            preset="scalinginter", sft__max_steps=0, rl__success_bonus=0, rl__invalid_penalty=0,
+        )  # fmt: skip
+        spread[hook] = [record["advantage_std"] for record in records["rl"]]
+    assert spread["potential"] != spread[None]
+    assert max(spread["potential"]) > 0
+
+
 # -- before and beside a run -----------------------------------------------------------------------
 
 

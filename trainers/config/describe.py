@@ -29,8 +29,6 @@ def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
         + (f", at most {config.minutes:g} minutes in all" if config.minutes else ""),
         f"folder: {config.out} (nothing was written)",
     ]
-    if run.preset.ignored:
-        sentences.insert(-1, f"left out of the preset: {', '.join(run.preset.ignored)}")
     table = Table("setting", "value", "from", title="every setting")
     for name, value, given in _rows(asked, config, ""):
         table.add_row(name, cell(value), "you" if given else "default")

@@ -216,8 +216,6 @@ class Summary(Results):
     """Seconds from start to end."""
     families: Mapping[str, Results] = field(default_factory=dict)
     """The results of each environment by name, if there are several."""
-    preset_parts_left_out: tuple[str, ...] = ()
-    """What the preset's paper does and this trainer does not."""
     remarks: tuple[str, ...] = ()
     """What a reader must know besides the figures."""
     packages: Mapping[str, str] = field(default_factory=dict)

@@ -181,6 +181,8 @@ def to_rows(trajectories: Sequence[Trajectory]) -> list[Row]:
 def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
     """Pack trajectories for the algorithms: action tokens only, with ``aux["invalid_action"]``.
 
+    Into how many rows an episode is divided for the model is left behind: no loss depends on it.
+
     Raises:
         DataError: No trajectory has a turn.
     """
@@ -194,7 +196,6 @@ def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
         states=[[u.state_key for u in episode] for episode in turns],
         versions=[[u.version for u in episode] for episode in turns],
         logp_behave=[[p for u in episode for p in u.logprobs] for episode in turns],
-        sequences=_rows_of_turns(trajectories),
         aux={"invalid_action": [[float(not u.valid) for u in episode] for episode in turns]},
     )
 

@@ -70,7 +70,7 @@ def raised(records: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, Any]
 
 
 def test_a_policy_that_forgets_all_is_far_from_its_reference_and_writes_invalid_noise(tmp_path):
-    records = trained(tmp_path / "run", preset="vspo", rl__lr=0.2, **{**LEARNED, "steps": 8})
+    records = trained(tmp_path / "run", preset="grpo", rl__lr=0.2, **{**LEARNED, "steps": 8})
     found = raised(records)
     valid = [record["valid"] for record in records["rl"]]
     lost = 1 + next(step for step, share in enumerate(valid) if share < 0.5)

@@ -199,11 +199,10 @@ def test_the_page_says_how_to_go_on(folder):
 
 
 def test_the_page_says_what_was_left_out(folder):
-    assert "Nothing: the preset is carried out whole" in words(page(folder))
+    assert "Nothing: no episode was lost" in words(page(folder))
     rows = [{"score": 0.0, "success": False, "stop_reason": reason} for reason in ("", "error")]
     folder.log(phase="eval", arm="sft-greedy", rows=rows)
-    shown = words(page(folder, preset_parts_left_out=("memory",)))
-    assert "Parts of the method that the preset turn-loo stands for: memory." in shown
+    shown = words(page(folder))
     assert "1 held-out episode of base model, greedy: the environment failed" in shown
     assert "Nothing:" not in shown
 
