@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import shutil
 import threading
@@ -407,17 +408,33 @@ def test_more_minutes_extend_a_run_whose_time_was_up(tmp_path, monkeypatch):
     assert toy_runs.summary(out)["steps"] == 3
 
 
-def test_turn_level_rewards_act_under_the_credit_of_scalinginter(tmp_path):
-    """Every episode ends unsolved after its turns, so that only the hook tells them apart."""
-    spread = {}
-    for hook in (None, "potential"):
-        records = trained(
-            tmp_path / str(hook), *([f"--rl.hooks={hook}"] if hook else []),
-            preset="scalinginter", sft__max_steps=0, rl__success_bonus=0, rl__invalid_penalty=0,
-        )  # fmt: skip
-        spread[hook] = [record["advantage_std"] for record in records["rl"]]
-    assert spread["potential"] != spread[None]
-    assert max(spread["potential"]) > 0
+def test_progressive_rewards_follow_their_schedule_also_after_a_resume(tmp_path, monkeypatch):
+    """Of an episode of step s: terms that sum to alpha R + (1 - alpha) mean r, alpha = s / 4."""
+    out = tmp_path / "run"
+    hooked = toy_runs.arguments(
+        out, "--rl.hooks=progressive:start=0,end=1,steps=4", **{**QUICK, "steps": 3},
+        rl__log_groups=99, rl__save_every=1, eval__every=0,
+    )  # fmt: skip
+    with monkeypatch.context() as patch:
+        killed = killed_at("rl", 2, patch)
+        with pytest.raises(killed):
+            main(hooked)
+    assert main([*hooked, "--resume"]) == 0
+    steps, summed = set(), 0.0
+    for line in (out / "episodes.jsonl").read_text().splitlines():
+        episode = json.loads(line)
+        steps.add(step := episode["options"]["training_step"])
+        alpha = min(1.0, step / 4)
+        states = [episode["start"], *(turn["after"] for turn in episode["turns"])]
+        potential = [state["potential"] for state in states]
+        gains = [after - before for before, after in itertools.pairwise(potential)]
+        terms = [turn["reward_terms"] for turn in episode["turns"]]
+        mixed = sum(term.pop("progressive") for term in terms)
+        outcome = sum(sum(term.values()) for term in terms)
+        expected = alpha * outcome + (1 - alpha) * sum(gains) / len(gains)
+        assert outcome + mixed == pytest.approx(expected, abs=1e-12)
+        summed += abs(mixed)
+    assert steps == {1, 2, 3} and summed > 0
 
 
 # -- before and beside a run -----------------------------------------------------------------------
