@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,9 @@ from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
     chosen_remark,
+    filter_remark,
     gate_remark,
+    greedy_remark,
     health_remark,
     horizon_remark,
     imitation_remark,
@@ -33,6 +35,7 @@ from trainers.output.remarks import (
     random_remark,
     steps_remark,
     teacher_remark,
+    untrained_verdict,
 )
 from trainers.output.report import write_report
 from trainers.output.run_folder import RunFolder
@@ -43,6 +46,7 @@ from trainers.output.summary import (
     Summary,
     WarmStart,
     health_events,
+    nothing_trained,
     step_seconds,
     versions,
 )
@@ -138,7 +142,7 @@ class _Run:
     def _conclude(self, comparison: PolicyComparison) -> dict[str, Any]:
         """Write the curve, the card, the report and the summary, and show the result."""
         summary = self._summarise(comparison)
-        write_curve(self._folder, self._names)
+        write_curve(self._folder, self._names, self._chosen.step)
         write_card(self._folder, self._run, summary)
         report = write_report(self._folder, self._run, summary)
         content = summary.to_dict()
@@ -203,6 +207,10 @@ class _Run:
         results, families = comparison.results(warm_starts), comparison.families(warm_starts)
         records = self._folder.metrics()
         events = health_events(records)
+        if untrained := nothing_trained(records):
+            verdict = untrained_verdict(self._steps())
+            results = replace(results, verdict=verdict)
+            families = {name: replace(part, verdict=verdict) for name, part in families.items()}
         parts: Mapping[str, Results] = families or {"": results}
         places = [env.name for env in run.envs]
         noted = self._folder.state().get("imitation", {})
@@ -218,7 +226,9 @@ class _Run:
                 for env in run.envs
             ),
             health_remark(events),
-            chosen_remark(self._chosen, self._steps()),
+            filter_remark(run),
+            chosen_remark(self._chosen, self._steps(), gated=bool(warm_starts)),
+            greedy_remark(results.greedy, results.names),
             imitation_remark(further, run.config.eval.imitation),
             *(random_remark(part.eval, name) for name, part in parts.items()),
             *(
@@ -240,6 +250,7 @@ class _Run:
             chosen=self._chosen,
             imitation=further,
             health=events,
+            untrained=untrained,
             step_seconds=step_seconds(records),
         )
 

@@ -229,6 +229,8 @@ class Summary(Results):
     """How the further imitation ended; None if there was none."""
     health: tuple[HealthEvent, ...] = ()
     """Alarms of reinforcement learning."""
+    untrained: bool = False
+    """Whether no step trained any episode, so that no weight was changed."""
     step_seconds: Mapping[str, float] = field(default_factory=dict)
     """Seconds of a step of reinforcement learning by part, a mean over the steps."""
 
@@ -307,6 +309,12 @@ def step_seconds(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     times = [record["time"] for record in records if "time" in record]
     parts = times[0] if times else ()
     return {part: sum(time[part] for time in times) / len(times) for part in parts}
+
+
+def nothing_trained(records: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether no step of reinforcement learning had an episode in its loss."""
+    steps = (r for r in records if r.get("phase") == Phase.REINFORCEMENT)
+    return not any(step.get("trained_fraction", 1.0) > 0 for step in steps)
 
 
 def health_events(records: Iterable[Mapping[str, Any]]) -> tuple[HealthEvent, ...]:

@@ -252,14 +252,17 @@ def family_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
 
     Returns:
         The figures of :func:`rollout_metrics` as ``family/NAME/return`` and so on, and
-        ``family/NAME/horizon`` and ``family/NAME/episodes``.
+        ``family/NAME/horizon``, ``family/NAME/episodes`` and ``family/NAME/token_share``, its part
+        of all sampled tokens: by so much a mean over tokens is its own.
     """
     parts = by_family(trajectories)
     if len(parts) < 2:
         return {}
     figures: dict[str, float] = {}
+    tokens = max(1, sum(t.action_tokens for t in trajectories))
     for name, part in parts.items():
         own = {key.removeprefix("rollout/"): value for key, value in rollout_metrics(part).items()}
         own |= {"horizon": float(max(t.horizon for t in part)), "episodes": float(len(part))}
+        own["token_share"] = sum(t.action_tokens for t in part) / tokens
         figures |= {f"family/{name}/{key}": value for key, value in own.items()}
     return figures
