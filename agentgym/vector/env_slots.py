@@ -72,12 +72,17 @@ class Description:
         theirs = (other.observation_space, other.action_space)
         if ours == theirs:
             return self
-        if not all(isinstance(space, UnicodeText) for space in (*ours, *theirs)):
+        texts = [
+            (a, b)
+            for a, b in zip(ours, theirs, strict=True)
+            if isinstance(a, UnicodeText) and isinstance(b, UnicodeText)
+        ]
+        if len(texts) < len(ours):
             raise ConfigurationError(
                 f"expected environments with equal spaces, or spaces of text, got {ours} and "
                 f"{theirs}; put environments of different spaces into different vector environments"
             )
-        observation, action = (a.joined(b) for a, b in zip(ours, theirs, strict=True))
+        observation, action = (a.joined(b) for a, b in texts)
         return replace(self, observation_space=observation, action_space=action)
 
 

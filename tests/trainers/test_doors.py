@@ -19,6 +19,7 @@ import yaml
 from agentgym.outcome import Outcome
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import toy_runs
+from trainers.algorithms.presets import PRESETS, runnable
 from trainers.cli import main, parse_config
 from trainers.output.run_folder import RunFolder
 
@@ -413,7 +414,7 @@ def test_progressive_rewards_follow_their_schedule_also_after_a_resume(tmp_path,
     out = tmp_path / "run"
     hooked = toy_runs.arguments(
         out, "--rl.hooks=progressive:start=0,end=1,steps=4", **{**QUICK, "steps": 3},
-        rl__log_groups=99, rl__save_every=1, eval__every=0,
+        rl__log_groups=99, rl__save_every=1,
     )  # fmt: skip
     with monkeypatch.context() as patch:
         killed = killed_at("rl", 2, patch)
@@ -501,3 +502,13 @@ def test_no_line_of_the_help_is_broken_but_by_its_width(capsys, monkeypatch):
     assert " have this probability. Below 1 every token is weighed by how much likelier " in words
     assert " the family's; at most `max_turns` if that is given. " in words
     assert "\n1. a flag\n2. " in shown
+
+
+def test_the_command_lists_every_preset_and_what_it_lacks(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["presets"]) == 0
+    lines = {line.split()[0]: line.rstrip() for line in capsys.readouterr().out.splitlines()}
+    assert set(PRESETS) <= set(lines)
+    assert {name for name in PRESETS if lines[name].endswith("  runs")} == set(runnable())
+    assert "2503.14476" in lines["dapo"] and lines["dapo"].endswith("(dynamic sampling)")
+    assert lines["mt-ppo"].endswith("a value model that fills Batch.values")

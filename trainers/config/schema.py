@@ -73,7 +73,7 @@ class TrainConfig:
     (hf-copy), vLLM in this process, or servers of vLLM. Where weights are sharded over processes,
     hf is hf-copy."""
     preset: str = "turn-loo"
-    """Credit assignment and loss, by name (see ``trainers.algorithms.presets``).
+    """Credit assignment and loss, by name; ``agentgym-train presets`` lists them.
 
     What it sets besides (horizon, group size, updates per step, penalties) gives way to flags and
     goes before the defaults of the family."""
