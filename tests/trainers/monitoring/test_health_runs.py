@@ -75,10 +75,9 @@ def test_a_policy_that_forgets_all_is_far_from_its_reference_and_writes_invalid_
     valid = [record["valid"] for record in records["rl"]]
     lost = 1 + next(step for step, share in enumerate(valid) if share < 0.5)
     assert valid[0] > 0.9 and found["invalid"]["step"] == lost
-    # They are of tokens that are trained, so that there has to be something to learn again.
     for signal, figure in (("kl", "kl"), ("entropy_rise", "entropy")):
         alarm = found[signal]
-        assert lost < alarm["step"] and alarm["value"] == records["rl"][alarm["step"] - 1][figure]
+        assert lost <= alarm["step"] and alarm["value"] == records["rl"][alarm["step"] - 1][figure]
     assert "the policy has left its reference far behind" in found["kl"]["sentence"]
     assert "the policy is turning to noise" in found["entropy_rise"]["sentence"]
     assert "the policy forgets how actions are written" in found["invalid"]["sentence"]
