@@ -66,6 +66,15 @@ class UnicodeText(spaces.Text):
         """Text of unbounded alphabet has no fixed-size array form."""
         return False
 
+    def joined(self, other: UnicodeText) -> UnicodeText:
+        """Return the smallest such space that holds the texts of both."""
+        if self == other:
+            return self
+        return UnicodeText(
+            max(self.max_length, other.max_length),
+            min_length=min(self.min_length, other.min_length),
+        )
+
     def __deepcopy__(self, memo: dict[int, Any]) -> UnicodeText:
         """Copy the generator, and share the character tables."""
         twin = copy.copy(self)

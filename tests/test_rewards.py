@@ -110,6 +110,11 @@ def test_progressive_starts_anew_with_each_episode():
     assert first == [hook(context(0.0, 1.0)), hook(context(0.0, 0.0))] == [1.0, -0.5]
 
 
+def test_a_schedule_is_written_by_its_fields():
+    (hook,) = parse_hooks(["progressive:start=0.2,end=0.8,steps=10,forfeit=true"])
+    assert hook == Progressive(LinearAlpha(0.2, 0.8, 10), forfeit=True)
+
+
 def test_linear_alpha():
     schedule = LinearAlpha(0.2, 1.0, 10)
     assert [schedule(step) for step in (-5, 0, 5, 10, 99)] == pytest.approx([0.2, 0.2, 0.6, 1, 1])
@@ -268,6 +273,10 @@ def test_hooks_by_name():
         (["progressive:step=1"], "alpha, forfeit, weight"),
         (["progressive:forfeit=1"], "forfeit=1"),
         (["progressive=2"], "alpha"),
+        (["progressive:start=0,end=2"], "end of the schedule of alpha"),
+        (["progressive:start=0,steps=0"], "steps of the schedule of alpha"),
+        (["progressive:alpha=0.5,start=0"], "expected alpha or its schedule"),
+        (["turn_cost:start=0"], "fields of turn_cost"),
         (["turn_cost=-1"], "cost of the hook turn_cost"),
         (["potential:gamma=1.5"], "gamma"),
         (["repeat", "turn_cost", "repeat=0.1"], "each reward hook once, got repeat"),

@@ -21,6 +21,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
 from agentgym.registration import FAMILIES
+from agentgym.spaces import UnicodeText
 from agentgym.vector import TextVectorEnv, backends
 from agentgym.vector.backends import preferred_backend
 from agentgym.vector.formats import batch
@@ -49,6 +50,12 @@ def no_leaks() -> Iterator[None]:
     new = set(psutil.Process().children(recursive=True)) - before
     left = psutil.wait_procs(new, timeout=60)[1]
     assert not left, f"processes left behind: {left}"
+
+
+class WideEnv(ToyEnv):
+    """Actions of another length than others take."""
+
+    action_length = 2 * ToyEnv.action_length
 
 
 def faulty(num_envs: int, **kwargs: Any) -> TextVectorEnv:
@@ -370,6 +377,15 @@ def test_wrong_construction(backend: str) -> None:
         TextVectorEnv.make(TOY_ID, 2, {"horizon": 0}, backend=backend)
     with pytest.raises(ConfigurationError, match="equal spaces"):
         TextVectorEnv([ToyEnv, partial(gymnasium.make, "CartPole-v1")], backend=backend)
+
+
+def test_texts_of_different_lengths_share_the_widest_space(backend: str) -> None:
+    envs = TextVectorEnv([ToyEnv, WideEnv, ToyEnv], backend=backend, workers=2)
+    assert envs.single_action_space == UnicodeText(WideEnv.action_length)
+    assert envs.single_observation_space == ToyEnv().observation_space
+    envs.reset_slots([0, 1])
+    assert [step[4]["turn"] for step in envs.step_slots([0, 1], ["roll", "roll"])] == [1, 1]
+    envs.close()
 
 
 def test_wrong_arguments() -> None:

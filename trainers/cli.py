@@ -76,16 +76,23 @@ def _main(argv: Sequence[str] | None) -> int:
     if early.launch_config is not None:
         print(launch_config(early.launch_config))
         return 0
+    if list(given) == ["presets"]:
+        from rich.console import Console
+
+        from trainers.config.describe import describe_presets
+
+        Console().print(describe_presets())
+        return 0
     with processes.main_speaks():
         config = parse_config(given)
         if early.dry_run:
             from rich.console import Console
 
             from trainers.config.describe import describe
-            from trainers.config.resolve import resolve
             from trainers.models.memory import memory_plan
+            from trainers.phases.checks import checked_run
 
-            run, console = resolve(config), Console()
+            run, console = checked_run(config), Console()
             console.print(describe(config, run), memory_plan(run), sep="\n")
             if run.config.engine == "vllm-server":
                 from trainers.phases.rollout_setup import server_command
@@ -204,7 +211,8 @@ def _parse(argv: Sequence[str], path: Path | None) -> TrainConfig:
     class Arguments(TrainConfig):
         """Train an agent: warm start, reinforcement learning over a horizon of turns, evaluation.
 
-        A setting is what the first of these says (--dry-run shows the outcome):
+        ``agentgym-train presets`` lists what --preset may be. A setting is what the first of
+        these says (--dry-run shows the outcome):
 
         1. a flag
         2. the file of --config, or the run of --resume

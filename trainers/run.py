@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.caching import write_atomically
-from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
 from agentgym.provenance import commit
 from agentgym.vector.backends import backend_session
 from trainers import processes
-from trainers.config.resolve import ResolvedRun, resolve
-from trainers.config.schema import TINY, TrainConfig
-from trainers.models.policy import check_model
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TrainConfig
 from trainers.output.card import write_card
 from trainers.output.curve import last_horizon, write_curve
 from trainers.output.display import Display, result_table
-from trainers.output.hub import NO_TOKEN, check_hub, has_token
+from trainers.output.hub import NO_TOKEN, has_token
 from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
     chosen_remark,
+    filter_remark,
     gate_remark,
+    greedy_remark,
     health_remark,
     horizon_remark,
     imitation_remark,
@@ -36,6 +35,7 @@ from trainers.output.remarks import (
     random_remark,
     steps_remark,
     teacher_remark,
+    untrained_verdict,
 )
 from trainers.output.report import write_report
 from trainers.output.run_folder import RunFolder
@@ -46,24 +46,19 @@ from trainers.output.summary import (
     Summary,
     WarmStart,
     health_events,
+    nothing_trained,
     step_seconds,
     versions,
 )
+from trainers.phases.checks import checked_run
 from trainers.phases.comparison import PolicyComparison
-from trainers.phases.export import check_export
 from trainers.phases.learning_clock import check_extension, note_end
 from trainers.phases.publishing import publish
-from trainers.rollouts.engines import check_installed
 from trainers.rollouts.trajectory import by_family
 
 if TYPE_CHECKING:
     from trainers.phases.imitation import FurtherImitation
     from trainers.phases.reinforcement import Reinforcement
-
-PACKAGES = (
-    "torch", "transformers", "trl", "peft", "accelerate", "datasets", "filelock", "jinja2",
-    "matplotlib", "yaml",
-)  # fmt: skip
 
 logger = logging.getLogger(__name__)
 
@@ -83,12 +78,7 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
             used; the folder stays fit for ``--resume``.
     """
     processes.start(config.rollout.rank_timeout)
-    run = resolve(config)
-    _check_packages(run)
-    _check_processes(run)
-    check_model(config.model, run.template_args, run.config.rollout.history)
-    check_export(run)
-    check_hub(run)
+    run = checked_run(config)
     folder = RunFolder.open(run.config.out, config, run.resolved())
     display = display or Display(quiet=not processes.is_main())
     if processes.broadcast(folder.complete):
@@ -124,45 +114,6 @@ def _published(run: ResolvedRun, folder: RunFolder, display: Display) -> dict[st
         folder.close()
 
 
-def _check_packages(run: ResolvedRun) -> None:
-    """Say what is not installed before anything is written."""
-    for module in PACKAGES:
-        require(module, "train")
-    check_installed(run.config.engine)
-    if run.config.rollout.backend == "ray":
-        require("ray", "ray")
-    for reporter in run.config.report_to:
-        if importlib.util.find_spec(reporter) is None:
-            raise DependencyNotInstalled(
-                f"expected the package {reporter!r} to be installed for --report-to {reporter}, "
-                f"but it is not; run: pip install {reporter}"
-            )
-
-
-def _check_processes(run: ResolvedRun) -> None:
-    """Refuse what several processes cannot carry out."""
-    settings, count = run.config.rl, processes.world()
-    if settings.episodes % (settings.minibatches * count):
-        raise ConfigurationError(
-            f"expected a number of processes that divides the {settings.episodes} episodes of a "
-            f"step (--rl.groups x --rl.group-size, in {settings.minibatches} --rl.minibatches), "
-            f"got {count}"
-        )
-    config = run.config
-    if not processes.sharded() or config.model == TINY:
-        return
-    if run.compares_imitation:
-        raise ConfigurationError(
-            "expected --eval.imitation 0 where weights are sharded over processes, because those "
-            f"of the best policy cannot be loaded again; got {config.eval.imitation}"
-        )
-    if config.lora.r and config.eval.keep == "best":
-        raise ConfigurationError(
-            "expected --eval.keep last with adapters whose weights are sharded over processes, "
-            "because those of the best policy cannot be loaded again; got best"
-        )
-
-
 class _Run:
     """The phases of one run."""
 
@@ -191,7 +142,7 @@ class _Run:
     def _conclude(self, comparison: PolicyComparison) -> dict[str, Any]:
         """Write the curve, the card, the report and the summary, and show the result."""
         summary = self._summarise(comparison)
-        write_curve(self._folder, self._names)
+        write_curve(self._folder, self._names, self._chosen.step)
         write_card(self._folder, self._run, summary)
         report = write_report(self._folder, self._run, summary)
         content = summary.to_dict()
@@ -256,6 +207,10 @@ class _Run:
         results, families = comparison.results(warm_starts), comparison.families(warm_starts)
         records = self._folder.metrics()
         events = health_events(records)
+        if untrained := nothing_trained(records):
+            verdict = untrained_verdict(self._steps())
+            results = replace(results, verdict=verdict)
+            families = {name: replace(part, verdict=verdict) for name, part in families.items()}
         parts: Mapping[str, Results] = families or {"": results}
         places = [env.name for env in run.envs]
         noted = self._folder.state().get("imitation", {})
@@ -271,7 +226,9 @@ class _Run:
                 for env in run.envs
             ),
             health_remark(events),
-            chosen_remark(self._chosen, self._steps()),
+            filter_remark(run),
+            chosen_remark(self._chosen, self._steps(), gated=bool(warm_starts)),
+            greedy_remark(results.greedy, results.names),
             imitation_remark(further, run.config.eval.imitation),
             *(random_remark(part.eval, name) for name, part in parts.items()),
             *(
@@ -284,7 +241,6 @@ class _Run:
             **{item.name: getattr(results, item.name) for item in fields(results)},
             families=families,
             preset=run.preset.name,
-            preset_parts_left_out=tuple(run.preset.ignored),
             steps=self._steps(),
             seed=run.config.seed,
             wall_s=round(self._folder.seconds(), 1),
@@ -294,6 +250,7 @@ class _Run:
             chosen=self._chosen,
             imitation=further,
             health=events,
+            untrained=untrained,
             step_seconds=step_seconds(records),
         )
 

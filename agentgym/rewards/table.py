@@ -51,6 +51,8 @@ _NESTED: dict[str, dict[str, Any]] = {
     "step": {"potential_gain": potential_gain, **_CLASSES},
 }
 """What may stand in a field that holds a function, by the field's name."""
+_SCHEDULES: dict[str, Any] = {"alpha": LinearAlpha}
+"""What a field may be that changes with the training step."""
 _DEPTH = 8
 _HELP = (
     f"write one of {', '.join(HOOKS)}, with its size (turn_cost=0.01) or its fields by name "
@@ -64,6 +66,8 @@ def parse_hooks(texts: Sequence[str]) -> list[TurnReward]:
     A hook is written as its name; as ``name=size``, where the size is what it mostly has: the
     penalty, cost or bonus, the weight of ``potential``, the alpha of ``progressive``; or as
     ``name:field=value,field=value`` with any of its fields that hold a number or a truth value.
+    In the place of a field that may change with the training step stand those of its schedule:
+    ``progressive:start=0,end=1,steps=100``.
 
     Args:
         texts: The hooks, in the order in which they are run.
@@ -94,6 +98,9 @@ def _parse(text: str) -> TurnReward:
     pairs += tail.split(",") if colon else []
     # A name on the command line is that of the hook; another one is for lists made in Python.
     known = {entry.name: entry for entry in _arguments(cls) if not _is_text(entry)}
+    schedules = {name: schedule for name, schedule in _SCHEDULES.items() if name in known}
+    for schedule in schedules.values():
+        known |= {entry.name: entry for entry in _arguments(schedule)}
     values: dict[str, Any] = {}
     for pair in pairs:
         field_name, _, written = pair.partition("=")
@@ -105,6 +112,15 @@ def _parse(text: str) -> TurnReward:
                 f"name=value, got {pair!r:.80} in {text!r:.120}; {_HELP}"
             )
         values[field_name] = value
+    for field_name, schedule in schedules.items():
+        own = [entry.name for entry in _arguments(schedule) if entry.name in values]
+        if own and field_name in values:
+            raise ConfigurationError(
+                f"expected {field_name} or its schedule ({', '.join(own)}), got both in "
+                f"{text!r:.120}; leave one out"
+            )
+        if own:
+            values[field_name] = schedule(**{part: values.pop(part) for part in own})
     return cls(**values)
 
 

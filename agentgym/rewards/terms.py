@@ -180,9 +180,15 @@ class LinearAlpha:
     steps: int = 100
     """Training steps between the two."""
 
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _check(self.start, "start of the schedule of alpha", _SHARE)
+        _check(self.end, "end of the schedule of alpha", _SHARE)
+        _check(self.steps, "steps of the schedule of alpha", (1, math.inf))
+
     def __call__(self, training_step: int) -> float:
         """Return alpha at a training step, counted from 0."""
-        share = min(1.0, max(0.0, training_step / max(1, self.steps)))
+        share = min(1.0, max(0.0, training_step / self.steps))
         return self.start + (self.end - self.start) * share
 
 

@@ -79,7 +79,8 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             ``reset(options={"reset_mask": ...})``. The slot methods never reset by themselves.
 
     Raises:
-        ConfigurationError: An argument is out of range, or the environments have different spaces.
+        ConfigurationError: An argument is out of range, or the environments have different spaces
+            that are not of text; of texts of different lengths the space is the widest.
     """
 
     def __init__(

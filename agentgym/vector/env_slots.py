@@ -12,7 +12,7 @@ import pickle
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, reduce
 from typing import Any, cast
 
 import gymnasium
@@ -20,6 +20,7 @@ import numpy as np
 
 from agentgym.core import TextEnv
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, TaskNotFound
+from agentgym.spaces import UnicodeText
 from agentgym.vector.history import Checkpoint, History, Replays, forkable, take_checkpoint
 from agentgym.vector.members import Step, checked_reset, checked_step, raise_if_meant_for_us, words
 from agentgym.vector.requests import (
@@ -53,27 +54,36 @@ class Description:
     """What a vector environment must know about its members before the first reset."""
 
     observation_space: gymnasium.Space[Any]
-    """Observation space of each member."""
+    """A space that holds the observations of each member."""
     action_space: gymnasium.Space[Any]
-    """Action space of each member."""
+    """A space that holds the actions of each member."""
     metadata: dict[str, Any]
     """Metadata of the first member."""
     render_mode: str | None
     """Render mode of the first member."""
 
-    def agree(self, other: Description) -> None:
-        """Check that another member can stand beside this one.
+    def joined(self, other: Description) -> Description:
+        """Describe this and another member together: spaces of text are as wide as the widest.
 
         Raises:
-            ConfigurationError: The spaces differ.
+            ConfigurationError: Spaces that are not of text differ.
         """
         ours = (self.observation_space, self.action_space)
         theirs = (other.observation_space, other.action_space)
-        if ours != theirs:
+        if ours == theirs:
+            return self
+        texts = [
+            (a, b)
+            for a, b in zip(ours, theirs, strict=True)
+            if isinstance(a, UnicodeText) and isinstance(b, UnicodeText)
+        ]
+        if len(texts) < len(ours):
             raise ConfigurationError(
-                f"expected environments with equal spaces, got {ours} and {theirs}; "
-                "put environments of different spaces into different vector environments"
+                f"expected environments with equal spaces, or spaces of text, got {ours} and "
+                f"{theirs}; put environments of different spaces into different vector environments"
             )
+        observation, action = (a.joined(b) for a, b in texts)
+        return replace(self, observation_space=observation, action_space=action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +133,7 @@ class Slots:
         origins: Whether resets tell how they can be repeated.
 
     Raises:
-        ConfigurationError: The environments have different spaces.
+        ConfigurationError: The environments have different spaces that are not of text.
     """
 
     def __init__(
@@ -283,15 +293,13 @@ class Slots:
         return env
 
     def _describe(self) -> Description:
-        """Describe the first environment and check that the others agree with it."""
+        """Describe the environments together; what is not a space is that of the first."""
         found = [
             Description(env.observation_space, env.action_space, env.metadata, env.render_mode)
             for env in (state.env for state in self._states.values())
             if env is not None
         ]
-        for other in found[1:]:
-            found[0].agree(other)
-        return found[0]
+        return reduce(Description.joined, found)
 
 
 def _preparing(env: gymnasium.Env[Any, Any] | None) -> bool:

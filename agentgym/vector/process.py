@@ -236,7 +236,7 @@ class Processes:
                 self._workers.append(start(pickled, limits))
             self.description = self._workers[0].wait_ready()
             for worker in self._workers[1:]:
-                self.description.agree(worker.wait_ready())
+                self.description = self.description.joined(worker.wait_ready())
         except BaseException:
             self.close()
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import shutil
 import threading
@@ -18,6 +19,7 @@ import yaml
 from agentgym.outcome import Outcome
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import toy_runs
+from trainers.algorithms.presets import PRESETS, runnable
 from trainers.cli import main, parse_config
 from trainers.output.run_folder import RunFolder
 
@@ -407,6 +409,35 @@ def test_more_minutes_extend_a_run_whose_time_was_up(tmp_path, monkeypatch):
     assert toy_runs.summary(out)["steps"] == 3
 
 
+def test_progressive_rewards_follow_their_schedule_also_after_a_resume(tmp_path, monkeypatch):
+    """Of an episode of step s: terms that sum to alpha R + (1 - alpha) mean r, alpha = s / 4."""
+    out = tmp_path / "run"
+    hooked = toy_runs.arguments(
+        out, "--rl.hooks=progressive:start=0,end=1,steps=4", **{**QUICK, "steps": 3},
+        rl__log_groups=99, rl__save_every=1,
+    )  # fmt: skip
+    with monkeypatch.context() as patch:
+        killed = killed_at("rl", 2, patch)
+        with pytest.raises(killed):
+            main(hooked)
+    assert main([*hooked, "--resume"]) == 0
+    steps, summed = set(), 0.0
+    for line in (out / "episodes.jsonl").read_text().splitlines():
+        episode = json.loads(line)
+        steps.add(step := episode["options"]["training_step"])
+        alpha = min(1.0, step / 4)
+        states = [episode["start"], *(turn["after"] for turn in episode["turns"])]
+        potential = [state["potential"] for state in states]
+        gains = [after - before for before, after in itertools.pairwise(potential)]
+        terms = [turn["reward_terms"] for turn in episode["turns"]]
+        mixed = sum(term.pop("progressive") for term in terms)
+        outcome = sum(sum(term.values()) for term in terms)
+        expected = alpha * outcome + (1 - alpha) * sum(gains) / len(gains)
+        assert outcome + mixed == pytest.approx(expected, abs=1e-12)
+        summed += abs(mixed)
+    assert steps == {1, 2, 3} and summed > 0
+
+
 # -- before and beside a run -----------------------------------------------------------------------
 
 
@@ -471,3 +502,13 @@ def test_no_line_of_the_help_is_broken_but_by_its_width(capsys, monkeypatch):
     assert " have this probability. Below 1 every token is weighed by how much likelier " in words
     assert " the family's; at most the `horizon` of `--env-args`. " in words
     assert "\n1. a flag\n2. " in shown
+
+
+def test_the_command_lists_every_preset_and_what_it_lacks(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["presets"]) == 0
+    lines = {line.split()[0]: line.rstrip() for line in capsys.readouterr().out.splitlines()}
+    assert set(PRESETS) <= set(lines)
+    assert {name for name in PRESETS if lines[name].endswith("  runs")} == set(runnable())
+    assert "2503.14476" in lines["dapo"] and lines["dapo"].endswith("(dynamic sampling)")
+    assert lines["mt-ppo"].endswith("a value model that fills Batch.values")

@@ -58,8 +58,6 @@ class Batch:
     """(K,) log-probability, in nats, under the policy before this step's updates."""
     values: FloatArray | None = None
     """(K,) critic's value before each token, or None without a critic."""
-    sequence: IntArray | None = None
-    """(M,) row each turn was generated in, non-decreasing; None means one row per trajectory."""
     aux: Mapping[str, Column] = field(default_factory=dict)
     """Named extra signals, each (K,) or (M,), such as a reference model's log-probabilities."""
 
@@ -92,7 +90,6 @@ class Batch:
         logp_behave: Sequence[Sequence[float]] | None = None,
         logp_old: Sequence[Sequence[float]] | None = None,
         values: Sequence[Sequence[float]] | None = None,
-        sequences: Sequence[Sequence[int]] | None = None,
         aux: Mapping[str, Sequence[Sequence[float]]] | None = None,
     ) -> Batch:
         """Pack plain lists, one entry for each trajectory.
@@ -111,7 +108,6 @@ class Batch:
             logp_behave: Sampling log-probability of each action token; None fills zeros.
             logp_old: Log-probability of each action token before the update; None: as sampled.
             values: Critic value of each action token; None for no critic.
-            sequences: Row of each turn, unique over the batch; None: one row per trajectory.
             aux: Extra signals of each turn or of each action token.
 
         Raises:
@@ -146,7 +142,6 @@ class Batch:
             logp_behave=behave,
             logp_old=per_token("logp_old", logp_old, behave),
             values=per_token("values", values, None),
-            sequence=None if sequences is None else per_turn("sequences", sequences),
             aux={name: either(name, rows) for name, rows in (aux or {}).items()},
         )
 
@@ -206,10 +201,6 @@ class Batch:
         """(N,) undiscounted return: the sum of the trajectory's turn rewards."""
         return sums(self.traj, self.reward, self.n_trajectories)
 
-    def token_sequence(self) -> IntArray:
-        """(K,) row each token was generated in; its trajectory when no rows are given."""
-        return self.token_traj if self.sequence is None else self.sequence[self.turn]
-
     def traj_at(self, level: Level) -> IntArray:
         """Trajectory of each element of a level: (N,), (M,) or (K,)."""
         if level == "trajectory":
@@ -245,7 +236,7 @@ class Batch:
                 )
 
     def _check_nesting(self) -> None:
-        """Check that tokens nest in turns, turns in rows and rows in trajectories."""
+        """Check that tokens nest in turns, and turns in trajectories."""
         _check_order("turn", self.turn)
         _check_range("turn", self.turn, self.n_turns)
         empty = np.flatnonzero(self.turn_length == 0)
@@ -256,14 +247,6 @@ class Batch:
             )
         _check_order("traj", self.traj)
         _check_range("traj", self.traj, self.n_trajectories)
-        if self.sequence is None:
-            return
-        _check_order("sequence", self.sequence)
-        if (np.diff(self.sequence)[np.diff(self.traj) > 0] == 0).any():
-            raise DataError(
-                "expected each sequence to stay in one trajectory, got one shared by two; "
-                "number generation rows over the whole batch"
-            )
 
 
 _COLUMNS: Mapping[str, tuple[Level, str]] = MappingProxyType(
@@ -280,7 +263,6 @@ _COLUMNS: Mapping[str, tuple[Level, str]] = MappingProxyType(
         "logp_behave": ("token", "f"),
         "logp_old": ("token", "f"),
         "values": ("token", "f"),
-        "sequence": ("turn", "i"),
     }
 )
 """Level and kind of each column of a batch."""

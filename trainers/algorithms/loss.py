@@ -19,7 +19,7 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, dense, sums
 
 RatioLevel = Literal["token", "turn", "sequence"]
-"""Over what the ratio is averaged (geometric mean): nothing, the turn, or the generated row."""
+"""Over what the ratio is averaged (geometric mean): nothing, the turn, or the trajectory."""
 Clip = Literal["ppo", "cispo", "none"]
 """How the ratio is clipped:
 
@@ -28,13 +28,13 @@ Clip = Literal["ppo", "cispo", "none"]
 - none: ``A log pi``, plain REINFORCE.
 """
 Aggregation = Literal[
-    "token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "const", "turn-mean", "rollout-mean"
+    "token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "const", "turn-mean"
 ]
 """How tokens are weighed; see ``aggregation_weights``."""
 BehaviourMode = Literal["none", "clip", "mask"]
 """How ``pi_old / mu`` corrects for the behaviour policy mu; see ``behaviour_weights``."""
 BehaviourLevel = Literal["token", "sequence"]
-"""Whether that ratio is each token's own or the product over its row."""
+"""Whether that ratio is each token's own or the product over its trajectory."""
 
 _MAX_LOG_RATIO = 20.0
 
@@ -97,7 +97,7 @@ def ratio_segments(batch: Batch, level: RatioLevel) -> IntArray | None:
     """Segment of each token over which the ratio is averaged: (K,) ids, or None for none."""
     if level == "token":
         return None
-    return batch.turn if level == "turn" else dense(batch.token_sequence())
+    return batch.turn if level == "turn" else dense(batch.token_traj)
 
 
 def aggregation_weights(
@@ -109,14 +109,15 @@ def aggregation_weights(
 ) -> FloatArray:
     """Weigh each token in the loss; masked trajectories get 0 and leave the denominators.
 
-    With T trained tokens, S rows holding them, |s| the tokens of a row:
+    A sequence is what the papers call a response: all that the policy wrote in a trajectory, into
+    however many rows a rewritten history or a window divided it. With T trained tokens, S sequences
+    holding them, |s| the tokens of a sequence:
 
     - token-mean: ``1 / T`` (DAPO, arXiv 2503.14476).
-    - seq-mean-token-mean: ``1 / (S |s|)`` (GRPO, arXiv 2402.03300; favours short rows).
+    - seq-mean-token-mean: ``1 / (S |s|)`` (GRPO, arXiv 2402.03300; favours short sequences).
     - seq-mean-token-sum: ``1 / S``.
     - const: ``1 / (S const)`` (Dr.GRPO, arXiv 2503.20783; no length bias).
     - turn-mean: ``1 / (turns * tokens of the turn)``.
-    - rollout-mean: ``1 / (trajectories * tokens of the trajectory)``, however many rows it has.
 
     Args:
         batch: The batch.
@@ -134,14 +135,12 @@ def aggregation_weights(
         return keep / max(float(keep.sum()), 1.0)
     if mode == "turn-mean":
         return _mean_over(batch.turn, keep)
-    if mode == "rollout-mean":
-        return _mean_over(dense(batch.token_traj), keep)
-    sequence = dense(batch.token_sequence())
+    sequence = dense(batch.token_traj)
     if mode == "seq-mean-token-mean":
         return _mean_over(sequence, keep)
-    rows = max(int(np.unique(sequence[keep > 0]).size), 1)
+    count = max(int(np.unique(sequence[keep > 0]).size), 1)
     if mode == "seq-mean-token-sum":
-        return keep / rows
+        return keep / count
     if mode != "const":
         raise ConfigurationError(
             f"expected an aggregation of {get_args(Aggregation)}, got {mode!r}"
@@ -151,7 +150,7 @@ def aggregation_weights(
             f"expected const > 0 for aggregation 'const', got {const}; "
             "give the most action tokens a trajectory may have"
         )
-    return keep / (rows * const)
+    return keep / (count * const)
 
 
 def behaviour_weights(
@@ -164,14 +163,14 @@ def behaviour_weights(
     """Correct for a behaviour policy mu that sampled the tokens: (K,) weights ``f(pi_old / mu)``.
 
     clip is truncated importance sampling, ``min(w, C)``; mask is ``w * 1[w <= C]``. At sequence
-    level w is the product over the row's tokens, which is unbiased as C grows, at more variance
-    (AReaL, arXiv 2505.24298, and verl's rollout correction use these forms).
+    level w is the product over the trajectory's tokens, which is unbiased as C grows, at more
+    variance (AReaL, arXiv 2505.24298, and verl's rollout correction use these forms).
     """
     if mode == "none":
         return np.ones(batch.n_tokens)
     log_weight = batch.logp_old - batch.logp_behave
     if level == "sequence":
-        sequence = dense(batch.token_sequence())
+        sequence = dense(batch.token_traj)
         log_weight = sums(sequence, log_weight, batch.n_tokens)[sequence]
     weight = safe_exp(log_weight)
     if mode == "clip":

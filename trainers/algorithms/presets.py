@@ -2,8 +2,8 @@
 
 A preset holds parts, not code; change one with ``dataclasses.replace``. Learning rates and models
 belong to the trainer's configuration; horizon, group size and the number of updates are the paper's
-where it has one of its own, and give way to the command line. ``runnable`` tells which presets the
-bundled trainer can run, ``Preset.ignored`` which of their parts it then leaves out.
+where it has one of its own, and give way to the command line. A preset has the name of its paper:
+the bundled trainer runs it whole (``runnable``), or refuses it and says what is missing.
 """
 
 from __future__ import annotations
@@ -42,8 +42,15 @@ NEEDS: Mapping[str, str] = MappingProxyType(
 """What a preset may need beyond a policy, and what that is."""
 SERVES = ("reference",)
 """Keys of ``NEEDS`` the bundled trainer can serve."""
-NOT_CARRIED_OUT = ("sampler", "refill", "pool", "brancher")
-"""Fields of ``Preset`` that describe a method, but that the bundled trainer does not carry out."""
+NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
+    {
+        "sampler": "its task sampler",
+        "refill": "new groups for those without variance (dynamic sampling)",
+        "pool": "turns of a stale policy",
+        "brancher": "branching rollouts",
+    }
+)
+"""Fields of ``Preset`` that the bundled trainer does not carry out, and what they stand for."""
 _WITHIN_GROUPS: frozenset[Key] = frozenset({"group", "state", "turn_index", "turn_index_padded"})
 
 
@@ -91,12 +98,16 @@ class Preset:
     """Keys of ``NEEDS``."""
     note: str = ""
     """Where the preset departs from the paper, and where its numbers come from."""
+    instead: str = ""
+    """Where parts of it are missing: how the others can be had."""
 
     @property
-    def ignored(self) -> tuple[str, ...]:
-        """What belongs to the method, but is left out by the bundled trainer."""
+    def left_out(self) -> tuple[str, ...]:
+        """What of the method the bundled trainer cannot carry out, in words."""
         default = {item.name: item.default for item in fields(self)}
-        parts = [name for name in NOT_CARRIED_OUT if getattr(self, name) != default[name]]
+        parts = (
+            words for name, words in NOT_CARRIED_OUT.items() if getattr(self, name) != default[name]
+        )
         return (*parts, *self.beyond)
 
     @property
@@ -151,16 +162,23 @@ class Preset:
         return tuple(need for need in self.needs if need not in available)
 
     def require(self, available: Collection[str]) -> None:
-        """Check that a trainer has what the preset needs.
+        """Check that a trainer has what the preset needs, and carries out all of its parts.
 
         Raises:
-            ConfigurationError: Something is missing from ``available``, keys of ``NEEDS``.
+            ConfigurationError: Something is missing from ``available``, keys of ``NEEDS``, or a
+                part is left out: what is then trained would not be what the name says.
         """
         missing = [f"{need} ({NEEDS[need]})" for need in self.missing(available)]
         if missing:
             raise ConfigurationError(
                 f"preset {self.name!r} needs {' and '.join(missing)}, which this trainer does not "
-                "have; configure it or choose another preset"
+                "have; choose another preset"
+            )
+        if self.left_out:
+            raise ConfigurationError(
+                f"expected a preset that this trainer carries out whole, got {self.name!r}, of "
+                f"which it lacks {', '.join(self.left_out)}; "
+                f"{self.instead or 'choose another preset'}"
             )
 
 
@@ -185,10 +203,8 @@ DEFAULT = "turn-loo"
 _Z = Term(EpisodeReturn(), center="group", scale="group")
 _LOO = Term(EpisodeReturn(), center="group", leave_one_out=True)
 _CLIP = Loss(high=0.2)
-_ROW_MEAN = Loss(high=0.2, aggregation="seq-mean-token-mean")
+_SEQ_MEAN = Loss(high=0.2, aggregation="seq-mean-token-mean")
 _KL = "reference"
-_NO_REFILL = "Without refill, dropped groups make a step smaller. "
-_NO_SAMPLER = "Instead of the {} sampler the task source chooses. "
 
 _ALL = (
     Preset(
@@ -205,15 +221,16 @@ _ALL = (
         "scalinginter",
         "AgentGym-RL: ScalingInter-RL",
         "2509.08755",
-        (Term(EpisodeReturn("final"), center="group", scale="group"),),
+        (_Z,),
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=1e-3, entropy=1e-3),
         horizon=Stages((5, 8, 10), 100),
         group_size=8,
         minibatches=4,
         needs=(_KL,),
-        note="The score is the reward of the last step. Stages and updates (batches of 32 tasks in "
-        "parts of 8) are those of its search task; its scripts ask for a second pass, which its "
-        "code never makes.",
+        note="The paper's score is the reward of the last step; here the rewards of all turns "
+        "count, which is the same where only the last turn is paid, so that turn-level rewards "
+        "act. Stages and updates (batches of 32 tasks in parts of 8) are those of its search task; "
+        "its scripts ask for a second pass, which its code never makes.",
     ),
     Preset(
         "agentrl",
@@ -227,7 +244,6 @@ _ALL = (
         pool=PolicyPool(0.25, 25),
         group_size=8,
         needs=(_KL, "policy_pool"),
-        note=_NO_SAMPLER.format("interleaved").strip(),
     ),
     Preset(
         "meowtea-ppo",
@@ -293,8 +309,9 @@ _ALL = (
         refill=True,
         group_size=16,
         minibatches=16,
-        note=_NO_REFILL + "512 x 16 responses in parts of 512 (section 4.1). The filter looks at "
-        "returns before the overlong punishment.",
+        note="512 x 16 responses in parts of 512 (section 4.1). The filter looks at returns before "
+        "the overlong punishment.",
+        instead="its clip, token mean and filter are those of --preset turn-loo",
     ),
     Preset(
         "grpo-tcr",
@@ -306,9 +323,9 @@ _ALL = (
         shapers=(Overlong(),),
         sampler="informative",
         minibatches=4,
-        beyond=("tool bonus",),
-        note=_NO_SAMPLER.format("informative") + "The tool bonus would be a hook of the "
-        "environment. Batches of 64 tasks in parts of 16, as in a released script.",
+        beyond=("its tool bonus",),
+        note="Batches of 64 tasks in parts of 16, as in a released script.",
+        instead="token mean and a higher clip are those of --preset turn-loo",
     ),
     Preset(
         "reinforce++",
@@ -357,7 +374,7 @@ _ALL = (
         "Group-in-group policy optimisation",
         "2505.10978",
         (Term(EpisodeReturn(), center="group"), Term(RewardToGo(0.95), center="state")),
-        loss=_ROW_MEAN,
+        loss=_SEQ_MEAN,
         shapers=(FlagPenalty("invalid_action", -0.1),),
         group_size=8,
         minibatches=8,
@@ -372,7 +389,7 @@ _ALL = (
             Term(EpisodeReturn("final"), center="group", scale="group"),
             Term(StepReward(), center="turn_index", scale="turn_index", where="non_final"),
         ),
-        loss=_ROW_MEAN,
+        loss=_SEQ_MEAN,
         group_size=21,
         iterations=2,
         note="Compares living members only, which is biased when the policy chooses when to stop.",
@@ -417,10 +434,11 @@ _ALL = (
         sampler="value",
         refill=True,
         group_size=5,
-        beyond=("progressive rewards", "value-smoothing clipping"),
+        beyond=("value-smoothing clipping",),
         needs=(_KL,),
-        note=_NO_REFILL + _NO_SAMPLER.format("value") + "The paper does not publish the formula of "
-        "value-smoothing clipping; progressive rewards would be a hook of the environment.",
+        note="The paper does not publish the formula of value-smoothing clipping.",
+        instead="its progressive rewards are --rl.hooks progressive:start=0,end=1,steps=100, and "
+        "its credit is that of --preset grpo",
     ),
     Preset(
         "erpo",
@@ -429,8 +447,9 @@ _ALL = (
         (Term(EpisodeReturn(), center="group", scale="family"),),
         filters=(ZeroVariance(),),
         refill=True,
-        beyond=("judge",),
-        note=_NO_REFILL + "With a judge, add FlaggedTurns('judge_reject').",
+        beyond=("its judge",),
+        note="With a judge, add FlaggedTurns('judge_reject').",
+        instead="advantages are normalised by environment with --preset rloo --rl.normalize family",
     ),
     Preset(
         "loop",
@@ -452,8 +471,12 @@ PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset
 
 
 def runnable(available: Collection[str] = SERVES) -> list[str]:
-    """Return the names of the presets whose needs are met, in alphabetical order."""
-    return sorted(name for name, preset in PRESETS.items() if not preset.missing(available))
+    """Return the names of the presets that can be carried out whole, in alphabetical order."""
+    return sorted(
+        name
+        for name, preset in PRESETS.items()
+        if not preset.missing(available) and not preset.left_out
+    )
 
 
 def get_preset(name: str) -> Preset:
@@ -466,16 +489,7 @@ def get_preset(name: str) -> Preset:
     key = DEFAULT if name == "default" else name
     if key not in PRESETS:
         raise ConfigurationError(
-            f"expected a preset of {', '.join(runnable())}, got {name!r}. Others need what the "
-            f"bundled trainer does not have: {_unserved()}"
+            f"expected a preset of {', '.join(runnable())}, got {name!r}; agentgym-train presets "
+            "says what each of them is, and what others lack"
         )
     return PRESETS[key]
-
-
-def _unserved() -> str:
-    """The presets the bundled trainer cannot run, by what they need."""
-    names: dict[str, list[str]] = {}
-    for name in sorted(PRESETS):
-        for need in PRESETS[name].missing(SERVES):
-            names.setdefault(need, []).append(name)
-    return "; ".join(f"{need}: {', '.join(names[need])}" for need in sorted(names))

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from agentgym.printing import cell
 from agentgym.redaction import for_others
+from trainers.algorithms.presets import NEEDS, PRESETS, SERVES
 from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY, TrainConfig
@@ -29,12 +30,19 @@ def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
         + (f", at most {config.minutes:g} minutes in all" if config.minutes else ""),
         f"folder: {config.out} (nothing was written)",
     ]
-    if run.preset.ignored:
-        sentences.insert(-1, f"left out of the preset: {', '.join(run.preset.ignored)}")
     table = Table("setting", "value", "from", title="every setting")
     for name, value, given in _rows(asked, config, ""):
         table.add_row(name, cell(value), "you" if given else "default")
     return Group(*map(cell, sentences), table)
+
+
+def describe_presets() -> RenderableType:
+    """Lay out every preset: its method, its paper, and whether it runs or what it lacks."""
+    table = Table("preset", "method", "arXiv", "runs, or lacks", box=None, padding=(0, 2, 0, 0))
+    for preset in PRESETS.values():
+        lacks = [NEEDS[need] for need in preset.missing(SERVES)] + list(preset.left_out)
+        table.add_row(preset.name, preset.title, preset.arxiv or "-", ", ".join(lacks) or "runs")
+    return table
 
 
 def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:

@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from agentgym import making
-from agentgym.errors import ConfigurationError
+from agentgym.errors import AgentGymError, ConfigurationError
 from trainers.algorithms.presets import SERVES, Preset, get_preset
 from trainers.config.environments import (
     GROUPS,
@@ -380,6 +380,8 @@ def _thinks(asked: TrainConfig) -> bool:
 
         tokenizer = AutoTokenizer.from_pretrained(asked.model)
         return TurnTokenizer(tokenizer, template_kwargs=arguments).thinks
-    except Exception:  # whatever is wrong with the model is reported where it is loaded
+    except AgentGymError:
+        raise  # A chat template that no conversation can be made with.
+    except Exception:  # a model that cannot be loaded is named where it is looked at
         logger.debug("no tokenizer of %s to ask", asked.model, exc_info=True)
         return False

@@ -73,7 +73,7 @@ class TrainConfig:
     (hf-copy), vLLM in this process, or servers of vLLM. Where weights are sharded over processes,
     hf is hf-copy."""
     preset: str = "turn-loo"
-    """Credit assignment and loss, by name (see ``trainers.algorithms.presets``).
+    """Credit assignment and loss, by name; ``agentgym-train presets`` lists them.
 
     What it sets besides (horizon, group size, updates per step, penalties) gives way to flags and
     goes before the defaults of the family."""
@@ -99,8 +99,8 @@ class TrainConfig:
     minutes: NotNegative | None = None
     """Wall time after which training is cut short, so that evaluation ends soon after; 0: never.
 
-    None: 12 for ``--model tiny`` with the default ``--steps``, else never. The warm start may take
-    half of it. With ``--resume`` more minutes extend the run."""
+    None: the family's default for ``--model tiny`` with the default ``--steps``, else never. The
+    warm start may take half of it. With ``--resume`` more minutes extend the run."""
     template_args: Pairs = ()
     """Arguments of the chat template as ``name=value``, such as ``enable_thinking=false``."""
     seed: Whole = 0

@@ -69,8 +69,7 @@ class SftConfig:
     """Whose episodes are imitated: the environment's expert (expert), or nobody's (random):
     admissible actions drawn at random, which teach how an action is written and nothing else."""
     demonstrations: Count | None = None
-    """Distinct training tasks whose episodes are imitated; None: the family's default, such as
-    16,000 for the shop."""
+    """Distinct training tasks whose episodes are imitated; None: the family's default."""
     only_successes: bool = False
     """Leave out demonstrations that did not solve their task, as rejection sampling does; where
     the demonstrator always succeeds nothing changes."""
@@ -83,8 +82,8 @@ class SftConfig:
     max_steps: Whole | None = None
     """Steps after which the warm start ends even if the gate was not reached; 0: no warm start.
 
-    None: for ``--model tiny`` the family's default, such as 1,600 for the shop, or 300 of random
-    actions; 0 for a pretrained model or without a demonstrator."""
+    None: for ``--model tiny`` the family's default, or 300 of random actions; 0 for a pretrained
+    model or without a demonstrator."""
     observation_weight: NotNegative = 0.5
     """Weight of the language-model loss on observation tokens."""
     copy_steps: Whole = 200
@@ -92,8 +91,8 @@ class SftConfig:
     gate_success: NotNegative | None = None
     """Success of the sampled policy on validation tasks at which the warm start ends.
 
-    None: the family's default, such as .45 for the shop; 1 with random
-    actions, which solve little."""
+    None: the family's default, which ``--dry-run`` shows; 1 with random actions, which solve
+    little."""
     gate_every: Count = 25
     """Steps between two validations."""
     gate_tasks: Count = 128
@@ -137,7 +136,7 @@ class RlConfig:
     episode_tokens: Count | None = None
     """Most tokens of an episode after its opening.
 
-    None: the family's default for ``--model tiny``, such as 512 for the shop, else 4096, and with
+    None: the family's default for ``--model tiny``, else 4096, and with
     thinking as much again per turn as it takes. An episode that ends here is trained with the
     reward that it got."""
     max_grad_norm: Positive = 1.0
@@ -276,7 +275,7 @@ class TinyConfig:
 
 Signal = Literal[
     "entropy", "entropy_rise", "clip_fraction", "kl", "kl_behaviour", "logp_gap", "zero_variance",
-    "repeat", "invalid", "reward_spread", "grad_norm",
+    "trained_fraction", "repeat", "invalid", "reward_spread", "grad_norm",
 ]  # fmt: skip
 """What is watched in reinforcement learning (see ``trainers.monitoring.health``)."""
 
@@ -315,6 +314,9 @@ class HealthConfig:
     """Alarm where engine and trainer differ by this much in log-probability, in the mean."""
     zero_variance: NotNegative = 0.95
     """Alarm where this share of the groups has members of equal return, without being solved."""
+    trained_fraction: NotNegative = 0.02
+    """Alarm where less than this share of the episodes is trained on, without being solved: the
+    preset's filters leave out the others."""
     repeat: NotNegative = 0.3
     """Alarm where this share of the turns repeats an action in the same state, and twice the
     usual."""

@@ -7,7 +7,6 @@ sequence are ``trainers.grpo.objective``'s, so their options stay off in TRL.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, NotSupported
 from trainers.algorithms.loss import Loss
-from trainers.algorithms.presets import SERVES, Preset
+from trainers.algorithms.presets import Preset
 from trainers.rollouts.budget import TokenBudget
 
 if TYPE_CHECKING:
@@ -23,13 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_arguments",
-    "check_preset",
     "grpo_arguments",
     "largest_divisor",
     "loss_arguments",
 ]
-
-logger = logging.getLogger(__name__)
 
 OPTIMISER = MappingProxyType({"adam_beta2": 0.98, "lr_scheduler_type": "constant_with_warmup"})
 """What a run does not let one choose about its optimiser."""
@@ -184,22 +180,6 @@ def _batching(episodes: int, group_size: int, minibatches: int, cpu: bool) -> di
         "steps_per_generation": minibatches,
         "num_generations": group_size if group_size > 1 else _least_divisor(rows),
     }
-
-
-def check_preset(preset: Preset) -> None:
-    """Refuse a preset whose needs are not met; warn about parts that are left out.
-
-    Raises:
-        ConfigurationError: A need is not met.
-    """
-    preset.require(SERVES)
-    if preset.ignored:
-        logger.warning(
-            "preset %r runs without its %s, which this trainer does not carry out: %s",
-            preset.name,
-            " and ".join(preset.ignored),
-            preset.note,
-        )
 
 
 def check_arguments(args: GRPOConfig) -> None:

@@ -18,7 +18,7 @@ The policy ``pi`` takes steps s = 1, 2, ... Each plays a batch of episodes and i
 
        L = -1/T sum_k min(rho_k A'_k, clip(rho_k, 1 - low, 1 + high) A'_k) + KL and entropy,
 
-   where rho_k = pi / pi_old of the token, or its geometric mean over a turn or a row.
+   where rho_k = pi / pi_old of the token, or its geometric mean over a turn or a trajectory.
 
 A preset (``trainers.algorithms.presets``) names signal, baseline, filters, aggregation and clip.
 TRL provides the optimiser loop, the clipped loss, PEFT, checkpoints and distribution. It calls
@@ -42,10 +42,9 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from trl import GRPOConfig
 
-from trainers.algorithms.presets import Preset, get_preset
+from trainers.algorithms.presets import SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Constant, Schedule
 from trainers.grpo.advantages import Credit, check_sampled, folded_advantages, loss_columns
-from trainers.grpo.arguments import check_preset
 from trainers.grpo.batch_trainer import BatchTrainer
 from trainers.grpo.engine_weights import EngineWeights
 from trainers.grpo.forward import Scores, TokenForward, turn_off_dropout
@@ -139,9 +138,8 @@ class MultiTurnTrainer(BatchTrainer):
                 state goes into checkpoints.
             horizon: Turn budget, a schedule of the step (from 1) or a constant. Tasks of several
                 families may have a ``"horizon"`` of their own, such as ``MixedTasks`` gives them.
-            preset: Credit, filters and loss, or the name of a preset. Its ``ignored`` parts are
-                left out, with a warning; horizon, group size and updates per batch come from the
-                other arguments.
+            preset: Credit, filters and loss, or the name of a preset; horizon, group size and
+                updates per batch come from the other arguments.
             budget: Limits on tokens.
             full_horizon: Turn budget of ``play``; None leaves it to the environment.
             group_size: Episodes per task; None: ``args.num_generations``, which TRL wants to be at
@@ -163,10 +161,10 @@ class MultiTurnTrainer(BatchTrainer):
 
         Raises:
             ConfigurationError: The settings would generate twice in a step, or use TRL's vLLM, or
-                the preset needs something this trainer lacks, or the engine cannot run ahead.
+                the preset needs or is something this trainer lacks, or the engine cannot run ahead.
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
-        check_preset(self.preset)
+        self.preset.require(SERVES)
         self.schedule = Constant(horizon) if isinstance(horizon, int) else horizon
         self.horizon = 0
         self.full_horizon, self.group_size = full_horizon, group_size or args.num_generations
@@ -340,6 +338,8 @@ class MultiTurnTrainer(BatchTrainer):
         of all but the last are added here; TRL goes on with the last one's.
         """
         parts, log = self._micro_batches(inputs), self._metrics["train"]
+        if "ratio_segments" in inputs and len(parts) > 1:
+            inputs = self._with_whole_segments(model, inputs, [part.rows for part in parts])
         losses: list[Tensor] = []
         figures: list[dict[str, list[float]]] = []
         for number, part in enumerate(parts, 1):
@@ -355,6 +355,18 @@ class MultiTurnTrainer(BatchTrainer):
         for name, value in averaged_figures(figures, [part.share for part in parts]).items():
             log[name].append(value)
         return torch.stack(losses).sum()
+
+    def _with_whole_segments(
+        self, model: Any, inputs: dict[str, Any], parts: Sequence[Tensor]
+    ) -> dict[str, Any]:
+        """6: average the ratio before an update is divided, as a trajectory may straddle the parts.
+
+        It takes one more forward pass. The loss then divides each token by an old policy whose
+        ratio to the present one is that mean.
+        """
+        now = self._forward.logps(model, inputs, parts)
+        averaged = with_averaged_ratio(inputs, now, sampled_mask(inputs))
+        return {name: value for name, value in averaged.items() if name != "ratio_segments"}
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
         """6: the preset's loss of one micro-batch; it may be one that trains nothing.

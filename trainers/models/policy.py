@@ -170,6 +170,35 @@ def task_prompt(env: TextEnv) -> str:
     )
 
 
+def reader_of(run: ResolvedRun, texts: Iterable[str]) -> tuple[TurnTokenizer, TokenBudget]:
+    """Return how a run's policy reads its conversations, and how much of them, without weights.
+
+    Args:
+        run: The run.
+        texts: What a tiny policy is to read; its words are known then.
+    """
+    if run.config.model == TINY:
+        from trainers.models.tiny import build_tokenizer, model_config
+
+        tokenizer: Any = build_tokenizer(texts)
+        config: Any = model_config(run.config.tiny, len(tokenizer))
+    else:
+        from transformers import AutoTokenizer
+
+        with loading(run.config.model):
+            tokenizer = AutoTokenizer.from_pretrained(run.config.model)
+        config = read_model_config(run.config.model)
+    chat = TurnTokenizer(
+        tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args
+    )
+    return chat, token_budget(run, config)
+
+
+def opening_messages(run: ResolvedRun) -> dict[str, InitialMessages]:
+    """Return what makes the first messages of an episode in each environment."""
+    return {env.name: make_initial_messages(system_message(run, env)) for env in run.envs}
+
+
 def _assemble(
     run: ResolvedRun, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> LoadedPolicy:
@@ -183,8 +212,7 @@ def _assemble(
     budget = token_budget(run, model.config)
     # A quantised base was put there when it was loaded, and cannot be moved.
     placed = model if getattr(model, "is_quantized", False) else model.to(device())
-    openings = {env.name: make_initial_messages(system_message(run, env)) for env in run.envs}
-    return LoadedPolicy(placed, chat, openings, budget)
+    return LoadedPolicy(placed, chat, opening_messages(run), budget)
 
 
 def stop_ids(model: PreTrainedModel) -> list[int]:

@@ -4,21 +4,22 @@ A signal is a figure of a step. Its *now* is the mean of the last ``patience`` s
 the median of the ``window`` steps before those. Rules compare now with a fixed limit, with the
 usual, or with both, so that one odd step, or a policy that was never any better, is no alarm:
 
-============= ================================ =================================================
-signal        alarm where now is               what it stands for
-============= ================================ =================================================
-entropy       below a share of the usual       a policy that no longer tries anything
-entropy_rise  above a multiple of the usual    a policy that writes noise
-clip_fraction above a limit                    updates too large for their data
-kl            above a limit                    far from the reference
-kl_behaviour  above a limit                    far from where the step began
-logp_gap      above a limit                    the engine serves another policy than is trained
-zero_variance above a limit, unsolved          groups whose members do alike: nothing to learn
-repeat        above a limit and twice usual    loops: the same action in the same state
-invalid       above a limit and twice usual    actions that the environment does not understand
-reward_spread below a share, unsolved          RAGEN's echo trap, in its first sign
-grad_norm     above a multiple of the usual    RAGEN's echo trap, at its end
-============= ================================ =================================================
+================ ================================ =================================================
+signal           alarm where now is               what it stands for
+================ ================================ =================================================
+entropy          below a share of the usual       a policy that no longer tries anything
+entropy_rise     above a multiple of the usual    a policy that writes noise
+clip_fraction    above a limit                    updates too large for their data
+kl               above a limit                    far from the reference
+kl_behaviour     above a limit                    far from where the step began
+logp_gap         above a limit                    the engine serves another policy than is trained
+zero_variance    above a limit, unsolved          groups whose members do alike: nothing to learn
+trained_fraction below a limit, unsolved          the preset's filters leave nothing to learn from
+repeat           above a limit and twice usual    loops: the same action in the same state
+invalid          above a limit and twice usual    actions that the environment does not understand
+reward_spread    below a share, unsolved          RAGEN's echo trap, in its first sign
+grad_norm        above a multiple of the usual    RAGEN's echo trap, at its end
+================ ================================ =================================================
 
 RAGEN (arXiv 2504.20073) saw, in this order: the spread of rewards within groups fall, their mean
 fall, gradient norms spike, after which no run recovered. A loss, a gradient or a weight that is not
@@ -120,6 +121,11 @@ SIGNALS = (
         "zero_variance", "zero_variance_groups", unsolved=True,
         meaning="members of a group do alike, so nothing can be learned: other tasks, larger "
         "groups or a higher --rl.temperature help",
+    ),
+    Rule(
+        "trained_fraction", "trained_fraction", falls=True, unsolved=True,
+        meaning="the preset's filters leave hardly an episode in the loss: a longer --horizon, "
+        "other tasks or another --preset help",
     ),
     Rule(
         "repeat", "repeat", times_usual=2.0,

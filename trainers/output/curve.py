@@ -25,7 +25,7 @@ REFERENCES = {
     "random": ("#878d96", ":"),
     "sft": ("#d9881c", "--"),
     "imitation": ("#8a5fbf", (0, (5, 1))),
-    "demonstrator": ("#5b7f6b", (0, (1, 1))),
+    "demonstrator": ("#a4553a", (0, (4, 1, 1, 1, 1, 1))),
     "oracle": ("#2f9a68", "-."),
 }
 """Colour and style of each line of reference, by arm."""
@@ -52,11 +52,14 @@ class Key(NamedTuple):
     """A style of lines as CSS knows it, or :data:`POINT`."""
 
 
-def draw_curve(metrics: Records, names: Mapping[str, str] = NAMES) -> bytes:
+def draw_curve(
+    metrics: Records, names: Mapping[str, str] = NAMES, chosen: int | None = None
+) -> bytes:
     """Draw score and success over the steps of the RL phase, with the stages as bands: a PNG.
 
     Training episodes are played at the horizon of their stage, validation and test at the full one.
-    Each of several environments has a row of its own.
+    Each of several environments has a row of its own. The trained policy stands at the step that
+    was ``chosen``, or at the last.
     """
     from matplotlib.figure import Figure
 
@@ -67,7 +70,7 @@ def draw_curve(metrics: Records, names: Mapping[str, str] = NAMES) -> bytes:
     grid = figure.subplots(len(rows), len(QUANTITIES), sharey=True, squeeze=False)
     for panels, (name, records) in zip(grid, rows, strict=True):
         for axes, quantity in zip(panels, QUANTITIES, strict=True):
-            _draw_panel(axes, records, quantity, names)
+            _draw_panel(axes, records, quantity, names, chosen)
             # Above the turns of the stages.
             axes.set_title(f"{name}: {quantity}" if name else quantity, pad=18)
         panels[0].set_ylabel("mean over episodes")
@@ -80,7 +83,7 @@ def draw_curve(metrics: Records, names: Mapping[str, str] = NAMES) -> bytes:
 
 
 def draw_panels(
-    metrics: Records, names: Mapping[str, str] = NAMES
+    metrics: Records, names: Mapping[str, str] = NAMES, chosen: int | None = None
 ) -> tuple[dict[str, str], list[Key]]:
     """Draw each quantity as an SVG to be put into a page, whose letters it takes on.
 
@@ -90,7 +93,7 @@ def draw_panels(
     pictures, keys = {}, []
     for quantity in QUANTITIES:
         with svg_axes((4.8, 3.2)) as (axes, written):
-            _draw_panel(axes, metrics, quantity, names)
+            _draw_panel(axes, metrics, quantity, names, chosen)
             lines, labels = axes.get_legend_handles_labels()
             keys = [_key(line, label) for line, label in zip(lines, labels, strict=True)]
         pictures[quantity] = inline_svg(written.getvalue())
@@ -148,9 +151,11 @@ def svg_axes(size: tuple[float, float]) -> Iterator[tuple[Axes, io.StringIO]]:
 
 
 @main_only
-def write_curve(folder: RunFolder, names: Mapping[str, str] = NAMES) -> None:
-    """Write ``curve.png`` from the records so far."""
-    write_atomically(folder.path / "curve.png", draw_curve(folder.metrics(), names))
+def write_curve(
+    folder: RunFolder, names: Mapping[str, str] = NAMES, chosen: int | None = None
+) -> None:
+    """Write ``curve.png`` from the records so far; see :func:`draw_curve`."""
+    write_atomically(folder.path / "curve.png", draw_curve(folder.metrics(), names, chosen))
 
 
 def inline_svg(svg: str) -> str:
@@ -173,7 +178,9 @@ def _key(line: Any, label: str) -> Key:
     return Key(label, line.get_color(), style)
 
 
-def _draw_panel(axes: Axes, metrics: Records, quantity: str, names: Mapping[str, str]) -> None:
+def _draw_panel(
+    axes: Axes, metrics: Records, quantity: str, names: Mapping[str, str], chosen: int | None
+) -> None:
     """Draw all that is known about one quantity."""
     from matplotlib.ticker import MaxNLocator
 
@@ -182,7 +189,8 @@ def _draw_panel(axes: Axes, metrics: Records, quantity: str, names: Mapping[str,
     _draw_references(axes, metrics, quantity, names)
     _draw_training(axes, steps, quantity)
     _draw_validation(axes, metrics, quantity)
-    _draw_trained(axes, metrics, steps, quantity)
+    last = steps[-1]["step"] if steps else None
+    _draw_trained(axes, metrics, last if chosen is None else chosen, quantity)
     axes.set(xlabel="RL step", ylim=(-0.03, 1.03))
     axes.margins(x=0.02)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -222,13 +230,11 @@ def _draw_references(axes: Axes, metrics: Records, quantity: str, names: Mapping
             axes.axhline(mean, color=colour, linestyle=style, linewidth=1.4, label=label)
 
 
-def _draw_trained(axes: Axes, metrics: Records, steps: Records, quantity: str) -> None:
-    """Mark what the trained policy reaches on the test tasks, at the last step."""
+def _draw_trained(axes: Axes, metrics: Records, step: int | None, quantity: str) -> None:
+    """Mark what the trained policy reaches on the test tasks, at the step that made it."""
     mean = _test_mean(metrics, Phase.REINFORCEMENT.value, quantity)
-    if steps and mean is not None:
-        axes.plot(
-            [steps[-1]["step"]], [mean], "D", color=TRAINING, markersize=6, label="trained, test"
-        )
+    if step is not None and mean is not None:
+        axes.plot([step], [mean], "D", color=TRAINING, markersize=6, label="trained, test")
 
 
 def _test_mean(metrics: Records, arm: str, quantity: str) -> float | None:

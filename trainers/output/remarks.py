@@ -14,6 +14,7 @@ from trainers.output.summary import (
     ArmResult,
     ChosenPolicy,
     Difference,
+    GreedyResults,
     HealthEvent,
     ImitationEnd,
     Interval,
@@ -25,7 +26,9 @@ __all__ = [
     "arm_names",
     "chosen_remark",
     "direction",
+    "filter_remark",
     "gate_remark",
+    "greedy_remark",
     "health_remark",
     "imitation_remark",
     "pooled_remark",
@@ -34,6 +37,7 @@ __all__ = [
     "signed",
     "steps_remark",
     "teacher_remark",
+    "untrained_verdict",
     "verdict",
 ]
 
@@ -82,6 +86,42 @@ def verdict(paired: Paired, names: Mapping[str, str]) -> str:
     if paired.rl_minus_imitation is not None:
         sentences.append(_against_imitation(paired.rl_minus_imitation))
     return " ".join(sentences)
+
+
+def untrained_verdict(steps: int) -> str:
+    """Say that a run trained nothing, which is no effect that could be told from chance or not."""
+    why = (
+        f"in none of the {steps} steps did the preset's filters leave an episode to train on, such "
+        "as one that ended by itself, or one of a group whose members differ"
+        if steps
+        else "no step was taken"
+    )
+    return f"Nothing was trained: {why}. No weight was changed; what differs is drawn by chance."
+
+
+def greedy_remark(greedy: GreedyResults | None, names: Mapping[str, str]) -> str:
+    """Say that the likeliest actions became worse, whatever sampled ones did; empty if not."""
+    if greedy is None:
+        return ""
+    for paired, other in (
+        (greedy.rl_minus_sft, names["sft"]),
+        (greedy.rl_minus_imitation, names["imitation"]),
+    ):
+        if paired is not None and direction(paired.success_ci95) < 0:
+            return (
+                f"With greedy actions the trained policy is worse than {other}: {_in_both(paired)}."
+            )
+    return ""
+
+
+def filter_remark(run: ResolvedRun) -> str:
+    """Say that only some demonstrations were imitated; empty if all were."""
+    if not (run.imitates and run.config.sft.only_successes):
+        return ""
+    return (
+        "Only demonstrations that solved their task were imitated (--sft.only-successes), in the "
+        "warm start and wherever imitation is compared."
+    )
 
 
 def _change(paired: Difference, names: Mapping[str, str]) -> str:
@@ -239,15 +279,19 @@ def horizon_remark(reached: int | None, env: ResolvedEnv, several: bool = False)
     return f"The horizon{where} stood at {reached} of {env.rounds[-1]} turns at the end: {why}."
 
 
-def chosen_remark(chosen: ChosenPolicy, taken: int) -> str:
-    """Say which policy is called trained where it could be another; empty if it could not."""
+def chosen_remark(chosen: ChosenPolicy, taken: int, gated: bool = False) -> str:
+    """Say which policy is called trained where it could be another; empty if it could not.
+
+    ``gated`` says that a gate on validation tasks ended a warm start.
+    """
     if chosen.valid_success is None:
         return ""
     which = "the last and the best" if chosen.step == taken else "the best"
+    shared = ", which the gate of the warm start looked at, too" * gated
     return (
         f"The trained policy is that of step {chosen.step} of {taken}, {which} on the "
-        f"validation tasks (success {chosen.valid_success:.3f}, score {chosen.valid_score:.3f}); "
-        "no test task had a part in the choice."
+        f"validation tasks (success {chosen.valid_success:.3f}, score "
+        f"{chosen.valid_score:.3f}){shared}; no test task had a part in the choice."
     )
 
 

@@ -13,6 +13,7 @@ from trainers.config.describe import horizon_in_words
 from trainers.config.resolve import ResolvedRun
 from trainers.output.card import chosen_folder, usage_code
 from trainers.output.curve import Key, draw_panels, family_records
+from trainers.output.headline import headline
 from trainers.output.health_chart import draw_health
 from trainers.output.jsonl import read_jsonl
 from trainers.output.phase import Phase
@@ -63,6 +64,7 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
         run=run,
         horizons={env.name: horizon_in_words(env) for env in run.envs},
         summary=summary,
+        headline=headline(summary),
         differences=list(_differences(summary)),
         compared=parts,
         imitated=any(part.results.warm_start for part in parts),
@@ -101,9 +103,11 @@ class _Part(NamedTuple):
 
 def _parts(summary: Summary, metrics: Sequence[dict[str, Any]]) -> Iterator[_Part]:
     """Yield the results to show: first those over all tasks."""
-    yield _Part("", summary, *draw_panels(metrics, summary.names))
+    step = summary.chosen.step if summary.chosen else None
+    yield _Part("", summary, *draw_panels(metrics, summary.names, step))
     for name, results in summary.families.items():
-        yield _Part(name, results, *draw_panels(family_records(metrics, name), results.names))
+        records = family_records(metrics, name)
+        yield _Part(name, results, *draw_panels(records, results.names, step))
 
 
 def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:

@@ -103,8 +103,17 @@ class RunFolder:
                 )
             time.sleep(0.1)
 
-    def _open(self, settings: Mapping[str, Any], resume: bool) -> None:
-        """Check the folder, and make what a new run needs."""
+    def check(self, config: TrainConfig, resolved: Mapping[str, Any] | None = None) -> None:
+        """Check that :meth:`open` would take the folder, and write nothing.
+
+        Raises:
+            ConfigurationError: The folder holds something else or another run, or there is none
+                to be resumed.
+        """
+        self._check(kept(config, resolved), config.resume)
+
+    def _check(self, settings: Mapping[str, Any], resume: bool) -> None:
+        """Refuse a folder that holds anything but the run that is wanted."""
         config_path = self.path / CONFIG_FILE
         if self.path.exists() and not self.path.is_dir():
             raise ConfigurationError(f"expected --out to be a folder, but {self.path} is a file")
@@ -120,6 +129,11 @@ class RunFolder:
                 f"expected a run to resume in {self.path}, but there is none; leave out --resume "
                 "to start one"
             )
+
+    def _open(self, settings: Mapping[str, Any], resume: bool) -> None:
+        """Check the folder, and make what a new run needs."""
+        self._check(settings, resume)
+        config_path = self.path / CONFIG_FILE
         self.path.mkdir(parents=True, exist_ok=True)
         if not config_path.exists():
             # First of all files: with it the folder is known as this run's, whenever it is killed.

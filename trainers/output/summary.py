@@ -216,8 +216,6 @@ class Summary(Results):
     """Seconds from start to end."""
     families: Mapping[str, Results] = field(default_factory=dict)
     """The results of each environment by name, if there are several."""
-    preset_parts_left_out: tuple[str, ...] = ()
-    """What the preset's paper does and this trainer does not."""
     remarks: tuple[str, ...] = ()
     """What a reader must know besides the figures."""
     packages: Mapping[str, str] = field(default_factory=dict)
@@ -231,6 +229,8 @@ class Summary(Results):
     """How the further imitation ended; None if there was none."""
     health: tuple[HealthEvent, ...] = ()
     """Alarms of reinforcement learning."""
+    untrained: bool = False
+    """Whether no step trained any episode, so that no weight was changed."""
     step_seconds: Mapping[str, float] = field(default_factory=dict)
     """Seconds of a step of reinforcement learning by part, a mean over the steps."""
 
@@ -309,6 +309,12 @@ def step_seconds(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     times = [record["time"] for record in records if "time" in record]
     parts = times[0] if times else ()
     return {part: sum(time[part] for time in times) / len(times) for part in parts}
+
+
+def nothing_trained(records: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether no step of reinforcement learning had an episode in its loss."""
+    steps = (r for r in records if r.get("phase") == Phase.REINFORCEMENT)
+    return not any(step.get("trained_fraction", 1.0) > 0 for step in steps)
 
 
 def health_events(records: Iterable[Mapping[str, Any]]) -> tuple[HealthEvent, ...]:

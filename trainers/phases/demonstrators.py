@@ -15,10 +15,13 @@ from trainers.config.environments import TRAIN, ResolvedEnv
 from trainers.config.resolve import ResolvedRun
 from trainers.models.policy import LoadedPolicy
 from trainers.phases.safe_env import make_safe_env
+from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.demonstrations import Demonstration, encode, watch
+from trainers.rollouts.template import Message
 from trainers.rollouts.trajectory import Row, to_rows
 
-__all__ = ["Demonstrator", "demonstrated_rows", "demonstration_tasks"]
+__all__ = ["Demonstrator", "demonstrated_rows", "demonstration_tasks", "require_room"]
 
 
 class Demonstrator:
@@ -78,15 +81,26 @@ class Demonstrator:
                 observation, info = self.env.reset(options=self._tasks[0])
             except EnvFailure:
                 return  # The phases that play report it.
-        tokens = len(policy.chat.start(policy.openings[self._name](observation, info)))
-        budget = policy.budget
-        if budget.context - tokens < budget.floor:
-            raise ConfigurationError(
-                f"expected the opening of an episode to leave room for a turn of {budget.floor} "
-                f"tokens among the {budget.context} that the model reads, but that of "
-                f"{info['task_id']} takes {tokens}: use a model with more positions, lower "
-                "--rl.turn-tokens, or ask for shorter observations with --env-args"
-            )
+        opening = policy.openings[self._name](observation, info)
+        require_room(policy.chat, policy.budget, opening, info["task_id"])
+
+
+def require_room(
+    chat: TurnTokenizer, budget: TokenBudget, opening: Sequence[Message], task_id: str
+) -> None:
+    """Check that the opening of an episode leaves the policy room for a turn.
+
+    Raises:
+        ConfigurationError: It does not.
+    """
+    tokens = len(chat.start(opening))
+    if budget.context - tokens < budget.floor:
+        raise ConfigurationError(
+            f"expected the opening of an episode to leave room for a turn of {budget.floor} "
+            f"tokens among the {budget.context} that the model reads, but that of {task_id} takes "
+            f"{tokens}: use a model with more positions, lower --rl.turn-tokens, or ask for "
+            "shorter observations with --env-args"
+        )
 
 
 def demonstration_tasks(

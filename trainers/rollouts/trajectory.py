@@ -185,6 +185,8 @@ def to_rows(trajectories: Sequence[Trajectory]) -> list[Row]:
 def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
     """Pack trajectories for the algorithms: action tokens only, with ``aux["invalid_action"]``.
 
+    Into how many rows an episode is divided for the model is left behind: no loss depends on it.
+
     Raises:
         DataError: No trajectory has a turn.
     """
@@ -198,7 +200,6 @@ def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
         states=[[u.state_key for u in episode] for episode in turns],
         versions=[[u.version for u in episode] for episode in turns],
         logp_behave=[[p for u in episode for p in u.logprobs] for episode in turns],
-        sequences=_rows_of_turns(trajectories),
         aux={"invalid_action": [[float(not u.valid) for u in episode] for episode in turns]},
     )
 
@@ -255,14 +256,17 @@ def family_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
 
     Returns:
         The figures of :func:`rollout_metrics` as ``family/NAME/return`` and so on, and
-        ``family/NAME/horizon`` and ``family/NAME/episodes``.
+        ``family/NAME/horizon``, ``family/NAME/episodes`` and ``family/NAME/token_share``, its part
+        of all sampled tokens: by so much a mean over tokens is its own.
     """
     parts = by_family(trajectories)
     if len(parts) < 2:
         return {}
     figures: dict[str, float] = {}
+    tokens = max(1, sum(t.action_tokens for t in trajectories))
     for name, part in parts.items():
         own = {key.removeprefix("rollout/"): value for key, value in rollout_metrics(part).items()}
         own |= {"horizon": float(max(t.horizon for t in part)), "episodes": float(len(part))}
+        own["token_share"] = sum(t.action_tokens for t in part) / tokens
         figures |= {f"family/{name}/{key}": value for key, value in own.items()}
     return figures

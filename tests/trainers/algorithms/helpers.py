@@ -8,7 +8,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 from trainers.algorithms.batch import _COLUMNS, Batch
-from trainers.algorithms.segments import dense
 
 
 def pack(rewards: list[list[float]], groups: list[int], *, tokens: int = 1, **more: Any) -> Batch:
@@ -54,8 +53,6 @@ def take(batch: Batch, trajectories: Any) -> Batch:
     }
     columns["turn"] = np.repeat(np.arange(len(rows)), lengths)
     columns["traj"] = np.repeat(np.arange(len(picked)), turns)
-    if batch.sequence is not None:
-        columns["sequence"] = dense(columns["traj"], columns["sequence"])
     aux = {k: x[rows if len(x) == batch.n_turns else tokens] for k, x in batch.aux.items()}
     return Batch(**columns, aux=aux)
 

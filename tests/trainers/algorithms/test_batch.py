@@ -71,7 +71,6 @@ def test_arrays_are_read_only_and_the_callers_stay_writable() -> None:
         ("values", [0.0] * 5, "values to have 6 entries"),
         ("stop_reason", [0, 0, 5], "stop_reason to hold strings"),
         ("group", [0.5, 1.0, 2.0], "group to hold integers"),
-        ("sequence", [0, 1, 1], "stay in one trajectory"),
         ("aux", {"x": np.zeros(4)}, "repeat trajectory values"),
     ],
 )

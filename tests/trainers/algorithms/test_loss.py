@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -87,8 +86,8 @@ def test_a_huge_ratio_does_not_overflow() -> None:
         pg_coef(np.array([0.0]), np.array([-1e4]), np.array([-1.0]))
 
 
-def test_ratio_segments_follow_turns_and_rows() -> None:
-    batch = replace(pack([[0, 0, 0]], [0], tokens=2), sequence=np.array([3, 3, 8]))
+def test_ratio_segments_follow_turns_and_trajectories() -> None:
+    batch = pack([[0, 0], [0]], [0, 0], tokens=2)
     assert ratio_segments(batch, "token") is None
     assert ratio_segments(batch, "turn").tolist() == [0, 0, 1, 1, 2, 2]  # type: ignore[union-attr]
     assert ratio_segments(batch, "sequence").tolist() == [0, 0, 0, 0, 1, 1]  # type: ignore[union-attr]

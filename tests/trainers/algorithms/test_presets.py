@@ -19,7 +19,6 @@ from trainers.algorithms.presets import (
     DEFAULT,
     NEEDS,
     PRESETS,
-    SERVES,
     Preset,
     get_preset,
     runnable,
@@ -84,22 +83,18 @@ def test_all_the_promised_presets_are_there() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"cispo, dapo.*got 'grop'.*critic: meowtea-ppo, mt-ppo"):
+    with pytest.raises(ValueError, match=r"cispo, dr_grpo.*got 'grop'; agentgym-train presets"):
         get_preset("grop")
 
 
-def test_runnable_presets_are_those_whose_needs_are_met() -> None:
+def test_runnable_presets_are_those_that_are_carried_out_whole() -> None:
     beyond = {"agentrl", "meowtea-ppo", "starpo-s", "mt-ppo", "istar", "arpo"}
-    assert runnable() == sorted(EXPECTED - beyond)
-    assert runnable(NEEDS) == sorted(EXPECTED)
+    in_part = {"dapo", "erpo", "grpo-tcr", "vspo"}
+    assert runnable() == sorted(EXPECTED - beyond - in_part)
+    assert runnable(NEEDS) == sorted(EXPECTED - in_part - {"agentrl", "arpo"})
     assert "grpo" not in runnable([])
-
-
-@every_preset
-def test_what_is_left_out_is_noted(preset: Preset) -> None:
-    if preset.ignored and not preset.missing(SERVES):
-        told = preset.note.lower()
-        assert all(part.split()[0] in told for part in preset.ignored)
+    for name in in_part:
+        assert PRESETS[name].left_out and PRESETS[name].instead
 
 
 def test_an_invalid_turn_costs_what_the_run_says_and_only_once() -> None:
@@ -137,9 +132,9 @@ def test_needs_follow_from_the_parts(preset: Preset) -> None:
 
 
 def test_a_trainer_refuses_what_it_cannot_serve() -> None:
-    preset = get_preset("agentrl")
-    preset.require(["reference", "policy_pool", "critic"])
-    with pytest.raises(ValueError, match=r"'agentrl' needs policy_pool \(an engine that can also"):
+    preset = get_preset("mt-ppo")
+    preset.require(["reference", "critic"])
+    with pytest.raises(ValueError, match=r"'mt-ppo' needs critic \(a value model"):
         preset.require(["reference"])
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -24,7 +22,6 @@ from trainers.algorithms.signals import EpisodeReturn
         ("seq-mean-token-sum", 0.5, 0.5),
         ("const", 0.05, 0.05),
         ("turn-mean", 0.25, 0.05),
-        ("rollout-mean", 0.25, 0.05),
     ],
 )
 def test_length_bias_of_two_and_ten_tokens(mode: str, short: float, long: float) -> None:
@@ -33,7 +30,7 @@ def test_length_bias_of_two_and_ten_tokens(mode: str, short: float, long: float)
     np.testing.assert_allclose(w, [short] * 2 + [long] * 10)
 
 
-MEANS = ["token-mean", "seq-mean-token-mean", "turn-mean", "rollout-mean"]
+MEANS = ["token-mean", "seq-mean-token-mean", "turn-mean"]
 
 
 @given(batches(min_turns=0), st.sampled_from(MEANS), st.integers(0, 99))
@@ -43,12 +40,6 @@ def test_means_sum_to_one_over_what_is_trained(batch: Batch, mode: str, seed: in
     kept = train[batch.token_traj]
     assert not w[~kept].any()
     assert w.sum() == pytest.approx(1.0 if kept.any() else 0.0)
-
-
-def test_rows_and_rollouts_differ_when_a_rollout_has_many_rows() -> None:
-    batch = replace(pack([[0, 0], [0]], [0, 0]), sequence=np.array([0, 1, 2]))
-    np.testing.assert_allclose(aggregation_weights(batch, "seq-mean-token-mean"), [1 / 3] * 3)
-    np.testing.assert_allclose(aggregation_weights(batch, "rollout-mean"), [0.25, 0.25, 0.5])
 
 
 def test_const_needs_its_divisor() -> None:

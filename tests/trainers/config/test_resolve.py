@@ -303,13 +303,13 @@ def test_a_preset_runs_with_the_paper_s_sizes(name):
 
 
 def test_flags_decide_on_the_updates():
-    rl = resolved(preset="dapo", rl__minibatches=4, rl__iterations=3).config.rl
+    rl = resolved(preset="cispo", rl__minibatches=4, rl__iterations=3).config.rl
     assert (rl.minibatches, rl.iterations) == (4, 3)
-    assert resolved(preset="dapo", rl__minibatches=4, rl__iterations=3).config.rl.updates == 12
-    small = resolved(preset="dapo", rl__groups=3, rl__group_size=4).config.rl
+    assert resolved(preset="cispo", rl__minibatches=4, rl__iterations=3).config.rl.updates == 12
+    small = resolved(preset="cispo", rl__groups=3, rl__group_size=4).config.rl
     assert small.minibatches == 12, "of 12 episodes a preset makes no 16 parts"
     with pytest.raises(ConfigurationError, match=r"--rl.minibatches to divide .* = 16, got 5"):
-        resolved(preset="dapo", rl__minibatches=5)
+        resolved(preset="cispo", rl__minibatches=5)
 
 
 def test_default_rounds_do_not_exceed_the_environments_horizon_and_flags_may():
@@ -321,8 +321,8 @@ def test_default_rounds_do_not_exceed_the_environments_horizon_and_flags_may():
 
 def test_groups_of_one_are_for_presets_that_compare_no_episodes_of_a_task():
     assert resolved(preset="reinforce++", rl__group_size=None).config.rl.group_size == 1
-    with pytest.raises(ConfigurationError, match="preset 'dapo' compares the episodes of a task"):
-        resolved(preset="dapo", rl__group_size=1)
+    with pytest.raises(ConfigurationError, match="preset 'cispo' compares the episodes of a task"):
+        resolved(preset="cispo", rl__group_size=1)
     with pytest.raises(ConfigurationError, match="at least 2 episodes per step"):
         resolved(preset="reinforce++", rl__group_size=1, rl__groups=1)
 

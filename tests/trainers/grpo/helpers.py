@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.models.sft import Sft, SftSettings
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.trajectory import to_rows
+
+DAPO = replace(get_preset("dapo"), refill=False)
+"""What this trainer carries out of DAPO: a clip, a filter and a punishment of length."""
 
 BUDGET = TokenBudget(turn_tokens=4, episode_tokens=120, context=160)
 WARM = TinyConfig(hidden=32, layers=2, heads=2, intermediate=64, context=256)
@@ -143,7 +147,7 @@ def _rank(rank: int, port: int, folder: Path, changes: dict[str, Any]) -> None:
     faulthandler.dump_traceback_later(60)
     made = trainer(
         folder / "run",
-        preset="dapo",
+        preset=DAPO,
         args={"steps": 2},
         **{
             "micro_tokens": 100,

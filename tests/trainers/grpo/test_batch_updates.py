@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from agentgym.vector import TextVectorEnv
-from tests.trainers.grpo.helpers import log, trainer, weights
+from tests.trainers.grpo.helpers import DAPO, log, trainer, weights
 from tests.trainers.grpo.test_objective import WINDOWED, Mixed
 
 TWICE_TWO = {"steps": 2, "minibatches": 2, "iterations": 2, "logging_steps": 1}
@@ -26,7 +26,7 @@ def make(folder: Any, **changes: Any) -> Any:
 
 def test_a_batch_is_played_once_for_all_of_its_updates(tmp_path):
     events: list[Any] = []
-    made = make(tmp_path, preset="dapo", on_rollout=events.append, args={"lr": 3e-2})
+    made = make(tmp_path, preset=DAPO, on_rollout=events.append, args={"lr": 3e-2})
     made.train()
     assert made.state.global_step == 8
     assert len(events) == 2

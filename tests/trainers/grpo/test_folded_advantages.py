@@ -12,7 +12,7 @@ from trainers.algorithms.loss import Loss, aggregation_weights
 from trainers.algorithms.presets import get_preset, runnable
 from trainers.algorithms.shaping import FlagPenalty, Overlong
 from trainers.grpo.advantages import folded_advantages
-from trainers.rollouts.trajectory import Trajectory, Turn
+from trainers.rollouts.trajectory import Trajectory, Turn, to_rows
 
 CONST = 40.0
 STOPS = ("success", "horizon", "failure", "token_limit", "success", "error")
@@ -120,3 +120,39 @@ def test_each_part_has_a_say_in_these_episodes(name):
     without, _ = folded(played, replace(preset, **PARTS[name]), aux=aux)
     assert not np.allclose(whole.advantage, without.advantage, rtol=1e-3, atol=1e-9)
     assert all(isinstance(part, Overlong | FlagPenalty) for part in preset.shapers)
+
+
+@pytest.mark.parametrize("fresh", [False, True], ids=["one row", "a row per turn"])
+@pytest.mark.parametrize("name", ["grpo", "scalinginter", "gigpo", "mt-grpo", "gspo", "dr_grpo"])
+def test_an_episode_weighs_the_same_however_many_rows_it_has(name, fresh):
+    """Two episodes, of one turn and of six, as a window or a rewritten history divides them."""
+    played = [
+        Trajectory(
+            group=0,
+            turns=[
+                Turn([9], [1, 2, 3], [-1.0, -0.5, -0.1], fresh=fresh, text="x", reward=reward)
+                for reward in [0.0] * (count - 1) + [float(count)]
+            ],
+            stop_reason="success",
+        )
+        for count in (1, 6)
+    ]
+    assert len(to_rows(played)) == (7 if fresh else 2)
+    preset = get_preset(name)
+    preset = replace(preset, loss=replace(preset.loss, const=CONST if name == "dr_grpo" else None))
+    weight = folded_advantages(played, preset, aux={"logp_ref": np.zeros(21)}).weight / 21
+    expected = [3 / CONST / 2, 18 / CONST / 2] if name == "dr_grpo" else [0.5, 0.5]
+    np.testing.assert_allclose([weight[:3].sum(), weight[3:].sum()], expected)
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+@pytest.mark.parametrize("name", runnable())
+def test_a_reward_of_any_turn_reaches_the_advantage(name, place):
+    """What a hook pays acts, whatever the preset: none looks at the last turn alone."""
+    preset, played, paid = get_preset(name), episodes(), episodes()
+    aux = {"logp_ref": np.zeros(sum(t.action_tokens for t in played))}
+    longest = max(paid[6:12], key=lambda t: len(t.turns) * (t.stop_reason in STOPS[:3]))
+    assert len(longest.turns) > 1
+    longest.turns[0 if place == "first" else -1].reward += 1.0
+    before, after = (folded(each, preset, aux=aux)[0].advantage for each in (played, paid))
+    assert not np.allclose(before, after)

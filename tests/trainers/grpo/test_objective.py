@@ -141,7 +141,7 @@ TURN_CREDIT = get_preset("default")
         Loss("sequence", low=0.02, high=0.02),
         Loss("turn", low=0.05, high=0.05),
         Loss("turn", clip="cispo", low=1.0, high=0.05, aggregation="turn-mean"),
-        Loss("sequence", low=0.02, high=0.02, dual=1.05, aggregation="rollout-mean"),
+        Loss("sequence", low=0.02, high=0.02, dual=1.05, aggregation="seq-mean-token-mean"),
         Loss(kl_beta=0.3, kl="k1", entropy=0.2, dead_zone=0.1, aggregation="seq-mean-token-sum"),
     ],
     ids=["sequence", "turn", "turn-cispo", "sequence-dual", "k1-entropy"],

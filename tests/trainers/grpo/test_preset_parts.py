@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -26,6 +27,7 @@ from trainers.algorithms.sampling import EntropyBrancher, PolicyPool
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import EndPenalty
 from trainers.algorithms.signals import EpisodeReturn
+from trainers.cli import main
 from trainers.config.environments import resolve_envs
 from trainers.config.resolve import _filled, resolve
 from trainers.config.schema import TrainConfig
@@ -199,7 +201,7 @@ def test_a_dead_zone_and_a_clip_reach_the_gradient():
         assert not torch.equal(gradient(plain), gradient(replace(plain, loss=loss)))
 
 
-# -- every field of a preset is carried out, or named as left out -------------------------------
+# -- every field of a preset is carried out, or refused -------------------------------
 
 BARE = Preset("bare", "", None, (Term(EpisodeReturn(), center="group"),))
 OTHER: dict[str, Any] = {
@@ -220,7 +222,7 @@ OTHER: dict[str, Any] = {
     "beyond": ("judge",),
 }
 """Another value of every part."""
-DESCRIPTION = {"name", "title", "arxiv", "needs", "note"}
+DESCRIPTION = {"name", "title", "arxiv", "needs", "note", "instead"}
 
 
 def test_another_value_of_every_field_is_tried():
@@ -228,7 +230,7 @@ def test_another_value_of_every_field_is_tried():
 
 
 @pytest.mark.parametrize("field", OTHER)
-def test_every_field_is_carried_out_or_named_as_left_out(field):
+def test_every_field_is_carried_out_or_refused(field):
     changed = replace(BARE, **{field: OTHER[field]})
     config = TrainConfig(env=TOY_ID)
     settings = []
@@ -237,13 +239,24 @@ def test_every_field_is_carried_out_or_named_as_left_out(field):
         decided = [(env.rounds, env.horizon_every) for env in envs]
         settings.append({**_filled(config, preset, envs), "envs": decided})
     carried_out = settings[0] != settings[1] or not torch.equal(gradient(BARE), gradient(changed))
-    assert carried_out != bool(changed.ignored)
+    assert carried_out != bool(changed.left_out)
 
 
-def test_left_out_parts_are_in_the_warning_and_in_the_summary(finished, tmp_path, caplog):
-    run = resolve(toy_runs.config(tmp_path, preset="vspo"))
-    assert {"sampler", "refill", "value-smoothing clipping"} <= set(run.preset.ignored)
-    made = tmp_path / "trainer"
-    trainer(made, reloaded_model(tmp_path / "start"), preset="vspo")
-    assert all(part in caplog.text for part in run.preset.ignored)
-    assert toy_runs.summary(finished)["preset_parts_left_out"] == []
+PAPERS = {
+    "vspo": ("its task sampler", "dynamic sampling", "value-smoothing clipping", "--preset grpo"),
+    "dapo": ("dynamic sampling", "--preset turn-loo"),
+    "erpo": ("dynamic sampling", "its judge", "--preset rloo --rl.normalize family"),
+    "grpo-tcr": ("its task sampler", "its tool bonus", "--preset turn-loo"),
+}
+"""Methods without a part that defines them: what is missing, and where the rest is."""
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_method_without_a_part_that_defines_it_is_refused(name, tmp_path, capsys):
+    assert main(toy_runs.arguments(tmp_path / "run", "--dry-run", preset=name)) == 2
+    sentence = toy_runs.last_line(capsys.readouterr().err)
+    assert f"got {name!r}, of which it lacks" in sentence
+    assert all(part in sentence for part in PAPERS[name])
+    for flags in re.findall(r"--preset [a-z-]+(?: --rl.normalize family)?", sentence):
+        name, *more = flags.removeprefix("--preset ").split()
+        resolve(toy_runs.config(tmp_path / "other", *more, preset=name))

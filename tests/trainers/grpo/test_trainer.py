@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import (
+    DAPO,
     EASY,
     Feed,
     log,
@@ -269,7 +269,7 @@ def test_failed_environments_are_masked_and_the_run_goes_on(tmp_path):
 ENTROPY = replace(get_preset("scalinginter"), filters=(ZeroVariance(),), horizon=None)
 
 
-@pytest.mark.parametrize("preset", [get_preset("dapo"), ENTROPY], ids=["dapo", "entropy"])
+@pytest.mark.parametrize("preset", [DAPO, ENTROPY], ids=["dapo", "entropy"])
 def test_nothing_to_learn_from_is_a_step_without_effect(tmp_path, preset):
     settings = {"steps": 1, "weight_decay": 0.0}
     model = reloaded_model(tmp_path / "start")
@@ -296,16 +296,11 @@ def test_processes_whose_rows_differ_stay_in_step(tmp_path):
     )
 
 
-def test_parts_that_are_left_out_are_warned_about(tmp_path, caplog):
-    with caplog.at_level(logging.WARNING, "trainers.grpo.arguments"):
-        trainer(tmp_path, preset="dapo")
-        trainer(tmp_path)
-    assert [record.args[:2] for record in caplog.records] == [("dapo", "refill")]
-
-
 def test_mistakes_are_named(tmp_path):
     with pytest.raises(ValueError, match="critic"):
         trainer(tmp_path, preset="mt-ppo")
+    with pytest.raises(ConfigurationError, match=r"'dapo', of which it lacks .*dynamic sampling"):
+        trainer(tmp_path, preset="dapo")
     made = trainer(tmp_path, tasks=lambda step, count, horizon: [])
     with pytest.raises(ConfigurationError, match="expected 4 tasks"):
         made.train()

@@ -61,7 +61,7 @@ def test_parts_and_passes_both_make_updates(tmp_path, args):
 
 
 def test_losses_that_are_one_at_a_single_update_differ_at_several(tmp_path):
-    names = ["dapo", "grpo-tcr", "gspo", "cispo"]
+    names = ["rloo", "loop", "gspo", "cispo"]
     after = {name: trained(tmp_path / name, name, **SEVERAL | {"iterations": 4}) for name in names}
     for first, second in combinations(names, 2):
         assert not same(after[first], after[second]), (first, second)
@@ -159,7 +159,7 @@ def test_rows_that_cannot_be_divided_are_refused(tmp_path):
 
 # -- from the command line ----------------------------------------------------------------------
 
-CHANGES = {"preset": "dapo", "rl__minibatches": 2, "rl__iterations": 2, "sft__max_steps": 20}
+CHANGES = {"preset": "cispo", "rl__minibatches": 2, "rl__iterations": 2, "sft__max_steps": 20}
 
 
 class Killed(BaseException):

@@ -18,7 +18,8 @@ from trainers.monitoring.health import (
 SETTINGS = HealthConfig(window=10, patience=3)
 WELL: dict[str, Any] = {
     "success": 0.5, "entropy": 1.0, "clip_fraction": 0.05, "kl": 0.01, "kl_behaviour": 0.01,
-    "logp_gap_mean": 0.01, "zero_variance_groups": 0.3, "repeat": 0.05, "valid": 0.95,
+    "logp_gap_mean": 0.01, "zero_variance_groups": 0.3, "trained_fraction": 0.7,
+    "repeat": 0.05, "valid": 0.95,
     "group_return_std": 0.4, "grad_norm": 0.2, "finite": 1.0,
 }  # fmt: skip
 ILL: dict[str, tuple[str, float]] = {
@@ -29,6 +30,7 @@ ILL: dict[str, tuple[str, float]] = {
     "kl_behaviour": ("kl_behaviour", 0.5),
     "logp_gap": ("logp_gap_mean", 0.5),
     "zero_variance": ("zero_variance_groups", 1.0),
+    "trained_fraction": ("trained_fraction", 0.0),
     "repeat": ("repeat", 0.5),
     "invalid": ("valid", 0.4),
     "reward_spread": ("group_return_std", 0.05),

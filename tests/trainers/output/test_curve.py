@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from trainers.output.curve import draw_curve, draw_panels
+from trainers.output.curve import REFERENCES, draw_curve, draw_panels
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -22,7 +22,7 @@ def evaluated(arm: str, *scores: float, **changes: Any) -> dict:
     return {"phase": "eval", "arm": arm, "rows": rows}
 
 
-def drawn(metrics) -> list[Any]:
+def drawn(metrics, chosen: int | None = None) -> list[Any]:
     """The panels of the picture and its legend, found by watching matplotlib."""
     seen: list[Any] = []
     save = Figure.savefig
@@ -33,7 +33,7 @@ def drawn(metrics) -> list[Any]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "savefig", watch)
-        assert draw_curve(metrics).startswith(PNG)
+        assert draw_curve(metrics, chosen=chosen).startswith(PNG)
     return [*seen[0].axes, *seen[0].legends]
 
 
@@ -48,6 +48,18 @@ def lines(axes: Any) -> dict[str, list[float]]:
 
 def marks(axes: Any) -> list[tuple[float, str]]:
     return [(text.xy[0], text.get_text()) for text in axes.texts]
+
+
+def test_the_trained_policy_stands_at_the_step_that_was_chosen():
+    records = [*steps(5, 5, 8), evaluated("rl", 0.5, 1.0)]
+    score, _ = drawn(records, chosen=2)[:2]
+    point = next(line for line in score.get_lines() if line.get_label() == "trained, test")
+    assert list(point.get_xdata()) == [2]
+
+
+def test_lines_of_reference_differ_in_colour_and_in_style():
+    colours, styles = zip(*REFERENCES.values(), strict=True)
+    assert len(set(colours)) == len(set(styles)) == len(REFERENCES)
 
 
 def test_the_trained_policy_stands_at_the_last_step():

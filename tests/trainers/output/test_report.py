@@ -131,12 +131,37 @@ def test_the_page_needs_nothing_else(folder):
         ((-0.3, -0.1), (0.0, 0.2), "It got worse: +0.200 (-0.300 to -0.100) in score", "down"),
         ((-0.3, -0.1), (0.1, 0.2), "Mixed: +0.200 (-0.300 to -0.100) in score, -0.100", "flat"),
         ((-0.1, 0.3), (-0.2, 0.0), "No effect shown: +0.200 (-0.100 to +0.300) in score", "flat"),
-        ((-0.1, 0.3), (0.1, 0.2), "More tasks solved: -0.100 (+0.100 to +0.200) in success", "up"),
+        ((-0.1, 0.3), (0.1, 0.2), "It learned: -0.100 (+0.100 to +0.200) in success", "up"),
     ],
 )
 def test_the_page_begins_with_whether_it_learned(folder, score, success, said, tone):
     paired = replace(PAIRED, score_ci95=score, success_ci95=success)
-    shown = page(folder, paired=Paired(paired))
+    shown = page(folder, paired=Paired(paired), steps=20)
+    assert said in words(shown)
+    assert f'class="card verdict" style="--tone:var(--{tone})"' in shown
+
+
+BETTER = Difference(10, 0.2, (0.1, 0.3), 0.2, (0.1, 0.3))
+WORSE = Difference(10, -0.2, (-0.3, -0.1), -0.2, (-0.3, -0.1))
+ALIKE = Difference(10, 0.0, (-0.1, 0.1), 0.0, (-0.1, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("further", "changes", "said", "tone"),
+    [
+        (BETTER, {}, "It learned, and more than imitation: +0.200", "up"),
+        (WORSE, {}, "It rose, but imitation was worth more: -0.200", "down"),
+        (ALIKE, {}, "It rose, and so does imitation: +0.000", "flat"),
+        (None, {"warm_start": WarmStart(9, True, 0.5)}, "not compared with imitation", "flat"),
+        (BETTER, {"steps": 5}, "Too few steps to tell (5): +0.200", "flat"),
+        (BETTER, {"untrained": True}, "Nothing was trained: no weight was changed", "down"),
+    ],
+)
+def test_the_page_is_green_only_if_the_fiercest_policy_is_beaten(
+    folder, further, changes, said, tone
+):
+    paired = Paired(BETTER, rl_minus_imitation=further)
+    shown = page(folder, **{"paired": paired, "steps": 20, **changes})
     assert said in words(shown)
     assert f'class="card verdict" style="--tone:var(--{tone})"' in shown
 
@@ -199,11 +224,10 @@ def test_the_page_says_how_to_go_on(folder):
 
 
 def test_the_page_says_what_was_left_out(folder):
-    assert "Nothing: the preset is carried out whole" in words(page(folder))
+    assert "Nothing: no episode was lost" in words(page(folder))
     rows = [{"score": 0.0, "success": False, "stop_reason": reason} for reason in ("", "error")]
     folder.log(phase="eval", arm="sft-greedy", rows=rows)
-    shown = words(page(folder, preset_parts_left_out=("memory",)))
-    assert "Parts of the method that the preset turn-loo stands for: memory." in shown
+    shown = words(page(folder))
     assert "1 held-out episode of base model, greedy: the environment failed" in shown
     assert "Nothing:" not in shown
 

@@ -13,16 +13,29 @@ from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
+    chosen_remark,
+    filter_remark,
     gate_remark,
+    greedy_remark,
     horizon_remark,
     imitation_remark,
     pooled_remark,
     random_remark,
     steps_remark,
     teacher_remark,
+    untrained_verdict,
     verdict,
 )
-from trainers.output.summary import Difference, ImitationEnd, Paired, Summary, WarmStart
+from trainers.output.summary import (
+    ChosenPolicy,
+    Difference,
+    GreedyResults,
+    ImitationEnd,
+    Paired,
+    Summary,
+    WarmStart,
+    nothing_trained,
+)
 
 ARM = {
     "n": 10, "score_mean": 0.5, "score_ci95": [0.4, 0.6], "success": 0.3,
@@ -101,8 +114,40 @@ def test_a_policy_that_is_worse_than_random_is_called_so():
     assert random_remark(worse).endswith("than random actions do: 0.250 against 0.500.")
 
 
-def run(**changes: Any) -> ResolvedRun:
-    return resolve(toy_runs.config(Path("unused"), **changes))
+def run(*flags: str, **changes: Any) -> ResolvedRun:
+    return resolve(toy_runs.config(Path("unused"), *flags, **changes))
+
+
+def test_a_run_without_a_trained_episode_has_trained_nothing():
+    step = {"phase": "rl", "trained_fraction": 0.0}
+    assert nothing_trained([step, step, {"phase": "valid"}]) and nothing_trained([])
+    assert not nothing_trained([step, {**step, "trained_fraction": 0.1}])
+    assert not nothing_trained([{"phase": "rl"}]), "a run of an earlier version says nothing"
+    assert "in none of the 6 steps" in untrained_verdict(6)
+    assert "no step was taken" in untrained_verdict(0)
+
+
+def test_a_loss_with_greedy_actions_is_said():
+    names = {"sft": "warm start", "imitation": "imitation"}
+    worse = Difference(60, -0.1, (-0.2, -0.05), -0.1, (-0.2, -0.05))
+    arm = Summary.from_dict(FIRST_VERSION).eval["rl"]
+    fine = GreedyResults(arm, arm, paired(0.1, 0.2))
+    assert greedy_remark(None, names) == greedy_remark(fine, names) == ""
+    assert "worse than warm start: -0.100" in greedy_remark(
+        replace(fine, rl_minus_sft=worse), names
+    )
+    assert "worse than imitation" in greedy_remark(replace(fine, rl_minus_imitation=worse), names)
+
+
+def test_filtered_demonstrations_are_disclosed():
+    assert filter_remark(run()) == ""
+    assert "--sft.only-successes" in filter_remark(run("--sft.only-successes"))
+
+
+def test_a_gate_on_the_tasks_that_choose_is_disclosed():
+    chosen = ChosenPolicy("best", 3, 0.5, 0.6)
+    assert "the gate of the warm start looked at, too" in chosen_remark(chosen, 4, gated=True)
+    assert "gate" not in chosen_remark(chosen, 4)
 
 
 MISSED = WarmStart(steps=60, gated=False, success=0.0)

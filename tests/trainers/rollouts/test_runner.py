@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import gymnasium
+import numpy as np
 import pytest
 
 from agentgym.errors import ConfigurationError, DataError, NotSupported
@@ -72,6 +74,17 @@ def test_oracle_script_wins_and_collects_the_reward():
     assert all(e.episode_return == 1.0 and len(e.turns) == e.oracle_turns for e in episodes)
     assert to_batch(episodes).returns.tolist() == [1.0] * 10
     assert all(sum(t.reward_terms.values()) == t.reward for e in episodes for t in e.turns)
+
+
+def test_turns_that_read_the_same_prompt_draw_apart():
+    """Otherwise the turns of an episode, and its members, would not be drawn independently."""
+    play = runner(lambda p: "look", budget=replace(BUDGET, window=1), count=4)
+    seen = []
+    submit = play.engine.submit
+    play.engine.submit = lambda requests, how: (seen.extend(requests), submit(requests, how))[1]
+    play.run(tiny_policy.tasks(1), horizon=4, group_size=2)
+    drawn = {np.random.default_rng(request.seed).random() for request in seen}
+    assert len(drawn) == len(seen) == 8
 
 
 def test_horizon_of_a_task_goes_before_that_of_the_run():

@@ -1,0 +1,105 @@
+"""All that is checked before anything of a run is written; what a run refuses ``--dry-run`` does.
+
+Settings that contradict each other are refused where they are resolved (``trainers.config``). What
+only shows when something else is looked at is refused here: packages, processes, the model and its
+chat template, the opening of an episode, the run's folder.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+
+from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
+from trainers import processes
+from trainers.config.resolve import ResolvedRun, resolve
+from trainers.config.schema import TINY, TrainConfig
+from trainers.models.policy import check_model, opening_messages, reader_of
+from trainers.output.hub import check_hub
+from trainers.output.run_folder import RunFolder
+from trainers.phases.demonstrators import demonstration_tasks, require_room
+from trainers.phases.export import check_export
+from trainers.rollouts.engines import check_installed
+
+__all__ = ["PACKAGES", "checked_run"]
+
+PACKAGES = (
+    "torch", "transformers", "trl", "peft", "accelerate", "datasets", "filelock", "jinja2",
+    "matplotlib", "yaml",
+)  # fmt: skip
+
+logger = logging.getLogger(__name__)
+
+
+def checked_run(config: TrainConfig) -> ResolvedRun:
+    """Decide all that a configuration leaves open, and check that the run can begin.
+
+    Raises:
+        AgentGymError: It cannot: a setting is wrong, a package is missing, or the model, the
+            environment or the folder cannot be used.
+    """
+    run = resolve(config)
+    _check_packages(run)
+    _check_processes(run)
+    check_model(config.model, run.template_args, run.config.rollout.history)
+    check_export(run)
+    check_hub(run)
+    processes.on_main(lambda: RunFolder(run.config.out).check(config, run.resolved()))
+    processes.on_main(lambda: _check_openings(run))
+    return run
+
+
+def _check_packages(run: ResolvedRun) -> None:
+    """Say what is not installed."""
+    for module in PACKAGES:
+        require(module, "train")
+    check_installed(run.config.engine)
+    if run.config.rollout.backend == "ray":
+        require("ray", "ray")
+    for reporter in run.config.report_to:
+        if importlib.util.find_spec(reporter) is None:
+            raise DependencyNotInstalled(
+                f"expected the package {reporter!r} to be installed for --report-to {reporter}, "
+                f"but it is not; run: pip install {reporter}"
+            )
+
+
+def _check_processes(run: ResolvedRun) -> None:
+    """Refuse what several processes cannot carry out."""
+    settings, count = run.config.rl, processes.world()
+    if settings.episodes % (settings.minibatches * count):
+        raise ConfigurationError(
+            f"expected a number of processes that divides the {settings.episodes} episodes of a "
+            f"step (--rl.groups x --rl.group-size, in {settings.minibatches} --rl.minibatches), "
+            f"got {count}"
+        )
+    config = run.config
+    if not processes.sharded() or config.model == TINY:
+        return
+    if run.compares_imitation:
+        raise ConfigurationError(
+            "expected --eval.imitation 0 where weights are sharded over processes, because those "
+            f"of the best policy cannot be loaded again; got {config.eval.imitation}"
+        )
+    if config.lora.r and config.eval.keep == "best":
+        raise ConfigurationError(
+            "expected --eval.keep last with adapters whose weights are sharded over processes, "
+            "because those of the best policy cannot be loaded again; got best"
+        )
+
+
+def _check_openings(run: ResolvedRun) -> None:
+    """Refuse a model that cannot read the opening of the first training episode."""
+    openings = opening_messages(run)
+    for resolved in run.envs:
+        first = demonstration_tasks(run, resolved)[0][0]
+        env = resolved.make_env()
+        try:
+            observation, info = env.reset(options=first)
+        except Exception:
+            logger.info("no opening of %s to measure", resolved.name, exc_info=True)
+            continue  # Whatever fails is reported by the phases that play.
+        finally:
+            env.close()
+        chat, budget = reader_of(run, [observation])
+        require_room(chat, budget, openings[resolved.name](observation, info), info["task_id"])
