@@ -388,12 +388,16 @@ class VllmConfig:
     """Leave out CUDA graphs and compilation, which saves memory and start-up time and costs speed.
 
     None: only without a GPU."""
+    seeded: bool = True
+    """Draw every completion from a seed of its own, so that a run can be repeated. Without, a GPU
+    uses vLLM's fused sampler, which is faster and cannot be repeated."""
     url: str | None = None
     """Addresses of the servers, ``http://host:8000[,http://...]``; ``--dry-run`` shows how to start
     one."""
     folder: Path | None = None
-    """Folder that trainer and servers can read, through which weights travel. None: NCCL where
-    there are GPUs, else the folder of the run."""
+    """Folder that trainer and servers see under one path, through which weights travel. None: NCCL
+    where there are GPUs, else the folder of the run. Adapters need one: where servers do not see
+    that of the run they are merged and sent by NCCL."""
     patience: NotNegative = 60.0
     """Seconds for which a server may be unreachable before the run ends."""
 

@@ -416,6 +416,7 @@ class _Rollout:
             prompt=tuple(episode.conversation.prompt),
             max_tokens=episode.room(self._runner.budget),
             seed=turn_seed(self._seed, episode.number, turn),
+            group=episode.trajectory.group,
         )
 
 
