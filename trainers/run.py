@@ -19,6 +19,7 @@ from agentgym.vector.backends import backend_session
 from trainers import processes
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.schema import TINY, TrainConfig
+from trainers.models.memory_plan import check_memory, memory_notes, plan_memory
 from trainers.models.policy import check_model
 from trainers.output.card import write_card
 from trainers.output.curve import last_horizon, write_curve
@@ -89,6 +90,9 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     check_model(config.model, run.template_args, run.config.rollout.history)
     check_export(run)
     check_hub(run)
+    memory = plan_memory(run)
+    if not RunFolder(run.config.out).summary_path.exists():  # else there may be nothing to train
+        check_memory(memory)
     folder = RunFolder.open(run.config.out, config, run.resolved())
     display = display or Display(quiet=not processes.is_main())
     if processes.broadcast(folder.complete):
@@ -101,12 +105,15 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     try:
         processes.on_main(lambda: check_extension(run, folder))
         folder.extend()
+        check_memory(memory)
         with (
             display as shown,
             _warnings_to(folder.warnings_path),
             backend_session(run.config.rollout.backend),
             processes.losses_explained(),
         ):
+            for note in memory_notes(run, memory):
+                shown.note(note)
             return _Run(run, folder, shown).execute()
     finally:
         folder.close()

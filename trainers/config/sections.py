@@ -24,6 +24,8 @@ from trainers.config.kinds import (
 
 Backend = Literal["sync", "thread", "process", "ray"]
 """Where environments run."""
+EngineName = Literal["hf", "hf-copy", "vllm", "vllm-server"]
+"""What generates."""
 Demonstrator = Literal["expert", "random"]
 """Who is imitated."""
 AsLong = Literal["as-long"]
@@ -368,8 +370,8 @@ class VllmConfig:
     memory: Share | None = None
     """Share of a GPU's memory that vLLM in this process takes, weights included.
 
-    None: .3, as training keeps weights, gradients and optimiser beside it; .5 with
-    ``--vllm.sleep``, which frees it while training. Without a GPU 1 GiB is taken."""
+    None: what the estimate of the training leaves of the GPU, as a run says at its start. Without a
+    GPU the cache takes 1 GiB."""
     tensor_parallel: Count = 1
     """GPUs that share the model."""
     max_length: Count | None = None
@@ -460,10 +462,3 @@ class FilledMemory(MemoryConfig):
     precision: Literal["fp32", "bf16"]
     checkpointing: Literal["on", "off"]
     micro_tokens: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilledVllm(VllmConfig):
-    """vLLM, with every default decided but those of the device."""
-
-    memory: float

@@ -80,7 +80,7 @@ class VLLMOptions:
             dtype=options["dtype"] or plain.dtype,
             max_model_len=options["max_length"] or plain.max_model_len,
             max_num_seqs=options["max_sequences"] or plain.max_num_seqs,
-            gpu_memory_utilization=options["memory"],
+            gpu_memory_utilization=options["memory"] or plain.gpu_memory_utilization,
             tensor_parallel=options["tensor_parallel"],
             sleep=options["sleep"],
             lora=options["lora"],
