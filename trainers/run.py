@@ -187,9 +187,8 @@ class _Run:
         if self._run.config.push_to_hub and not has_token():
             self._display.note(NO_TOKEN)
         comparison = PolicyComparison(self._run, self._folder)
-        self._display.phase("baselines", 1)
-        comparison.add_baselines()
-        self._display.update(1)
+        if planned := comparison.baseline_episodes:
+            comparison.add_baselines(self._display.episodes("baselines", planned))
         for reason in comparison.scale_remarks():
             self._display.note(reason)
         self._learn(comparison)
@@ -248,14 +247,16 @@ class _Run:
         for name, greedy in ((arm, only_greedy), (f"{arm}{GREEDY}", True)):
             if name in comparison or (greedy and only_greedy and name != arm):
                 continue
-            self._display.phase(f"test {self._names[arm]}{GREEDY if greedy else ''}", 1)
-            played = learning.play(comparison.tasks, greedy)
+            mine = len(processes.share(len(comparison.tasks)))
+            called = f"test {self._names[arm]}{GREEDY if greedy else ''}"
+            ended = self._display.episodes(called, mine, result=True)
+            played = learning.play(comparison.tasks, greedy, ended)
             log = EpisodeLog(self._run, learning.chat, panels=comparison.panels)
             for env, part in by_family(played).items():
                 path = self._folder.eval_episodes(name, env if self._run.several else "")
                 log.replace(path, part, arm=name)
             report = comparison.add(name, played)
-            self._display.update(1, score=report.score_mean, success=report.success)
+            self._display.update(mine, score=report.score_mean, success=report.success)
 
     def _summarise(self, comparison: PolicyComparison) -> Summary:
         """Assemble ``summary.json``."""
