@@ -160,7 +160,7 @@ def measure(model: Path, out: Path, asked: argparse.Namespace) -> dict[str, Any]
     import torch
 
     from trainers.config.resolve import resolve
-    from trainers.models.memory import run_estimate
+    from trainers.models.memory_plan import plan_memory
 
     argv = arguments(model, out, asked, asked.steps)
     cuda = torch.cuda.is_available()
@@ -168,7 +168,7 @@ def measure(model: Path, out: Path, asked: argparse.Namespace) -> dict[str, Any]
     if not cuda:
         watched = Path(tempfile.mkdtemp(dir=model.parent), "watched")
         peak = trained(arguments(model, watched, asked, 1), watch=True)
-    estimate = run_estimate(resolve(parse_config(argv)))
+    estimate = plan_memory(resolve(parse_config(argv))).estimate
     memory = {
         "peak_bytes": peak,
         "estimated_bytes": estimate.total,

@@ -89,15 +89,17 @@ def _main(argv: Sequence[str] | None) -> int:
             from rich.console import Console
 
             from trainers.config.describe import describe
-            from trainers.models.memory import memory_plan
+            from trainers.models.memory_plan import check_memory, memory_table, plan_memory
             from trainers.phases.checks import checked_run
 
             run, console = checked_run(config), Console()
-            console.print(describe(config, run), memory_plan(run), sep="\n")
+            plan = plan_memory(run)
+            console.print(describe(config, run), memory_table(run, plan), sep="\n")
             if run.config.engine == "vllm-server":
                 from trainers.phases.rollout_setup import server_command
 
                 console.print("server:", server_command(run), soft_wrap=True, highlight=False)
+            check_memory(plan)
             return 0
     from trainers.run import train
 

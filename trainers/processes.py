@@ -90,6 +90,11 @@ def world() -> int:
     return int(os.environ.get("WORLD_SIZE", "1")) if _control is None else _dist().get_world_size()
 
 
+def local_world() -> int:
+    """Return the number of processes on this machine."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", world()))
+
+
 def is_main() -> bool:
     """Return whether this process writes the folder and speaks to the user."""
     return rank() == 0

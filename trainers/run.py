@@ -17,6 +17,7 @@ from agentgym.vector.backends import backend_session
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TrainConfig
+from trainers.models.memory_plan import check_memory, memory_notes, plan_memory
 from trainers.output.card import write_card
 from trainers.output.curve import last_horizon, write_curve
 from trainers.output.display import Display, result_table
@@ -79,6 +80,9 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     """
     processes.start(config.rollout.rank_timeout)
     run = checked_run(config)
+    memory = plan_memory(run)
+    if not RunFolder(run.config.out).summary_path.exists():  # else there may be nothing to train
+        check_memory(memory)
     folder = RunFolder.open(run.config.out, config, run.resolved())
     display = display or Display(quiet=not processes.is_main())
     if processes.broadcast(folder.complete):
@@ -91,12 +95,15 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     try:
         processes.on_main(lambda: check_extension(run, folder))
         folder.extend()
+        check_memory(memory)
         with (
             display as shown,
             _warnings_to(folder.warnings_path),
             backend_session(run.config.rollout.backend),
             processes.losses_explained(),
         ):
+            for note in memory_notes(run, memory):
+                shown.note(note)
             return _Run(run, folder, shown).execute()
     finally:
         folder.close()
@@ -131,9 +138,8 @@ class _Run:
         if self._run.config.push_to_hub and not has_token():
             self._display.note(NO_TOKEN)
         comparison = PolicyComparison(self._run, self._folder)
-        self._display.phase("baselines", 1)
-        comparison.add_baselines()
-        self._display.update(1)
+        if planned := comparison.baseline_episodes:
+            comparison.add_baselines(self._display.episodes("baselines", planned))
         for reason in comparison.scale_remarks():
             self._display.note(reason)
         self._learn(comparison)
@@ -192,14 +198,16 @@ class _Run:
         for name, greedy in ((arm, only_greedy), (f"{arm}{GREEDY}", True)):
             if name in comparison or (greedy and only_greedy and name != arm):
                 continue
-            self._display.phase(f"test {self._names[arm]}{GREEDY if greedy else ''}", 1)
-            played = learning.play(comparison.tasks, greedy)
+            mine = len(processes.share(len(comparison.tasks)))
+            called = f"test {self._names[arm]}{GREEDY if greedy else ''}"
+            ended = self._display.episodes(called, mine, result=True)
+            played = learning.play(comparison.tasks, greedy, ended)
             log = EpisodeLog(self._run, learning.chat, panels=comparison.panels)
             for env, part in by_family(played).items():
                 path = self._folder.eval_episodes(name, env if self._run.several else "")
                 log.replace(path, part, arm=name)
             report = comparison.add(name, played)
-            self._display.update(1, score=report.score_mean, success=report.success)
+            self._display.update(mine, score=report.score_mean, success=report.success)
 
     def _summarise(self, comparison: PolicyComparison) -> Summary:
         """Assemble ``summary.json``."""

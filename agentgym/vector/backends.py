@@ -108,11 +108,15 @@ def make_backend(
         return Sync(env_fns)
     if backend == "ray":
         return Actors(env_fns, workers, limits)
-    default = THREADS if backend == "thread" else cpus()
-    count = min(workers or default, len(env_fns))
+    count = min(workers or usual_workers(backend), len(env_fns))
     if backend == "thread":
         return Threads(env_fns, count, limits)
     return Processes(env_fns, count, limits)
+
+
+def usual_workers(backend: str) -> int:
+    """Return how many environments of a back end work at the same time unless more is said."""
+    return {"sync": 1, "thread": THREADS}.get(backend) or cpus()
 
 
 def preferred_backend(env_id: str, kwargs: Mapping[str, Any]) -> str:

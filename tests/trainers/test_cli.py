@@ -341,7 +341,7 @@ def test_an_environment_that_always_fails_is_one_sentence(tmp_path, capsys):
     ended = toy_runs.run_command(toy_runs.arguments(out, env=toy_runs.BROKEN_ID, **QUICK))
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
-        "[baselines]",
+        "[baselines] 24 episodes",
         "agentgym-train: expected episodes, but all 12 failed; first: RuntimeError: short circuit",
     ]
     assert ended.stdout == ""
@@ -371,8 +371,8 @@ def broken_after(patch: pytest.MonkeyPatch, env: type):
     def fail(self, *_):
         raise RuntimeError("cut")
 
-    def add_baselines(self):
-        original(self)
+    def add_baselines(self, *args):
+        original(self, *args)
         patch.setattr(env, "_start", fail)
 
     return add_baselines

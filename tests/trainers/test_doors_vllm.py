@@ -60,9 +60,10 @@ def test_settings_reach_the_engine_in_this_process(tmp_path):
     )  # fmt: skip
     plain = VLLMOptions.of_run(None, EngineSettings(0, 300, 20, 5))
     assert plain == VLLMOptions(max_model_len=300, max_num_seqs=20, seed=5)
-    assert resolve(toy_runs.config(tmp_path, engine="vllm")).config.vllm.memory == 0.3
-    sleeper = toy_runs.config(tmp_path, "--vllm.sleep", engine="vllm")
-    assert resolve(sleeper).config.vllm.memory == 0.5
+    unseeded = resolve(toy_runs.config(tmp_path, "--engine=vllm", "--vllm.no-seeded"))
+    assert not VLLMOptions.of_run(
+        None, EngineSettings(0, 300, 20, 5, vars(unseeded.config.vllm))
+    ).seeded
 
 
 def test_a_server_for_gpus_gets_nccl_and_adapters():

@@ -14,7 +14,7 @@ from tests.trainers import tiny_policy, toy_runs
 from trainers.cli import main
 from trainers.config.resolve import resolve
 from trainers.config.stored import compare, read_config, read_settings
-from trainers.models.memory import run_estimate
+from trainers.models.memory_plan import plan_memory
 from trainers.models.tiny import build_model
 
 FSDP = {"ACCELERATE_USE_FSDP": "true"}
@@ -149,10 +149,10 @@ def test_a_dry_run_under_a_launcher_divides_the_memory(
     monkeypatch, tmp_path, capsys, launched, divided, shards, engine
 ):
     """The environment is what ``accelerate launch`` makes of our configurations."""
-    one = run_estimate(resolve(toy_runs.config(tmp_path)))
+    one = plan_memory(resolve(toy_runs.config(tmp_path))).estimate
     for name, value in {"WORLD_SIZE": "4", "RANK": "0", **launched}.items():
         monkeypatch.setenv(name, value)
-    four = run_estimate(resolve(toy_runs.config(tmp_path)))
+    four = plan_memory(resolve(toy_runs.config(tmp_path))).estimate
     assert four.optimizer == one.optimizer // shards[0]
     assert four.weights == one.weights // (shards[0] if shards[1] else 1)
     assert four.generation == one.generation // 4

@@ -8,6 +8,7 @@ the horizon are cut to the environment's own ``horizon`` where it was asked for 
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import math
 from collections.abc import Mapping, Sequence
@@ -48,8 +49,6 @@ TINY_TURN = 18
 """Tokens per turn of the tiny policy; a family decides on those of its episodes."""
 PRETRAINED_TURN, PRETRAINED_EPISODE = 256, 4096
 """Tokens per turn and per episode of a pretrained model."""
-VLLM_MEMORY, VLLM_SLEEPER = 0.3, 0.5
-"""Share of a GPU for vLLM beside the training, and if it sleeps meanwhile."""
 THINKING_TURN = 1024
 """Tokens per turn of a model that may think first."""
 TINY_MICRO, PRETRAINED_MICRO = 2048, 16_384
@@ -130,7 +129,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
         _fill_from(settings, envs[0])
     _fill_tokens(asked, settings["rl"], envs)
     _choose_backend(settings["rollout"], envs)
-    _check_engine(asked)
+    _check_engine(asked, settings["engine"])
     _check_imitation(asked, envs, settings)
     config: FilledConfig = _filler().validate_python(settings)
     return ResolvedRun(
@@ -217,7 +216,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 "lr": rl_rate,
                 "invalid_penalty": _invalid_penalty(preset, envs),
             },
-            "vllm": {"memory": VLLM_SLEEPER if asked.vllm.sleep else VLLM_MEMORY},
+            "engine": _engine(asked),
             "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},
         },
     )
@@ -264,7 +263,7 @@ def _decide_memory(asked: TrainConfig, settings: dict[str, Any]) -> None:
         quantize=asked.memory.quantize,
         optimizer=asked.memory.optimizer,
         adapters=not tiny and asked.lora.r > 0,
-        engine=asked.engine,
+        engine=settings["engine"],
         warm_start=settings["sft"]["max_steps"] > 0,
     )
 
@@ -313,9 +312,24 @@ def _choose_backend(settings: dict[str, Any], envs: Sequence[ResolvedEnv]) -> No
             )
 
 
-def _check_engine(asked: TrainConfig) -> None:
+def _engine(asked: TrainConfig) -> str:
+    """Return what generates: vLLM for a pretrained model where it is installed and a GPU is there.
+
+    The keys and values of an engine of transformers take the whole context of every episode.
+    """
+    if asked.engine is not None:
+        return asked.engine
+    if asked.model == TINY or asked.memory.quantize != "none":
+        return "hf"
+    import torch
+
+    found = torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None
+    return "vllm" if found else "hf"
+
+
+def _check_engine(asked: TrainConfig, engine: str) -> None:
     """Refuse settings of vLLM that the chosen engine has no use for."""
-    settings, server = asked.vllm, asked.engine == "vllm-server"
+    settings, server = asked.vllm, engine == "vllm-server"
     if server and not settings.url:
         raise ConfigurationError(
             "expected --vllm.url, the address of a vLLM server such as http://127.0.0.1:8000, for "
@@ -323,12 +337,12 @@ def _check_engine(asked: TrainConfig) -> None:
         )
     if settings.url and not server:
         raise ConfigurationError(
-            f"expected --vllm.url only with --engine vllm-server, got it with {asked.engine}"
+            f"expected --vllm.url only with --engine vllm-server, got it with {engine}"
         )
-    if settings.sleep and asked.engine != "vllm":
+    if settings.sleep and engine != "vllm":
         raise ConfigurationError(
             "expected --vllm.sleep only with --engine vllm, which shares the GPU with the "
-            f"training, got it with {asked.engine}"
+            f"training, got it with {engine}"
         )
     if settings.sleep and asked.rl.staleness:
         raise ConfigurationError(

@@ -30,6 +30,7 @@ from trainers.config.kinds import (
     strict,
 )
 from trainers.config.sections import (
+    EngineName,
     EnvConfig,
     EvalConfig,
     FilledEval,
@@ -37,7 +38,6 @@ from trainers.config.sections import (
     FilledRl,
     FilledRollout,
     FilledSft,
-    FilledVllm,
     HealthConfig,
     LoraConfig,
     MemoryConfig,
@@ -68,10 +68,11 @@ class TrainConfig:
     among several as ``webshop.name=value``."""
     model: str = TINY
     """``tiny``, or a path or hub id of a pretrained chat model."""
-    engine: Literal["hf", "hf-copy", "vllm", "vllm-server"] = "hf"
+    engine: EngineName | None = None
     """What generates: transformers with the weights that are trained (hf), or with a copy of them
     (hf-copy), vLLM in this process, or servers of vLLM. Where weights are sharded over processes,
-    hf is hf-copy."""
+    hf is hf-copy. None: vllm for a pretrained model, where it is installed and a GPU is there; else
+    hf."""
     preset: str = "turn-loo"
     """Credit assignment and loss, by name; ``agentgym-train presets`` lists them.
 
@@ -153,6 +154,7 @@ class FilledConfig(TrainConfig):
     stands here as well.
     """
 
+    engine: EngineName
     steps: int
     minutes: float
     out: Path
@@ -160,7 +162,6 @@ class FilledConfig(TrainConfig):
     rl: FilledRl
     rollout: FilledRollout
     eval: FilledEval
-    vllm: FilledVllm
     memory: FilledMemory
 
 

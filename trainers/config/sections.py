@@ -24,6 +24,8 @@ from trainers.config.kinds import (
 
 Backend = Literal["sync", "thread", "process", "ray"]
 """Where environments run."""
+EngineName = Literal["hf", "hf-copy", "vllm", "vllm-server"]
+"""What generates."""
 Demonstrator = Literal["expert", "random"]
 """Who is imitated."""
 AsLong = Literal["as-long"]
@@ -370,8 +372,8 @@ class VllmConfig:
     memory: Share | None = None
     """Share of a GPU's memory that vLLM in this process takes, weights included.
 
-    None: .3, as training keeps weights, gradients and optimiser beside it; .5 with
-    ``--vllm.sleep``, which frees it while training. Without a GPU 1 GiB is taken."""
+    None: what the estimate of the training leaves of the GPU, as a run says at its start. Without a
+    GPU the cache takes 1 GiB."""
     tensor_parallel: Count = 1
     """GPUs that share the model."""
     max_length: Count | None = None
@@ -390,12 +392,16 @@ class VllmConfig:
     """Leave out CUDA graphs and compilation, which saves memory and start-up time and costs speed.
 
     None: only without a GPU."""
+    seeded: bool = True
+    """Draw every completion from a seed of its own, so that a run can be repeated. Without, a GPU
+    uses vLLM's fused sampler, which is faster and cannot be repeated."""
     url: str | None = None
     """Addresses of the servers, ``http://host:8000[,http://...]``; ``--dry-run`` shows how to start
     one."""
     folder: Path | None = None
-    """Folder that trainer and servers can read, through which weights travel. None: NCCL where
-    there are GPUs, else the folder of the run."""
+    """Folder that trainer and servers see under one path, through which weights travel. None: NCCL
+    where there are GPUs, else the folder of the run. Adapters need one: where servers do not see
+    that of the run they are merged and sent by NCCL."""
     patience: NotNegative = 60.0
     """Seconds for which a server may be unreachable before the run ends."""
 
@@ -458,10 +464,3 @@ class FilledMemory(MemoryConfig):
     precision: Literal["fp32", "bf16"]
     checkpointing: Literal["on", "off"]
     micro_tokens: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilledVllm(VllmConfig):
-    """vLLM, with every default decided but those of the device."""
-
-    memory: float

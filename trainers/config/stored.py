@@ -131,7 +131,11 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> SettingsCompar
     changes = [
         f"{name} was {old[name]} and is {value}"
         for name, value in new.items()
-        if name in old and old[name] != value and not _may_change(name)
+        if name in old
+        and old[name] != value
+        and not _may_change(name)
+        # To ask for what was decided is no change: the devices of another machine may decide else.
+        and (old[name] is not None or old.get(f"{RESOLVED}.{name}") != value)
     ]
     extends = False
     for name in GROWING:

@@ -410,6 +410,7 @@ class MultiTurnTrainer(BatchTrainer):
         group_size: int = 1,
         seed: int = 0,
         first: int = 0,
+        on_episode: Callable[[], None] = lambda: None,
     ) -> list[Trajectory]:
         """Play episodes with the present policy at the full horizon, without learning from them.
 
@@ -419,6 +420,7 @@ class MultiTurnTrainer(BatchTrainer):
             group_size: Episodes per task.
             seed: Seed of environments and sampling.
             first: Number of the first task, where this process plays a part of a longer list.
+            on_episode: Called for each episode as it ends.
         """
         self._weights.send()
         return self.runner.run(
@@ -429,6 +431,7 @@ class MultiTurnTrainer(BatchTrainer):
             first_episode=first * group_size,
             seed=seed,
             sampling=self._sampling(greedy=greedy),
+            on_episode=on_episode,
         )
 
     def train(self, *args: Any, **kwargs: Any) -> Any:

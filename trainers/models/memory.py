@@ -19,6 +19,9 @@ micro-batch, padding included:
                  every episode fills its context
     engine       P x b, if the in-process engine has weights of its own
 
+Of vLLM in this process the cache has a size of its own, whatever is played: what --vllm.memory
+leaves beside its weights, 1 GiB on a CPU.
+
 Under data parallelism each device needs all of it. FSDP and ZeRO 2 and 3 divide gradients and
 optimiser states by the number of devices; FSDP and ZeRO 3 divide the weights, too, and
 
@@ -31,18 +34,9 @@ fragments of the allocator) comes on top.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from trainers import processes
-from trainers.config.resolve import ResolvedRun
-from trainers.config.schema import TINY
-from trainers.models.tiny import model_config
-from trainers.rollouts.engines import acting_engine
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-__all__ = ["MemoryEstimate", "ModelShape", "Training", "estimate", "memory_plan", "run_estimate"]
+__all__ = ["GIB", "MemoryEstimate", "ModelShape", "Training", "cache_bytes", "estimate"]
 
 GIB = 2**30
 TILE_TOKENS = 4096
@@ -51,8 +45,6 @@ TILES_WITHOUT_TRITON = 7
 """Tiles in float32 that torch's own functions hold at once in the backward pass of a tile."""
 STATES = {"adamw": 8.0, "adamw-8bit": 2.03, "paged-adamw-8bit": 2.03}
 """Bytes of an optimiser's states per trained weight."""
-TINY_VOCABULARY = 200
-"""Tokens of a policy from scratch, of which a run finds out when it has seen demonstrations."""
 QUANTIZED = {"8bit": 1.0, "4bit": 0.516}
 """Bytes per weight of a matrix: NF4 with double quantisation has 8 bits for 64 weights besides."""
 
@@ -143,6 +135,10 @@ class Training:
     """Most tokens of an episode's context."""
     engine_copy: bool = False
     """Whether the engine in this process has weights of its own."""
+    vllm_bits: int = 0
+    """Bits of a weight of vLLM on this device; 0: there is none."""
+    vllm_cache: int = 0
+    """Bytes of its cache."""
     shards: int = 1
     """Devices that gradients and optimiser states are divided among."""
     weights_sharded: bool = False
@@ -179,6 +175,20 @@ class MemoryEstimate:
         """All of it."""
         return sum(getattr(self, item.name) for item in fields(self))
 
+    @property
+    def generating(self) -> int:
+        """What an engine takes that can be put to sleep while the policy trains."""
+        return self.generation + self.engine
+
+    @property
+    def updating(self) -> int:
+        """What is there only while the policy trains."""
+        return self.cast_weights + self.activations + self.working + self.gathered
+
+    def peak(self, *, sleeps: bool) -> int:
+        """The most at a time: a sleeping engine makes room for the training, and the reverse."""
+        return self.total - (min(self.generating, self.updating) if sleeps else 0)
+
 
 def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
     """Estimate the memory of one device; the formulas are at the top of this file."""
@@ -190,8 +200,8 @@ def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
     if training.quantize != "none":
         weights -= shape.matrices * (low - QUANTIZED[training.quantize])
     cast = low == 2 and not adapters
-    cache = 2 * shape.layers * shape.keys * low
     stored = low if adapters else 4
+    copied = 8 * stored * training.engine_copy + training.vllm_bits
     at_work = 2 * shape.matrices // shape.layers + 2 * shape.vocabulary * shape.hidden
     return MemoryEstimate(
         weights=int(weights / (training.shards if training.weights_sharded else 1)),
@@ -201,10 +211,16 @@ def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
         cast_weights=2 * (shape.matrices + shape.hidden * shape.vocabulary) if cast else 0,
         activations=_activation_bytes(shape, training),
         working=max(_head_bytes(shape, training), _backward_bytes(shape, training)),
-        generation=training.slots * training.context * cache,
-        engine=training.engine_copy * shape.parameters * stored,
+        generation=training.slots * cache_bytes(shape, training.context, 8 * low)
+        + training.vllm_cache,
+        engine=copied * shape.parameters // 8,
         gathered=training.weights_sharded * at_work * stored,
     )
+
+
+def cache_bytes(shape: ModelShape, tokens: int, bits: int) -> int:
+    """Bytes of the keys and values of so many tokens, in numbers of so many bits."""
+    return tokens * shape.layers * 2 * shape.keys * bits // 8
 
 
 def _activation_bytes(shape: ModelShape, training: Training) -> int:
@@ -253,94 +269,3 @@ def _head_bytes(shape: ModelShape, training: Training) -> int:
     states = tokens * shape.hidden * (low + 4)
     head = 0 if training.rank else shape.vocabulary * shape.hidden * 4
     return tiles + states + head
-
-
-# -- the plan of a run -----------------------------------------------------------------------------
-
-
-def run_estimate(run: ResolvedRun) -> MemoryEstimate:
-    """Estimate the memory per device of a run.
-
-    Raises:
-        ConfigurationError: The model cannot be found.
-    """
-    from trainers.models.policy import read_model_config
-
-    if run.config.model == TINY:
-        config: Any = model_config(run.config.tiny, TINY_VOCABULARY)
-    else:
-        config = read_model_config(run.config.model)
-    return estimate(ModelShape.of(config), _training(run, config))
-
-
-def memory_plan(run: ResolvedRun) -> RenderableType:
-    """Say how a run uses memory, for a person to read before it begins.
-
-    Raises:
-        ConfigurationError: The model cannot be found.
-    """
-    from rich.console import Group
-    from rich.table import Table
-
-    memory = run.config.memory
-    how = (
-        f"precision {memory.precision}, checkpointing {memory.checkpointing}, micro-batches of "
-        f"{memory.micro_tokens:,} tokens, logits in tiles of {memory.logits_mib} MiB, "
-        f"{memory.optimizer}"
-        + (f", base of {memory.quantize}" if memory.quantize != "none" else "")
-    )
-    found = run_estimate(run)
-    table = Table("memory", "GiB")
-    for item in fields(found):
-        table.add_row(item.name.replace("_", " "), f"{getattr(found, item.name) / GIB:.2f}")
-    tiny = run.config.model == TINY
-    assumed = f" for a vocabulary of {TINY_VOCABULARY} words" if tiny else ""
-    lines = [
-        f"memory: {how}",
-        f"memory per device, estimated{assumed}{_division()}: {found.total / GIB:.2f} GiB",
-    ]
-    if run.config.engine == "vllm":
-        lines.append(
-            "vLLM takes its share of the GPU besides (--vllm.memory), or 1 GiB without one"
-        )
-    return Group(*lines, table)
-
-
-def _division() -> str:
-    """Say what the processes of a launch divide among them."""
-    if processes.world() == 1:
-        return ""
-    states = "gradients and optimiser states"
-    what = f"weights, {states}" if processes.sharded() else states
-    what = what if processes.states_sharded() else "nothing"
-    return f", in {processes.world()} processes that divide {what}"
-
-
-def _training(run: ResolvedRun, config: Any) -> Training:
-    """Return how a run trains its model."""
-    import torch
-
-    from trainers.models.policy import token_budget
-
-    settings, memory = run.config, run.config.memory
-    budget = token_budget(run, config)
-    sharded, world = processes.sharded(), processes.world()
-    engine = acting_engine(settings.engine, ahead=settings.rl.staleness > 0, sharded=sharded)
-    inside = engine in ("hf", "hf-copy")
-    return Training(
-        micro_tokens=memory.micro_tokens,
-        row_tokens=budget.context,
-        precision=memory.precision,
-        checkpointing=memory.checkpointing == "on",
-        rank=0 if settings.model == TINY else settings.lora.r,
-        logits_mib=memory.logits_mib,
-        optimizer=memory.optimizer,
-        quantize=memory.quantize,
-        reference="reference" in run.preset.needs or run.preset.loss.kl_beta > 0,
-        triton=torch.cuda.is_available(),
-        slots=-(-settings.rl.episodes // world) if inside else 0,
-        context=budget.context if inside else 0,
-        engine_copy=engine == "hf-copy",
-        shards=world if processes.states_sharded() else 1,
-        weights_sharded=sharded,
-    )

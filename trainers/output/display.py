@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from itertools import count
 from types import TracebackType
 from typing import Any
 
@@ -78,14 +80,14 @@ class Display:
         """Stop drawing and leave the terminal as it was."""
         self._bar.stop()
 
-    def phase(self, name: str, total: int, step: int = 0) -> None:
-        """Begin a phase of ``total`` steps, of which ``step`` are done."""
+    def phase(self, name: str, total: int, step: int = 0, unit: str = "steps") -> None:
+        """Begin a phase of ``total`` steps, or others of a unit, of which ``step`` are done."""
         self._phase, self._total, self._first_step = name, total, step
         self._began = self._printed = time.monotonic()
         if self._live:
             self._task = self._bar.add_task(name, total=total, completed=step, values="")
         elif not self._quiet:
-            length = f" {total} steps" if total > 1 else ""
+            length = f" {total} {unit}" if total > 1 else ""
             self.console.print(f"[{name}]{length}", highlight=False, markup=False, soft_wrap=True)
 
     def update(self, step: int, **values: Any) -> None:
@@ -100,6 +102,24 @@ class Display:
                     self._line(step, now, values), highlight=False, markup=False, soft_wrap=True
                 )
 
+    def episodes(self, name: str, total: int, *, result: bool = False) -> Callable[[], None]:
+        """Begin a phase that plays episodes; return what is to be called as each ends.
+
+        Args:
+            name: Name of the phase.
+            total: Episodes.
+            result: Whether the last one is left to an update with the result of all.
+        """
+        self.phase(name, total, unit="episodes")
+        ended = count(1)
+
+        def tell() -> None:
+            done = next(ended)
+            if done < total or not result:
+                self.update(done)
+
+        return tell
+
     def note(self, text: str | Table) -> None:
         """Show one line, or a table, above the bar."""
         if not self._quiet:
@@ -112,7 +132,12 @@ class Display:
             return f"[{self._phase}] done  {measurements(values)}".rstrip()
         done = step - self._first_step
         left = (now - self._began) / done * (self._total - step) if done > 0 else 0.0
-        return f"[{self._phase}] {step}/{self._total}  {measurements(values)}  left {left:.0f} s"
+        parts = (
+            f"[{self._phase}] {step}/{self._total}",
+            measurements(values),
+            f"left {left:.0f} s",
+        )
+        return "  ".join(filter(None, parts))
 
 
 def result_table(summary: Results) -> Table:

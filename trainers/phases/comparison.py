@@ -6,7 +6,7 @@ With several environments each has a comparison of its own, and there is one ove
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -79,16 +79,26 @@ class PolicyComparison:
         """Return whether an arm has been evaluated in every environment."""
         return all(arm in part.reports for part in self.parts.values())
 
-    def add_baselines(self) -> None:
+    @property
+    def baseline_episodes(self) -> int:
+        """Episodes that :meth:`add_baselines` will play."""
+        return sum(len(part.missing_baselines) * len(part.panel) for part in self.parts.values())
+
+    def add_baselines(self, on_episode: Callable[[], None] = lambda: None) -> None:
         """Play the random policy and, where there is one, the expert; their episodes are kept.
 
         The main process does, as nothing of the policy is needed; all know the results.
+
+        Args:
+            on_episode: Called for each episode as it ends.
 
         Raises:
             EnvFailure: An environment failed in every episode.
         """
         self._take_over(
-            processes.on_main(lambda: [part.with_baselines() for part in self.parts.values()])
+            processes.on_main(
+                lambda: [part.with_baselines(on_episode) for part in self.parts.values()]
+            )
         )
 
     def _take_over(self, reports: Sequence[dict[str, Report]]) -> None:
@@ -184,20 +194,24 @@ class EnvComparison:
             reports[record["arm"]] = self._report(record["arm"], rows)
         return reports
 
-    def with_baselines(self) -> dict[str, Report]:
-        """Add the results of the baselines that are not there yet."""
+    @property
+    def missing_baselines(self) -> list[str]:
+        """The baselines that are not there yet."""
         expert = self.env.has_expert
         can = {
             "random": True,
             "oracle": expert,
             "demonstrator": expert and EXPERT in self.env.kwargs,
         }
-        for arm in BASELINES:
-            if can[arm] and arm not in self.reports:
-                self._play_baseline(arm)
+        return [arm for arm in BASELINES if can[arm] and arm not in self.reports]
+
+    def with_baselines(self, on_episode: Callable[[], None]) -> dict[str, Report]:
+        """Add the results of the baselines that are not there yet."""
+        for arm in self.missing_baselines:
+            self._play_baseline(arm, on_episode)
         return self.reports
 
-    def _play_baseline(self, arm: str) -> None:
+    def _play_baseline(self, arm: str, on_episode: Callable[[], None]) -> None:
         """Play a policy that does not learn."""
         settings, resolved = self._run.config.rollout, self.env
         if arm == "oracle":
@@ -221,7 +235,8 @@ class EnvComparison:
             report = evaluate(
                 "random" if arm == "random" else "oracle",
                 env, TEST, len(self.panel), self.panel.seed,
-                horizon=self.env.full_horizon, record=record, **where,
+                horizon=self.env.full_horizon, record=record, on_episode=lambda _: on_episode(),
+                **where,
             )  # fmt: skip
         finally:
             if isinstance(env, GuardedEnv):

@@ -3,68 +3,107 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
+import gymnasium
 import numpy as np
 
 from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.policies.base import Policy
 from agentgym.policies.basic import OraclePolicy, RandomPolicy
+from agentgym.vector.backends import usual_workers
 from trainers.config.environments import TRAIN, ResolvedEnv
 from trainers.config.resolve import ResolvedRun
 from trainers.models.policy import LoadedPolicy
+from trainers.output.display import Display
 from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.demonstrations import Demonstration, encode, watch
+from trainers.rollouts.demonstrations import Demonstration, MakePlayer, encode, watch
 from trainers.rollouts.template import Message
 from trainers.rollouts.trajectory import Row, to_rows
 
-__all__ = ["Demonstrator", "demonstrated_rows", "demonstration_tasks", "require_room"]
+__all__ = [
+    "Demonstrator",
+    "demonstrated_rows",
+    "demonstration_tasks",
+    "require_room",
+    "show_watching",
+]
+
+WORDS_OF_A_SLOW_ONE = 48
+"""Most episodes of a slow environment that are played for the sake of its words alone."""
 
 
 class Demonstrator:
     """Who is imitated in one environment: its expert, or random actions.
 
-    Where nobody is, as the environment has no expert, random actions still show its words.
+    Where nobody is, as the environment has no expert or the run imitates nobody, its first episodes
+    still show its words, of an environment that is slow, such as a sandbox, a few dozen.
 
     Args:
         run: The run.
         resolved: The environment.
-        count: Episodes that are played at once.
+        count: Episodes that are to show its words.
 
     Attributes:
-        env: The environment.
         imitated: Whether the episodes are demonstrations.
-        first: The first episodes.
+        planned: Episodes that will be played in all.
+        on_episode: Called after each.
     """
 
     def __init__(self, run: ResolvedRun, resolved: ResolvedEnv, count: int = 0) -> None:
-        self._seed, self._name, self._count = run.config.seed, resolved.name, count
-        self.imitated = bool(resolved.demonstrator)
-        self._quick = resolved.backend == "sync"
-        self.env = make_safe_env(resolved, run.config.rollout)
-        self._tasks, self._others = demonstration_tasks(run, resolved)
-        expert = resolved.demonstrator == "expert"
-        player = OraclePolicy(self.env) if expert else RandomPolicy(self._seed)
-        self._rest = watch(self.env, self._tasks, player)
-        self.first = list(islice(self._rest, count))
+        self._settings, self._resolved, self._name = run.config.rollout, resolved, resolved.name
+        self._seed = run.config.seed
+        self.imitated = run.imitates and bool(resolved.demonstrator)
+        quick = resolved.backend == "sync"
+        self._count = count if quick or self.imitated else min(count, WORDS_OF_A_SLOW_ONE)
+        self._at_once = (
+            1 if quick else self._settings.workers or usual_workers(self._settings.backend)
+        )
+        self._envs = [make_safe_env(resolved, self._settings)]
+        shown, others = demonstration_tasks(run, resolved)
+        self._opening = shown[0]
+        self._tasks = shown if self.imitated else shown[: self._count]
+        self._others = others[: max(0, self._count - len(shown))] if quick else []
+        self.planned = len(self._tasks) + len(self._others)
+        self.on_episode: Callable[[], None] = lambda: None
+        self._first: list[Demonstration] = []
+        self._expert = resolved.demonstrator == "expert"
+        self._rest = self._watched(self._tasks, self._player, 0)
 
     def seen(self) -> Iterator[Demonstration]:
-        """Yield the first episodes and, as far as they are too few, random ones of other tasks.
-
-        An environment that is slow, such as a sandbox, is not played for the sake of its words.
-        """
-        yield from self.first
-        others = self._others[: max(0, self._count - len(self.first))]
-        if others and self._quick:
-            yield from watch(self.env, others, RandomPolicy(self._seed))
+        """Yield the first episodes and, as far as they are too few, random ones of other tasks."""
+        self._first += islice(self._rest, self._count - len(self._first))
+        yield from self._first
+        if self._others:
+            yield from self._watched(self._others, _random_player, len(self._tasks))
 
     @property
     def shown(self) -> Iterator[Demonstration]:
-        """All episodes, each played when it is asked for."""
-        return chain(self.first, self._rest)
+        """All episodes, each played when it is asked for, or a little before."""
+        return chain(self._first, self._rest)
+
+    def close(self) -> None:
+        """Stop to play, and close the environments."""
+        self._rest.close()
+        for env in self._envs:
+            env.close()
+
+    def _watched(
+        self, tasks: Sequence[Mapping[str, Any]], make_player: MakePlayer, first: int
+    ) -> Generator[Demonstration, None, None]:
+        """Play tasks, as many at a time as the back end does."""
+        while len(self._envs) < min(self._at_once, len(tasks)):
+            self._envs.append(make_safe_env(self._resolved, self._settings))
+        seed = self._seed + first
+        yield from watch(self._envs, tasks, make_player, seed, lambda: self.on_episode())
+
+    def _player(self, env: gymnasium.Env[str, str], seed: int) -> Policy:
+        """Return who plays an episode."""
+        return OraclePolicy(env) if self._expert else RandomPolicy(seed)
 
     def check_opening(self, policy: LoadedPolicy) -> None:
         """Check that the opening of a training task leaves the model room for a turn.
@@ -74,11 +113,11 @@ class Demonstrator:
         Raises:
             ConfigurationError: It does not.
         """
-        if self.first:
-            observation, info = self.first[0].observation, dict(self.first[0].info)
+        if self._first:
+            observation, info = self._first[0].observation, dict(self._first[0].info)
         else:
             try:
-                observation, info = self.env.reset(options=self._tasks[0])
+                observation, info = self._envs[0].reset(options=self._opening)
             except EnvFailure:
                 return  # The phases that play report it.
         opening = policy.openings[self._name](observation, info)
@@ -101,6 +140,21 @@ def require_room(
             f"{tokens}: use a model with more positions, lower --rl.turn-tokens, or ask for "
             "shorter observations with --env-args"
         )
+
+
+def show_watching(display: Display, demonstrators: Iterable[Demonstrator]) -> None:
+    """Begin the phase in which episodes are watched, and show each of them as it ends."""
+    players = list(demonstrators)
+    planned = sum(each.planned for each in players)
+    if planned:
+        watched = display.episodes("watch", planned)
+        for each in players:
+            each.on_episode = watched
+
+
+def _random_player(env: gymnasium.Env[str, str], seed: int) -> Policy:
+    """Return who shows words by acting at random."""
+    return RandomPolicy(seed)
 
 
 def demonstration_tasks(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from trainers import processes
@@ -40,6 +40,7 @@ class HeldOutPlayer:
         *,
         version: int = 0,
         greedy: bool = False,
+        on_episode: Callable[[], None] = lambda: None,
     ) -> list[Trajectory]:
         """Play an episode of every task.
 
@@ -48,6 +49,7 @@ class HeldOutPlayer:
             seed: Seed of environments and sampling.
             version: Number of the weights, such as the steps that made them.
             greedy: Take the likeliest token instead of sampling.
+            on_episode: Called for each episode of this process as it ends.
 
         Returns:
             The episodes, in the order of the tasks; together, those of all processes.
@@ -61,6 +63,7 @@ class HeldOutPlayer:
             first_episode=mine.start,
             seed=seed,
             sampling=Sampling(temperature=rl.temperature, top_p=rl.top_p, greedy=greedy),
+            on_episode=on_episode,
         )
         if not self._together:
             return played

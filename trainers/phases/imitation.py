@@ -9,7 +9,7 @@ reinforcement learning trained, on the same machine; validations are counted for
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -26,7 +26,7 @@ from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.phases.best import Validated
-from trainers.phases.demonstrators import Demonstrator, demonstrated_rows
+from trainers.phases.demonstrators import Demonstrator, demonstrated_rows, show_watching
 from trainers.phases.held_out import HeldOutPlayer
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
@@ -63,9 +63,17 @@ class FurtherImitation:
         slots = len(processes.share(run.config.rl.episodes))
         self._player = HeldOutPlayer(run, self._policy, slots, together=True)
 
-    def play(self, tasks: Sequence[Mapping[str, Any]], greedy: bool = False) -> list[Trajectory]:
+    def play(
+        self,
+        tasks: Sequence[Mapping[str, Any]],
+        greedy: bool = False,
+        on_episode: Callable[[], None] = lambda: None,
+    ) -> list[Trajectory]:
         """Play held-out tasks, as ``Reinforcement.play`` does."""
-        return self._player.play(tasks, self._run.config.seed, version=self.steps, greedy=greedy)
+        seed = self._run.config.seed
+        return self._player.play(
+            tasks, seed, version=self.steps, greedy=greedy, on_episode=on_episode
+        )
 
     def close(self) -> None:
         """Close the engine and the environments."""
@@ -102,7 +110,8 @@ class FurtherImitation:
         with ExitStack() as stack:
             players = {env.name: Demonstrator(run, env) for env in run.envs if env.demonstrator}
             for each in players.values():
-                stack.callback(each.env.close)
+                stack.callback(each.close)
+            show_watching(self._display, players.values())
 
             def watched() -> Sequence[Row]:
                 return demonstrated_rows(run, policy, players)

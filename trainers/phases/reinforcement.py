@@ -185,7 +185,12 @@ class Reinforcement:
         """Return the steps after which a checkpoint was saved."""
         return updates_of(checkpoint) // self._run.config.rl.updates
 
-    def play(self, tasks: Sequence[Mapping[str, Any]], greedy: bool = False) -> list[Trajectory]:
+    def play(
+        self,
+        tasks: Sequence[Mapping[str, Any]],
+        greedy: bool = False,
+        on_episode: Callable[[], None] = lambda: None,
+    ) -> list[Trajectory]:
         """Play held-out tasks with the present policy, for the environment's own rewards.
 
         The environments are those of training; what its hooks add is taken off again, so that
@@ -198,6 +203,7 @@ class Reinforcement:
             greedy=greedy,
             seed=self._run.config.seed,
             first=mine.start,
+            on_episode=on_episode,
         )
         return processes.gather(
             [without_terms(episode, self._hook_names[episode.family]) for episode in played],

@@ -21,6 +21,7 @@ from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.grpo.precision import weights_dtype
+from trainers.models.memory_plan import plan_memory
 from trainers.models.policy import LoadedPolicy, adapters, read_model_config, token_budget
 from trainers.rollouts.engines import acting_engine, engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
@@ -72,12 +73,14 @@ def rollout_setup(
     """Return the keyword arguments that ``RolloutRunner`` and ``MultiTurnTrainer`` share.
 
     The engine is a function of the model; the caller closes it and the environments, of which
-    about ``slots`` play at a time. To play ``ahead`` of the training it needs weights of its own.
+    about ``slots`` play at a time, fewer where memory does not hold as many. To play ``ahead`` of
+    the training it needs weights of its own.
     """
-    families = slot_families(run, slots)
+    memory = plan_memory(run)
+    families = slot_families(run, memory.slots(slots))
     return {
         # First: where it is missing nothing is started.
-        "make_engine": _engine_maker(run, policy, len(families), ahead),
+        "make_engine": _engine_maker(run, policy, len(families), ahead, memory.share),
         "envs": make_envs(run, families, training),
         "chat": policy.chat,
         "budget": policy.budget,
@@ -153,20 +156,23 @@ def server_command(run: ResolvedRun) -> str:
 
 
 def _engine_maker(
-    run: ResolvedRun, policy: LoadedPolicy, slots: int, ahead: bool
+    run: ResolvedRun, policy: LoadedPolicy, slots: int, ahead: bool, share: float | None
 ) -> Callable[[Any], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
-    settings = _engine_settings(run, policy.chat.pad_id, policy.budget.context, slots)
+    settings = _engine_settings(run, policy.chat.pad_id, policy.budget.context, slots, share)
     name = acting_engine(run.config.engine, ahead=ahead, sharded=processes.sharded())
     return engine_maker(name, settings)
 
 
-def _engine_settings(run: ResolvedRun, pad_id: int, context: int, slots: int) -> EngineSettings:
-    """Return what the engine of a run is told."""
+def _engine_settings(
+    run: ResolvedRun, pad_id: int, context: int, slots: int, share: float | None = None
+) -> EngineSettings:
+    """Return what the engine of a run is told, with the share of a GPU that vLLM takes."""
     config = run.config
     options = dataclasses.asdict(config.vllm) | {
         "model": "" if config.model == TINY else config.model,
         "run_folder": config.out / "vllm",
+        "memory": share or config.vllm.memory,
     }
     bf16 = config.memory.precision == "bf16"
     return EngineSettings(pad_id, context, slots, config.seed, options, bf16)

@@ -17,7 +17,7 @@ from trainers.models.sft import Sft
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
-from trainers.phases.demonstrators import Demonstrator, demonstrated_rows
+from trainers.phases.demonstrators import Demonstrator, demonstrated_rows, show_watching
 from trainers.phases.held_out import HeldOutPlayer
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
@@ -32,7 +32,8 @@ FINISHED = "warm-start"
 PREFIX = "sft"
 VOCABULARY_EPISODES = 2000
 """Episodes from which a tiny policy has its words: demonstrations, and where those are fewer also
-random play of other training tasks, as what a text looks like needs no expert."""
+random play of other training tasks, as what a text looks like needs no expert; fewer where playing
+is slow."""
 
 
 def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolicy:
@@ -62,7 +63,8 @@ def _learn(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolic
     with ExitStack() as stack:
         players = {env.name: Demonstrator(run, env, words) for env in run.envs}
         for each in players.values():
-            stack.callback(each.env.close)
+            stack.callback(each.close)
+        show_watching(display, players.values())
         policy = _fresh(run, (episode for each in players.values() for episode in each.seen()))
         for each in players.values():
             each.check_opening(policy)
@@ -100,14 +102,12 @@ def _imitate(
     demonstrators: Mapping[str, Demonstrator],
 ) -> None:
     """Run the supervised phase from the latest checkpoint to the gate."""
-    display.phase("watch", 1)
     together = run.config.model != TINY  # Otherwise no other process is here.
 
     def watched() -> Sequence[Row]:
         return demonstrated_rows(run, policy, demonstrators)
 
     rows = processes.on_main(watched) if together else watched()
-    display.update(1, rows=len(rows))
     settings = sft_settings(run, run.config.sft.max_steps, run.config.sft.gate_every)
     sft = make_sft(run, folder, policy, rows, settings)
     checkpoints = SftCheckpoints(folder, PREFIX)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -17,6 +20,13 @@ from trainers.rollouts.runner import InitialMessages
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 __all__ = ["Demonstration", "encode", "play", "watch"]
+
+AHEAD = 2
+"""Episodes that are begun for each environment before the first of them has to have ended: a long
+one lets the other environments go on."""
+
+MakePlayer = Callable[[gymnasium.Env[str, str], int], Policy]
+"""Make who plays one episode, from its environment and its seed."""
 
 
 class Shown(NamedTuple):
@@ -54,13 +64,18 @@ class Demonstration:
             yield turn.observation
 
 
-def play(env: gymnasium.Env[str, str], options: Mapping[str, Any], player: Policy) -> Demonstration:
+def play(
+    env: gymnasium.Env[str, str],
+    options: Mapping[str, Any],
+    player: Policy,
+    seed: int | None = None,
+) -> Demonstration:
     """Play one episode.
 
     Raises:
         EnvFailure: The environment failed.
     """
-    first, *moments = playing.play(player, env, options=dict(options))
+    first, *moments = playing.play(player, env, seed=seed, options=dict(options))
     last = moments[-1] if moments else first
     if last.failure is not None:
         raise last.failure
@@ -72,24 +87,73 @@ def play(env: gymnasium.Env[str, str], options: Mapping[str, Any], player: Polic
 
 
 def watch(
-    env: gymnasium.Env[str, str], tasks: Sequence[Mapping[str, Any]], player: Policy
+    envs: Sequence[gymnasium.Env[str, str]],
+    tasks: Sequence[Mapping[str, Any]],
+    make_player: MakePlayer,
+    seed: int = 0,
+    on_episode: Callable[[], None] = lambda: None,
 ) -> Iterator[Demonstration]:
-    """Play tasks one after the other; episodes whose environment fails are left out.
+    """Play tasks; episodes whose environment fails are left out.
+
+    The episodes and their order are the same however many environments there are.
+
+    Args:
+        envs: Environments alike: as many tasks are played at a time, those of several in threads.
+        tasks: Reset options.
+        make_player: Makes who plays an episode, from its environment and its seed.
+        seed: Seed of the first episode; each has the next.
+        on_episode: Called for each episode in turn, also for one that failed.
 
     Raises:
         EnvFailure: The environment failed in every one.
     """
     count, first = 0, ""
-    for options in tasks:
-        try:
-            shown = play(env, options, player)
-        except EnvFailure as error:
-            first = first or str(error)
+    for shown in _played(envs, tasks, make_player, seed):
+        on_episode()
+        if isinstance(shown, EnvFailure):
+            first = first or str(shown)
             continue
         count += 1
         yield shown
     if not count:
         raise EnvFailure(f"expected demonstrations, but all {len(tasks)} failed; first: {first}")
+
+
+def _played(
+    envs: Sequence[gymnasium.Env[str, str]],
+    tasks: Sequence[Mapping[str, Any]],
+    make_player: MakePlayer,
+    seed: int,
+) -> Iterator[Demonstration | EnvFailure]:
+    """Yield what came of each task, in their order."""
+    free: SimpleQueue[gymnasium.Env[str, str]] = SimpleQueue()
+    for env in envs:
+        free.put(env)
+
+    def attempt(options: Mapping[str, Any], number: int) -> Demonstration | EnvFailure:
+        env = free.get()
+        try:
+            return play(env, options, make_player(env, number), number)
+        except EnvFailure as failure:
+            return failure
+        finally:
+            free.put(env)
+
+    numbers = range(seed, seed + len(tasks))
+    if len(envs) == 1:
+        yield from map(attempt, tasks, numbers)
+        return
+    pool = ThreadPoolExecutor(len(envs), thread_name_prefix="watch")
+    begun: deque[Future[Demonstration | EnvFailure]] = deque()
+    try:
+        for options, number in zip(tasks, numbers, strict=True):
+            begun.append(pool.submit(attempt, options, number))
+            if len(begun) >= AHEAD * len(envs):
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def encode(

@@ -193,6 +193,7 @@ class RolloutRunner:
         training_step: int | None = None,
         first_episode: int = 0,
         cancelled: Callable[[], bool] | None = None,
+        on_episode: Callable[[], None] = lambda: None,
     ) -> list[Trajectory]:
         """Play ``group_size`` episodes of each task.
 
@@ -211,6 +212,7 @@ class RolloutRunner:
             first_episode: Number of the first episode, where several calls or processes share
                 the episodes of one seed.
             cancelled: Asked again and again whether to end.
+            on_episode: Called for each episode as it ends.
 
         Returns:
             ``len(tasks) * group_size`` trajectories, the members of a group next to each other.
@@ -241,7 +243,7 @@ class RolloutRunner:
         ]
         draw = sampling or Sampling()
         draw = replace(draw, max_tokens=self.budget.turn_tokens, stop_ids=self.chat.stop_ids)
-        _Rollout(self, out, draw, seed, first_episode, cancelled).play()
+        _Rollout(self, out, draw, seed, first_episode, cancelled, on_episode).play()
         self.stats.turns += sum(len(trajectory.turns) for trajectory in out)
         self.stats.seconds += time.perf_counter() - began
         return out
@@ -268,7 +270,9 @@ class _Rollout:
         seed: int,
         first: int,
         cancelled: Callable[[], bool] | None,
+        on_episode: Callable[[], None],
     ) -> None:
+        self._on_episode = on_episode
         self._runner, self._stats = runner, runner.stats
         self._envs, self._engine = runner.envs, runner.engine
         self._sampling, self._seed, self._cancelled = sampling, seed, cancelled
@@ -372,6 +376,7 @@ class _Rollout:
                 ready.append(self._request(episode))
             else:
                 self._live.pop(slot, None)
+                self._on_episode()
                 self._free[self._runner.slot_families[slot]].append(slot)
         if ready:
             began = time.perf_counter()
@@ -416,6 +421,7 @@ class _Rollout:
             prompt=tuple(episode.conversation.prompt),
             max_tokens=episode.room(self._runner.budget),
             seed=turn_seed(self._seed, episode.number, turn),
+            group=episode.trajectory.group,
         )
 
 

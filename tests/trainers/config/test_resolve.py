@@ -60,6 +60,7 @@ NONE_IS_A_CHOICE = {
     "rollout.window",
     "vllm.max_length",  # these are decided by policy and device
     "vllm.max_sequences",
+    "vllm.memory",
     "vllm.dtype",
     "vllm.eager",
     "vllm.folder",
@@ -97,6 +98,44 @@ def flat(values: Any, prefix: str = "") -> dict[str, Any]:
         nested = isinstance(value, dict)
         found |= flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
     return found
+
+
+def test_vllm_generates_where_a_gpu_and_a_pretrained_model_are(monkeypatch):
+    import importlib.util
+
+    import torch
+
+    def engine(*flags: str) -> str:
+        return resolve(parse_config([f"--env={TOY_ID}", *flags])).config.engine
+
+    pretrained = "--model=some/model"
+    assert engine(pretrained) == "hf", "there is no GPU"
+    found = importlib.util.find_spec
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
+    for installed, wanted in ((True, "vllm"), (False, "hf")):
+        spec = found("torch") if installed else None
+        monkeypatch.setattr(
+            importlib.util,
+            "find_spec",
+            lambda name, *rest, spec=spec: spec if name == "vllm" else found(name, *rest),
+        )
+        assert engine(pretrained) == wanted
+    assert engine() == engine(pretrained, "--engine=hf") == "hf"
+
+
+def test_a_run_is_resumed_by_asking_for_what_was_decided(tmp_path):
+    """Another machine may decide otherwise, such as on the engine."""
+    config = toy_runs.config(tmp_path)
+    assert config.engine is None
+    RunFolder.open(tmp_path, config, resolve(config).resolved()).close()
+    for engine in ("hf", "hf-copy"):
+        again = dataclasses.replace(config, resume=True, engine=engine)
+        if engine == "hf":
+            RunFolder.open(tmp_path, again, resolve(again).resolved()).close()
+        else:
+            with pytest.raises(ConfigurationError, match="engine was None and is hf-copy"):
+                RunFolder.open(tmp_path, again, resolve(again).resolved())
 
 
 def test_a_run_is_not_resumed_with_another_default(tmp_path, monkeypatch):

@@ -49,6 +49,23 @@ def test_without_a_terminal_there_is_a_line_now_and_then_and_at_the_end(clock):
     ]
 
 
+@pytest.mark.parametrize("result", [False, True])
+def test_episodes_are_shown_as_they_end(clock, result):
+    with Display(console(False)) as display:
+        ended = display.episodes("watch", 3, result=result)
+        for now in (111.0, 122.0, 133.0):
+            clock.append(now)
+            ended()
+        if result:
+            display.update(3, success=0.5)
+    assert text(display).splitlines() == [
+        "[watch] 3 episodes",
+        "[watch] 1/3  left 22 s",
+        "[watch] 2/3  left 11 s",
+        f"[watch] 3/3{'  success 0.500' if result else ''}  left 0 s",
+    ]
+
+
 def test_a_phase_of_one_step_is_done_or_not(clock):
     with Display(console(False)) as display:
         display.phase("baselines", 1)
@@ -61,7 +78,7 @@ def test_the_time_left_of_a_resumed_phase_counts_only_its_own_steps(clock):
         display.phase("RL", 100, step=50)
         clock.append(120.0)
         display.update(60)
-    assert "[RL] 60/100    left 80 s" in text(display)
+    assert "[RL] 60/100  left 80 s" in text(display)
 
 
 def test_a_terminal_gets_a_bar_with_the_measurements():

@@ -10,11 +10,13 @@ import torch
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from tests.toy import ToyEnv
 from tests.trainers import toy_runs
+from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.models.policy import build_tiny
 from trainers.output.display import Display
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.phases.demonstrators import (
+    WORDS_OF_A_SLOW_ONE,
     Demonstrator,
     demonstrated_rows,
     demonstration_tasks,
@@ -26,6 +28,7 @@ from trainers.phases.warm_start import (
 )
 
 QUICK = {"sft__max_steps": 20, "sft__gate_every": 10}
+THREADS: dict[str, Any] = {"rollout__backend": "thread", "rollout__workers": 4}
 
 
 def started(path: Path, *flags: str, **changes: Any) -> tuple[ResolvedRun, RunFolder]:
@@ -88,6 +91,71 @@ def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
     ids = [env.tasks.task("train", task["index"]).id for task in chosen]
     assert begun[: len(ids)] == ids
     assert set(ids).isdisjoint(begun[len(ids) :])  # What shows words only is played at random.
+
+
+class Watched(Display):
+    """Notes what a person would see."""
+
+    def __init__(self) -> None:
+        super().__init__(quiet=True)
+        self.seen: list[tuple[str, int]] = []
+
+    def phase(self, name: str, total: int, step: int = 0, unit: str = "steps") -> None:
+        self.seen.append((name, total))
+
+    def update(self, step: int, **values: Any) -> None:
+        self.seen.append(("update", step))
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Training tasks that were begun, in an environment that counts as slow."""
+    tasks: list[int] = []
+    start = ToyEnv._start
+
+    def counting(self: ToyEnv, task: Any, rng: Any) -> str:
+        if task.split == "train":
+            tasks.append(task.index)
+        return start(self, task, rng)
+
+    monkeypatch.setattr(ToyEnv, "_start", counting)
+    monkeypatch.setattr(ResolvedEnv, "backend", "thread")
+    return tasks
+
+
+def test_a_slow_environment_is_played_a_few_dozen_times_for_its_words(tmp_path, begun):
+    plan, folder = started(tmp_path / "run", sft__max_steps=0, **THREADS)
+    begun.clear()
+    warm_start(plan, folder, shown := Watched())
+    assert sorted(begun) == sorted(o["index"] for o in demonstrated(plan)[:WORDS_OF_A_SLOW_ONE])
+    assert shown.seen[0] == ("watch", WORDS_OF_A_SLOW_ONE)
+    assert [step for name, step in shown.seen if name == "update"] == [*range(1, 49)]
+
+
+def test_what_nobody_imitates_or_reads_words_off_is_not_played(tmp_path, begun):
+    tiny = build_tiny(resolve(toy_runs.config(tmp_path, **QUICK)), ["press red gold blue"])
+    tiny.save(tmp_path / "model")
+    settings = {"model": tmp_path / "model", "sft__max_steps": 0, **THREADS}
+    plan, folder = started(tmp_path / "run", **settings)
+    begun.clear()
+    warm_start(plan, folder, shown := Watched())
+    assert len(begun) == 1, "only its opening is looked at"
+    assert not shown.seen
+
+
+def test_demonstrations_are_shown_as_they_are_watched_and_are_the_same_in_parallel(tmp_path, begun):
+    encoded = []
+    for workers in (1, 5):
+        changes = {"sft__max_steps": 1, "sft__copy_steps": 0, **THREADS}
+        changes["rollout__workers"] = workers
+        plan, folder = started(tmp_path / str(workers), **changes)
+        policy = warm_start(plan, folder, shown := Watched())
+        assert shown.seen[:65] == [("watch", 64), *(("update", n) for n in range(1, 65))]
+        player = Demonstrator(plan, plan.envs[0])
+        rows = demonstrated_rows(plan, policy, {"toy": player})
+        player.close()
+        encoded.append([(row.ids, row.mask) for row in rows])
+    assert encoded[0] == encoded[1]
 
 
 def test_words_that_no_demonstration_shows_are_known(tmp_path):

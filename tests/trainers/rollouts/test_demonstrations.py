@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 
 from agentgym.errors import EnvFailure, NotSupported
-from agentgym.policies import CallablePolicy, OraclePolicy
+from agentgym.policies import CallablePolicy, OraclePolicy, RandomPolicy
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs
 from tests.trainers.row_checks import check_rows
@@ -64,15 +67,66 @@ def saying(answers):
     return CallablePolicy(lambda observation, info: next(said))
 
 
+def expert(env, seed):
+    """Who plays an episode: the expert of its environment."""
+    return OraclePolicy(env)
+
+
 def test_episodes_that_fail_are_left_out():
-    env = GuardedEnv(toy_runs.FlakyEnv())
-    kept = [episode.info["task_id"] for episode in watch(env, TASKS, OraclePolicy(env))]
+    env, ended = GuardedEnv(toy_runs.FlakyEnv()), []
+    shown = watch([env], TASKS, expert, on_episode=lambda: ended.append(1))
+    kept = [episode.info["task_id"] for episode in shown]
     assert kept == [env.unwrapped.tasks.task("train", i).id for i in range(12) if i % 3]
+    assert len(ended) == 12, "those that failed are done, too"
     with pytest.raises(EnvFailure, match="all 2 failed; first: RuntimeError: no power"):
-        list(watch(env, [TASKS[0], TASKS[6]], OraclePolicy(env)))
+        list(watch([env], [TASKS[0], TASKS[6]], expert))
 
 
 def test_an_environment_without_an_expert_is_an_error_of_its_own():
-    env = GuardedEnv(toy_runs.NoExpertEnv())
-    with pytest.raises(NotSupported, match="expert action"):
-        next(watch(env, TASKS, OraclePolicy(env)))
+    for count in (1, 3):
+        envs = [GuardedEnv(toy_runs.NoExpertEnv()) for _ in range(count)]
+        with pytest.raises(NotSupported, match="expert action"):
+            next(watch(envs, TASKS, expert))
+
+
+@pytest.mark.parametrize("player", [expert, lambda env, seed: RandomPolicy(seed)])
+def test_episodes_and_their_order_do_not_depend_on_how_many_are_played_at_once(player):
+    """The first to start are the last to end."""
+
+    class Slow(toy_runs.FlakyEnv):
+        def _start(self, task, rng):
+            time.sleep(0.02 * (task.index % 4 == 0))
+            return super()._start(task, rng)
+
+    def shown(count):
+        envs = [GuardedEnv(Slow()) for _ in range(count)]
+        return [(e.info["task_id"], list(e.texts)) for e in watch(envs, TASKS, player, seed=3)]
+
+    assert shown(1) == shown(4) == shown(20)
+
+
+def test_as_many_are_played_at_once_as_there_are_environments():
+    """Each episode waits until three have begun."""
+    together = threading.Barrier(3, timeout=20)
+
+    class Waiting(ToyEnv):
+        def _start(self, task, rng):
+            together.wait()
+            return super()._start(task, rng)
+
+    envs = [GuardedEnv(Waiting()) for _ in range(3)]
+    assert len(list(watch(envs, TASKS[:6], expert))) == 6
+
+
+def test_whoever_stops_watching_stops_the_episodes():
+    begun = []
+
+    class Counting(ToyEnv):
+        def _start(self, task, rng):
+            begun.append(task.index)
+            return super()._start(task, rng)
+
+    shown = watch([GuardedEnv(Counting()) for _ in range(2)], TASKS, expert)
+    next(shown)
+    shown.close()
+    assert len(begun) < len(TASKS)

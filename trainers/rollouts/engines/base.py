@@ -77,6 +77,9 @@ class Request:
     """Most new tokens, >= 1, the stop token included."""
     seed: int
     """Non-negative seed of all that is drawn for it, below 2**63."""
+    group: int | None = None
+    """Requests of a group begin alike, as those of episodes of one task do: an engine of several
+    servers gives them to one, which computes the beginning once. None: of no group."""
 
 
 @dataclass(slots=True)

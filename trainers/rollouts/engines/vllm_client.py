@@ -11,14 +11,17 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from agentgym.web.connections import Connections, Unanswered, server_address
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure, Unreachable
 
-__all__ = ["DEV_MODE", "VLLMServer"]
+__all__ = ["DEV_MODE", "VLLMServer", "ask_all"]
+
+T = TypeVar("T")
 
 ANSWER_SECONDS = 1800.0
 """Longest wait for an answer: that of a long completion behind others, or of a weight update."""
@@ -148,6 +151,15 @@ class VLLMServer:
                 f"answered {status}: {_reason(answer)}; start it for this run ({self._advice})"
             )
         return answer
+
+
+def ask_all(servers: Sequence[VLLMServer], ask: Callable[[VLLMServer], T]) -> list[T]:
+    """Ask every server at once, so that none waits for another; returns what each answered.
+
+    An error of one of them is raised when all are done.
+    """
+    with ThreadPoolExecutor(len(servers), thread_name_prefix="vllm-server-all") as pool:
+        return list(pool.map(ask, servers))
 
 
 def _reason(answer: Any) -> str:

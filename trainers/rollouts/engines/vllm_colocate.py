@@ -85,7 +85,7 @@ class VLLMColocateEngine:
         base = base_model(model)
         positions = getattr(base.config, "max_position_embeddings", chosen.max_model_len)
         self._max_model_len = min(chosen.max_model_len, positions)
-        self._sleeps = chosen.sleep
+        self._sleeps, self._seeded = chosen.sleep, chosen.seeded
         self._owns_process_group = not torch.distributed.is_initialized()
         self._names = itertools.count()
         self._keys: dict[str, int] = {}
@@ -222,7 +222,7 @@ class VLLMColocateEngine:
             temperature=0.0 if sampling.greedy else sampling.temperature,
             top_p=1.0 if sampling.greedy else sampling.top_p,
             max_tokens=self._room(request.prompt, request.max_tokens),
-            seed=None if sampling.greedy else request.seed,
+            seed=request.seed if self._seeded and not sampling.greedy else None,
             stop_token_ids=list(sampling.stop_ids),
             ignore_eos=True,  # stop ids are the caller's alone, never the model configuration's
             logprobs=0,  # of the sampled token only

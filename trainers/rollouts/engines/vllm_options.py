@@ -53,6 +53,8 @@ class VLLMOptions:
     """How adapters of the policy are served."""
     enforce_eager: bool | None = None
     """Leave out CUDA graphs and compilation; None: only on a CPU."""
+    seeded: bool = True
+    """Whether every completion is drawn from the seed of its request."""
     vllm: dict[str, Any] = field(default_factory=dict)
     """Further arguments of ``vllm.LLM``, which go before all others."""
 
@@ -78,11 +80,12 @@ class VLLMOptions:
             dtype=options["dtype"] or plain.dtype,
             max_model_len=options["max_length"] or plain.max_model_len,
             max_num_seqs=options["max_sequences"] or plain.max_num_seqs,
-            gpu_memory_utilization=options["memory"],
+            gpu_memory_utilization=options["memory"] or plain.gpu_memory_utilization,
             tensor_parallel=options["tensor_parallel"],
             sleep=options["sleep"],
             lora=options["lora"],
             enforce_eager=options["eager"],
+            seeded=options["seeded"],
         )
 
     def arguments(self, model: torch.nn.Module, *, adapter: bool, on_cpu: bool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ sight.
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,9 +27,10 @@ from trainers.rollouts.engines.base import (
 )
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure
 from trainers.rollouts.engines.policy_weights import base_model, policy_weights, with_tied_head
-from trainers.rollouts.engines.vllm_adapter import AdapterFolder, Lora, adapter_rank, serves_adapter
-from trainers.rollouts.engines.vllm_client import VLLMServer
+from trainers.rollouts.engines.vllm_adapter import Lora, adapter_rank, serves_adapter
+from trainers.rollouts.engines.vllm_client import VLLMServer, ask_all
 from trainers.rollouts.engines.vllm_command import ServerNeeds
+from trainers.rollouts.engines.vllm_served_adapter import ServedAdapter
 from trainers.rollouts.engines.vllm_weights import (
     FolderTransfer,
     NcclTransfer,
@@ -42,6 +43,11 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = ["VLLMServerEngine"]
+
+FIRST_WEIGHTS = "default"
+"""What vLLM calls the weights that a server was started with."""
+IN_TRANSIT = "in-transit"
+"""What they are called while others are on their way."""
 
 
 class VLLMServerEngine:
@@ -67,6 +73,7 @@ class VLLMServerEngine:
         folder: Path,
         patience: float = 60.0,
         lora: Lora = "merge",
+        seeded: bool = True,
     ) -> None:
         """Find the servers and check that they fit; call ``sync`` before ``submit``.
 
@@ -78,10 +85,12 @@ class VLLMServerEngine:
             folder: Folder that trainer and servers can read, for weights that do not go by NCCL.
             patience: Seconds for which a server may be unreachable, at the start and later.
             lora: How adapters of the policy are served; ``auto`` as an adapter if every server was
-                started with ``--enable-lora``.
+                started with ``--enable-lora``, and sees the folder or takes weights by NCCL.
+            seeded: Whether every completion is drawn from the seed of its request.
 
         Raises:
-            ConfigurationError: There is no address, or a server does not fit the run.
+            ConfigurationError: There is no address, a server does not fit the run, or it does not
+                see the folder.
             EngineFailure: A server cannot be reached, or has no development endpoints.
         """
         if not urls:
@@ -94,17 +103,19 @@ class VLLMServerEngine:
             needs = _written(model, folder / "model", needs)
         advice = needs.command()
         self._servers = [VLLMServer(url, patience, advice) for url in urls]
-        self._needs, self.version = needs, -1
+        self._needs, self._seeded, self.version = needs, seeded, -1
         facts = [self._facts(server) for server in self._servers]
         self._names = [str(fact["model_config"]["served_model_name"]) for fact in facts]
         dtypes = {str(fact["model_config"]["dtype"]).removeprefix("torch.") for fact in facts}
         self.exact = dtypes == {"float32"} and needs.dtype == "float32"
         self._takes = all(fact.get("weight_transfer_config") for fact in facts)
         ranks = [(fact.get("lora_config") or {}).get("max_lora_rank", 0) for fact in facts]
-        self.adapter = self._decide(lora, min(ranks))
-        self._adapters = AdapterFolder(folder / "adapters")
+        self._served = ServedAdapter(self._servers, folder / "adapters")
+        self.adapter = self._decide(lora, min(ranks)) and self._served.reaches(
+            model, lora, by_nccl=needs.nccl and self._takes
+        )
+        self._bases = [fact["model_config"] for fact in facts]
         self._transfer: FolderTransfer | NcclTransfer | None = None
-        self._loaded: str = ""
         self._pool: ThreadPoolExecutor | None = ThreadPoolExecutor(
             needs.sequences, thread_name_prefix="vllm-server"
         )
@@ -132,6 +143,7 @@ class VLLMServerEngine:
             folder=Path(options["folder"] or options["run_folder"]),
             patience=options["patience"],
             lora=options["lora"],
+            seeded=options["seeded"],
         )
 
     # -- generation --------------------------------------------------------------------------------
@@ -152,7 +164,8 @@ class VLLMServerEngine:
         payloads = [self._payload(request, sampling) for request in requests]
         for request, payload in zip(requests, payloads, strict=True):
             # Turns of an episode, and episodes of a task, share a prefix that one server has.
-            at = request.key % len(self._servers)
+            group = request.key if request.group is None else request.group
+            at = group % len(self._servers)
             self.running += 1
             self._pool.submit(self._complete, self._round, request.key, at, payload)
 
@@ -194,7 +207,7 @@ class VLLMServerEngine:
         try:
             answer = server.post(
                 "/v1/completions",
-                {**payload, "model": self._loaded or self._names[at]},
+                {**payload, "model": self._served.loaded or self._names[at]},
                 before_retry=lambda: self._check_weights(server, server.weight_version()),
             )
             result = _completion(answer, server)
@@ -217,7 +230,7 @@ class VLLMServerEngine:
             "top_p": 1.0 if sampling.greedy else sampling.top_p,
             # What a model's own generation settings would change otherwise.
             **{"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0},
-            "seed": None if sampling.greedy else request.seed,
+            "seed": request.seed if self._seeded and not sampling.greedy else None,
             "stop_token_ids": list(sampling.stop_ids),
             "ignore_eos": True,
             "logprobs": 0,
@@ -232,7 +245,8 @@ class VLLMServerEngine:
 
         Args:
             named_params: Pairs as from ``policy_weights(model)``. They are left alone if the
-                servers get adapters; then the base is sent once.
+                servers get adapters; then the base is sent once, to servers that were started with
+                another or have got other weights since.
             version: Version to report from now on.
 
         Raises:
@@ -246,10 +260,10 @@ class VLLMServerEngine:
         if not self.adapter:
             self._send(named_params, version)
         else:
-            if first:
+            if first and not processes.on_main(self._have_base):
                 self._send(policy_weights(self._model, merged=False), version)
-            self._send_adapter(version)
-        self._on_main(lambda: self._forget(version))
+            self._served.replace(self._model, version)
+        self._on_main(lambda: ask_all(self._servers, lambda server: _forget(server, version)))
         processes.barrier()
         self.version = version
 
@@ -262,12 +276,12 @@ class VLLMServerEngine:
             return
         self.abort()
         pool, self._pool = self._pool, None
+        self._on_main(self._served.close)
         for server in self._servers:
             server.close()
         pool.shutdown(wait=False, cancel_futures=True)
         if self._transfer is not None:
             self._transfer.close()
-        self._on_main(self._adapters.clear)
 
     def _send(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Send all weights from the main process; the others take part in gathering them."""
@@ -285,30 +299,20 @@ class VLLMServerEngine:
                 self._transfer = NcclTransfer(self._servers, dtype, device)
             else:
                 self._transfer = FolderTransfer(self._folder, dtype)
+        # A run that dies meanwhile leaves servers of which nobody can tell what they have.
+        ask_all(self._servers, lambda server: _name_weights(server, IN_TRANSIT))
         self._transfer.send(pairs, version, self._servers)
 
-    def _send_adapter(self, version: int) -> None:
-        """Let every server serve the present adapter instead of the last one."""
-        name = f"policy-{version}"
-        path = self._adapters.write(self._model, version, main=processes.is_main())
-        if processes.is_main():
-            for server in self._servers:
-                if self._loaded:
-                    server.post("/v1/unload_lora_adapter", {"lora_name": self._loaded})
-                server.post(
-                    "/v1/load_lora_adapter", {"lora_name": name, "lora_path": str(path.resolve())}
-                )
-        self._loaded = name
+    def _have_base(self) -> bool:
+        """Whether every server still has the weights that it was started with: the policy's base.
 
-    def _forget(self, version: int) -> None:
-        """Drop the servers' caches and name their weights."""
-        for server in self._servers:
-            if not server.post("/reset_prefix_cache", {})["success"]:
-                raise EngineFailure(
-                    f"expected the vLLM server at {server.url} to be idle at a weight sync, but "
-                    "its prefix cache is in use: let no other client use it during a run"
-                )
-            server.post("/update_weight_version", {"new_version": str(version)})
+        A server of the same name on another machine is taken to mean the same model.
+        """
+        name = str(getattr(base_model(self._model).config, "_name_or_path", ""))
+        if not name or not all(_is_model(base, name) for base in self._bases):
+            return False
+        found = ask_all(self._servers, lambda server: server.get("/weight_info"))
+        return all(each["weight_version"] == FIRST_WEIGHTS for each in found)
 
     def _check_weights(self, server: VLLMServer, found: str) -> None:
         """Notice a server that was restarted, and has its first weights again."""
@@ -371,6 +375,28 @@ class VLLMServerEngine:
         """Do something in the main process alone."""
         if processes.is_main():
             action()
+
+
+def _is_model(found: Mapping[str, Any], name: str) -> bool:
+    """Whether a server was started with a model, at its usual revision."""
+    served = str(found.get("model"))
+    same = served == name or Path(served).resolve() == Path(name)
+    return same and found.get("revision") in (None, "main") and not found.get("quantization")
+
+
+def _name_weights(server: VLLMServer, version: str) -> None:
+    """Tell a server what its weights are called."""
+    server.post("/update_weight_version", {"new_version": version})
+
+
+def _forget(server: VLLMServer, version: int) -> None:
+    """Drop a server's cache and name its weights."""
+    if not server.post("/reset_prefix_cache", {})["success"]:
+        raise EngineFailure(
+            f"expected the vLLM server at {server.url} to be idle at a weight sync, but its prefix "
+            "cache is in use: let no other client use it during a run"
+        )
+    _name_weights(server, str(version))
 
 
 def _written(model: Any, folder: Path, needs: ServerNeeds) -> ServerNeeds:

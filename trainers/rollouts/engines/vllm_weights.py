@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, require
 from trainers.rollouts.engines.failure import EngineFailure, Unreachable
-from trainers.rollouts.engines.vllm_client import VLLMServer
+from trainers.rollouts.engines.vllm_client import VLLMServer, ask_all
 
 if TYPE_CHECKING:
     import torch
@@ -79,7 +79,7 @@ class FolderTransfer:
         self._folder, self._dtype = folder.resolve(), dtype
 
     def send(self, pairs: Pairs, version: int, servers: Sequence[VLLMServer]) -> None:
-        """Write the weights, let every server read them, and delete them.
+        """Write the weights, let all servers read them at once, and delete them.
 
         Raises:
             EngineFailure: A server cannot read them, or they are those of another model.
@@ -89,8 +89,7 @@ class FolderTransfer:
         folder.mkdir(parents=True)
         try:
             write_weights(pairs, folder, self._dtype)
-            for server in servers:
-                reload_from(server, folder)
+            ask_all(servers, lambda server: reload_from(server, folder))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

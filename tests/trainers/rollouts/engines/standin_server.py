@@ -7,7 +7,9 @@ import json
 import socket
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 VOCABULARY = 97
@@ -21,6 +23,10 @@ class StandIn:
         delays: Seconds by which a completion is late, by the first token of its prompt.
         failing: Answers with status 500 that are still to be given to completions.
         missing: Paths that are answered with 404.
+        refusal: What is answered with 400, by path.
+        blind: Whether it sees none of the trainer's folders.
+        while_reading: Called as it reads weights.
+        adapters: Folder of each adapter that it has loaded, by name.
     """
 
     def __init__(self, **model: Any) -> None:
@@ -31,6 +37,10 @@ class StandIn:
         self.refusal: dict[str, str] = {}
         self.weights = "default"
         self.lora: dict[str, Any] | None = None
+        self.transfer: dict[str, str] | None = None
+        self.blind = False
+        self.while_reading: Callable[[], Any] = lambda: None
+        self.adapters: dict[str, str] = {}
         self.model = {
             "max_model_len": 64, "logprobs_mode": "processed_logprobs", "dtype": "torch.float32",
             "served_model_name": "policy", **model,
@@ -65,18 +75,38 @@ class StandIn:
             return 404, {"detail": "Not Found"}
         if path in self.refusal:
             return 400, {"error": {"message": self.refusal[path]}}
+        if path == "/collective_rpc":
+            self.while_reading()
         if path == "/v1/completions":
             return self._complete(payload)
+        if path.endswith("load_lora_adapter"):
+            return self._adapter(path, payload)
         if path == "/update_weight_version":
             self.weights = payload["new_version"]
         return 200, {
             "/v1/models": {"data": [{"id": "policy"}]},
             "/server_info?config_format=json": {
-                "vllm_config": {"model_config": self.model, "lora_config": self.lora}
+                "vllm_config": {
+                    "model_config": self.model,
+                    "lora_config": self.lora,
+                    "weight_transfer_config": self.transfer,
+                }
             },
             "/weight_info": {"weight_version": self.weights},
             "/reset_prefix_cache": {"success": True},
         }.get(path)
+
+    def _adapter(self, path: str, payload: dict[str, Any]) -> tuple[int, Any]:
+        name = payload["lora_name"]
+        if path == "/v1/unload_lora_adapter":
+            known = self.adapters.pop(name, None)
+            return (200, None) if known else (404, {"error": {"message": f"no adapter {name}"}})
+        if name in self.adapters:
+            return 400, {"error": {"message": f"{name} has already been loaded"}}
+        if self.blind or not Path(payload["lora_path"], "adapter_config.json").exists():
+            return 404, {"error": {"message": f"no adapter found for {payload['lora_path']}"}}
+        self.adapters[name] = payload["lora_path"]
+        return 200, None
 
     def _complete(self, payload: dict[str, Any]) -> tuple[int, Any]:
         with self._lock:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 from safetensors.torch import load_file
 
 from agentgym.errors import ConfigurationError, NotSupported
+from tests.trainers import tiny_policy
 from tests.trainers.rollouts.engines.standin_server import VOCABULARY, StandIn
 from tests.trainers.vllm.policy import add_lora, make_model
+from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines import vllm_weights
 from trainers.rollouts.engines.base import GenerationEngine, Request, Sampling, generate
 from trainers.rollouts.engines.failure import EngineFailure
 from trainers.rollouts.engines.policy_weights import policy_weights
+from trainers.rollouts.engines.vllm_client import VLLMServer
 from trainers.rollouts.engines.vllm_command import ServerNeeds
-from trainers.rollouts.engines.vllm_server import VLLMServerEngine
+from trainers.rollouts.engines.vllm_served_adapter import PROBE
+from trainers.rollouts.engines.vllm_server import IN_TRANSIT, VLLMServerEngine
+from trainers.rollouts.runner import RolloutRunner
 
 NEEDS = ServerNeeds(
     model="some/model", context=32, sequences=8, dtype="float32", on_cpu=True, nccl=False
@@ -138,6 +149,33 @@ def test_conversations_stay_at_one_of_several_servers(model: Any, tmp_path: Path
         each.stop()
 
 
+def test_episodes_of_a_task_share_the_prefix_of_one_server(model: Any, tmp_path: Path) -> None:
+    """Through a rollout: members of a group play in different slots."""
+    servers = [StandIn(max_model_len=512), StandIn(max_model_len=512)]
+    needs = dataclasses.replace(NEEDS, context=512)
+    engine = connect(model, tmp_path, *servers, needs=needs)
+    engine.sync(policy_weights(model), 0)
+    chat, envs = tiny_policy.chat(), tiny_policy.envs(8)
+    runner = RolloutRunner(envs, chat, engine, TokenBudget(4, 200, 250))
+    runner.run(tiny_policy.tasks(4), group_size=2, horizon=2)
+    prompts = [[p["prompt"] for at, p in s.asked if at == "/v1/completions"] for s in servers]
+    openings = [{tuple(prompt[:12]) for prompt in asked} for asked in prompts]
+    assert all(openings) and openings[0].isdisjoint(openings[1])
+    engine.close()
+    for each in servers:
+        each.stop()
+
+
+def test_seeds_can_be_left_out(model: Any, server: StandIn, tmp_path: Path) -> None:
+    """Without them vLLM uses its fused sampler."""
+    engine = connect(model, tmp_path, server, seeded=False)
+    engine.sync(policy_weights(model), 0)
+    engine.submit([Request(0, [1], 1, 5)], SAMPLING)
+    engine.abort()
+    assert engine._payload(Request(0, [1], 1, 5), SAMPLING)["seed"] is None
+    engine.close()
+
+
 # -- weights ---------------------------------------------------------------------------------------
 
 
@@ -146,11 +184,12 @@ def test_a_sync_writes_a_checkpoint_lets_it_be_read_and_names_it(
 ) -> None:
     monkeypatch.setattr(vllm_weights, "PART_BYTES", 40_000)
     engine, read = connect(model, tmp_path, server), {}
-    answer = server.answer
+    answer, named = server.answer, []
 
     def reading(path: str, payload: Any) -> Any:
         if path == "/collective_rpc":
             assert payload["method"] == "reload_weights"
+            named.append(server.weights)
             for file in Path(payload["kwargs"]["weights_path"]).glob("*.safetensors"):
                 read.update(load_file(file))
         return answer(path, payload)
@@ -160,7 +199,11 @@ def test_a_sync_writes_a_checkpoint_lets_it_be_read_and_names_it(
         generate(engine, [[1]], SAMPLING)
     engine.sync(policy_weights(model), 7)
     assert engine.version == 7
-    assert server.paths() == ["/collective_rpc", "/reset_prefix_cache", "/update_weight_version"]
+    assert server.paths() == [
+        "/update_weight_version", "/collective_rpc", "/reset_prefix_cache",
+        "/update_weight_version",
+    ]  # fmt: skip
+    assert named == [IN_TRANSIT], "a run that dies here leaves weights that nobody knows"
     assert server.weights == "7"
     wanted = dict(model.named_parameters())
     assert set(read) == {*wanted, "lm_head.weight"}, "the tied head is written explicitly"
@@ -188,10 +231,98 @@ def test_adapters_are_sent_alone_after_the_base(
         engine.sync(iter(()), version)
     assert server.paths().count("/collective_rpc") == 1
     assert list(held) == ["policy-0", "policy-1"]
+    assert list(server.adapters) == ["policy-1"]
     assert all(".lora_" in name for name in held["policy-1"])
     generate(engine, [[1]], SAMPLING)
     assert server.asked[-1][1]["model"] == "policy-1"
     engine.close()
+    assert not server.adapters and not list(tmp_path.rglob("*.safetensors"))
+
+
+def test_an_adapter_that_a_killed_run_left_behind_is_replaced(
+    server: StandIn, tmp_path: Path
+) -> None:
+    policy = add_lora(make_model())
+    server.lora, server.adapters = {"max_lora_rank": 8}, {"policy-3": "gone", PROBE: "gone"}
+    engine = connect(policy, tmp_path, server, lora="adapter")
+    engine.sync(iter(()), 3)
+    assert server.adapters["policy-3"].startswith(str(tmp_path))
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("started", "weights", "sent"),
+    [
+        ({"model": "some/model", "revision": None}, "default", 0),
+        ({"model": "some/model", "revision": "v2"}, "default", 1),
+        ({"model": "some/other", "revision": None}, "default", 1),
+        ({"model": "some/model", "revision": None}, "4", 1),
+        ({"model": "some/model", "revision": None}, IN_TRANSIT, 1),
+        ({}, "default", 1),
+    ],
+)
+def test_the_base_is_sent_only_to_a_server_that_has_another(
+    tmp_path: Path, started: dict[str, Any], weights: str, sent: int
+) -> None:
+    policy, server = add_lora(make_model()), StandIn(**started)
+    policy.get_base_model().config._name_or_path = "some/model"
+    server.lora, server.weights = {"max_lora_rank": 8}, weights
+    engine = connect(policy, tmp_path, server, lora="adapter")
+    engine.sync(iter(()), 0)
+    assert server.paths().count("/collective_rpc") == sent
+    assert list(server.adapters) == ["policy-0"] and server.weights == "0"
+    engine.close()
+    server.stop()
+
+
+@pytest.mark.parametrize(
+    ("lora", "transfer", "wanted"),
+    [
+        ("adapter", None, r"--vllm.folder .* or, as the run's folder .* --out$"),
+        ("adapter", {"backend": "nccl"}, r"--vllm.folder .* or choose --vllm.lora merge$"),
+        ("auto", None, r"--vllm.folder"),
+    ],
+)
+def test_a_server_that_does_not_see_the_folder_of_adapters_is_refused_at_the_start(
+    server: StandIn, tmp_path: Path, lora: Any, transfer: Any, wanted: str
+) -> None:
+    policy = add_lora(make_model())
+    server.lora, server.blind, server.transfer = {"max_lora_rank": 8}, True, transfer
+    needs = dataclasses.replace(NEEDS, dtype="bfloat16", on_cpu=False, nccl=transfer is not None)
+    with pytest.raises(ConfigurationError, match=wanted) as error:
+        connect(policy, tmp_path, server, needs=needs, lora=lora)
+    assert server.url in str(error.value) and "no adapter found" in str(error.value)
+    assert "/collective_rpc" not in server.paths()
+
+
+def test_where_weights_go_by_nccl_an_unseen_folder_costs_a_merge(
+    server: StandIn, tmp_path: Path, nccl: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    policy = add_lora(make_model())
+    server.lora, server.blind = {"max_lora_rank": 8}, True
+    server.transfer = {"backend": "nccl"}
+    needs = dataclasses.replace(NEEDS, dtype="bfloat16", on_cpu=False, nccl=True)
+    engine = connect(policy, tmp_path, server, needs=needs, lora="auto")
+    assert not engine.adapter and "adapters are merged" in caplog.text
+    engine.sync(policy_weights(policy), 0)
+    names = dict(policy_weights(policy))
+    assert {*names} <= {call for call in nccl if isinstance(call, str)}
+    generate(engine, [[1]], SAMPLING)
+    assert server.asked[-1][1]["model"] == "policy", "not an adapter of it"
+    engine.close()
+
+
+def test_all_servers_read_the_weights_at_once(model: Any, tmp_path: Path) -> None:
+    """Each waits for the other, as if reading took long."""
+    servers, together = [StandIn(), StandIn()], threading.Barrier(2, timeout=20)
+    for each in servers:
+        each.while_reading = together.wait
+    engine = connect(model, tmp_path, *servers)
+    engine.sync(policy_weights(model), 3)
+    assert [each.weights for each in servers] == ["3", "3"]
+    engine.close()
+    for each in servers:
+        each.stop()
 
 
 def test_a_server_without_adapters_gets_merged_weights(server: StandIn, tmp_path: Path) -> None:
@@ -201,14 +332,9 @@ def test_a_server_without_adapters_gets_merged_weights(server: StandIn, tmp_path
         connect(policy, tmp_path, server, lora="adapter")
 
 
-def test_nccl_streams_every_part_to_every_server(
-    model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The order of calls of TRL's client; its transport needs GPUs."""
-    import contextlib
-    import sys
-    from types import ModuleType
-
+@pytest.fixture
+def nccl(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The calls of TRL's client, whose transport needs GPUs."""
     calls: list[Any] = []
 
     class Client:
@@ -226,7 +352,8 @@ def test_nccl_streams_every_part_to_every_server(
 
         def update_named_params(self, described: Any, pairs: Any) -> None:
             for (name, dtype, shape), (sent, tensor) in zip(described, pairs, strict=True):
-                assert (name, dtype, shape) == (sent, "float32", list(tensor.shape))
+                found = str(tensor.dtype).removeprefix("torch.")
+                assert (name, dtype, shape) == (sent, found, list(tensor.shape))
                 calls.append(name)
 
         def close_communicator(self) -> None:
@@ -236,21 +363,23 @@ def test_nccl_streams_every_part_to_every_server(
     fake.VLLMClient = Client  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "trl.generation.vllm_client", fake)
     monkeypatch.setattr(vllm_weights, "require", lambda *_: None)
+    return calls
+
+
+def test_nccl_streams_every_part_to_every_server(
+    model: Any, nccl: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(vllm_weights, "PART_BYTES", 40_000)
-    import torch
-
-    from trainers.rollouts.engines.vllm_client import VLLMServer
-
     servers = [VLLMServer(f"http://node:{port}", 1.0, "") for port in (1, 2)]
     transfer = vllm_weights.NcclTransfer(servers, torch.float32, "cpu")
     transfer.send(policy_weights(model), 0, servers)
     transfer.close()
     names = [name for name, _ in model.named_parameters()]
-    sent = [call for call in calls if isinstance(call, str) and "." in call]
+    sent = [call for call in nccl if isinstance(call, str) and "." in call]
     assert sorted(sent) == sorted(names * 2)
-    ports = {call[2] for call in calls if isinstance(call, tuple)}
+    ports = {call[2] for call in nccl if isinstance(call, tuple)}
     assert len(ports) == 2, "a group each"
-    assert calls.count("begin") == calls.count("end") == calls.count("leave") == 2
+    assert nccl.count("begin") == nccl.count("end") == nccl.count("leave") == 2
 
 
 # -- what goes wrong -------------------------------------------------------------------------------
@@ -311,8 +440,6 @@ def test_no_server_names_the_command_that_starts_one(
 def test_a_policy_without_a_home_is_written_for_the_server(
     model: Any, server: StandIn, tmp_path: Path
 ) -> None:
-    import dataclasses
-
     server.stop()
     needs = dataclasses.replace(NEEDS, model="")
     with pytest.raises(EngineFailure, match=f"--model {tmp_path}/model"):

@@ -1,0 +1,157 @@
+"""How the memory of a device is divided, and what does not fit; through the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import Qwen3Config
+
+from tests.trainers import tiny_policy, toy_runs
+from trainers.cli import main
+from trainers.config.resolve import ResolvedRun, resolve
+from trainers.models.memory import GIB, ModelShape, Training, cache_bytes, estimate
+from trainers.models.memory_plan import (
+    Device,
+    check_memory,
+    memory_notes,
+    plan_memory,
+    share_for_vllm,
+    slots_that_fit,
+)
+from trainers.models.policy import build_tiny
+from trainers.phases.rollout_setup import make_runner
+
+QWEN3_4B = Qwen3Config(
+    vocab_size=151_936, hidden_size=2560, intermediate_size=9728, num_hidden_layers=36,
+    num_attention_heads=32, num_key_value_heads=8, head_dim=128, tie_word_embeddings=True,
+    max_position_embeddings=40_960,
+)  # fmt: skip
+GPU = Device("one GPU", 80 * GIB, gpu=True)
+CONTEXT, EPISODES = 12_288, 128
+PRETRAINED: dict[str, Any] = {
+    "memory__precision": "bf16", "memory__micro_tokens": None, "rl__groups": 16,
+    "rl__group_size": 8, "rl__turn_tokens": None, "rl__episode_tokens": None,
+    "sft__max_steps": 0, "eval__keep": "last",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def qwen(tmp_path_factory: Any) -> Path:
+    """What tells the memory of Qwen3-4B: its configuration, with a small tokenizer, no weights."""
+    folder: Path = tmp_path_factory.mktemp("qwen3-4b")
+    tiny_policy.tokenizer().save_pretrained(folder)
+    QWEN3_4B.save_pretrained(folder)
+    return folder
+
+
+def planned(model: Path, *flags: str, **changes: Any) -> ResolvedRun:
+    return resolve(toy_runs.config(Path("unused"), *flags, model=model, **PRETRAINED, **changes))
+
+
+def shares(rank: int, sleeps: bool) -> tuple[float, int]:
+    """Share of 80 GiB for Qwen3-4B, and the tokens of its cache for each of 128 episodes."""
+    shape = ModelShape.of(QWEN3_4B)
+    training = estimate(shape, Training(16_384, CONTEXT, "bf16", True, rank))
+    weights, episode = 2 * shape.parameters, cache_bytes(shape, CONTEXT, 16)
+    share = share_for_vllm(training, GPU.size, weights, episode, EPISODES, sleeps=sleeps)
+    tokens = (share * GPU.size - weights) / cache_bytes(shape, 1, 16) / EPISODES
+    return share, round(tokens)
+
+
+@pytest.mark.parametrize(
+    ("rank", "sleeps", "share", "tokens"),
+    [(16, False, 0.72, 2851), (16, True, 0.8, 3215), (0, True, 0.15, 256)],
+)
+def test_vllm_gets_what_the_training_leaves(rank, sleeps, share, tokens):
+    """With .3 an episode had 700 tokens, fewer than one turn of a model that thinks."""
+    assert shares(rank, sleeps) == (share, tokens)
+
+
+def test_vllm_gets_no_more_than_it_can_fill_and_no_less_than_it_needs_to_start():
+    small = estimate(ModelShape.of(Qwen3Config()), Training(1, 1))
+    assert share_for_vllm(small, 10**12, 10**9, 10**9, 4, sleeps=False) == pytest.approx(0.1, 0.1)
+    assert share_for_vllm(small, 10**10, 4 * 10**9, 10**9, 4, sleeps=False) == 0.5
+
+
+def test_as_many_episodes_play_as_fit():
+    training = estimate(ModelShape.of(QWEN3_4B), Training(16_384, CONTEXT, "bf16", True, 16))
+    episode = cache_bytes(ModelShape.of(QWEN3_4B), CONTEXT, 16)
+    assert slots_that_fit(training, GPU.size, episode) == 34
+    assert slots_that_fit(training, GIB, episode) == 1
+
+
+def test_hf_says_that_fewer_episodes_play_at_a_time(qwen):
+    """Without, the estimate was 230 GiB on an 80 GiB device, and nothing said so."""
+    run = planned(qwen, engine="hf")
+    plan = plan_memory(run, GPU)
+    assert plan.slots(EPISODES) < EPISODES and plan.peak < GPU.size
+    [note] = memory_notes(run, plan)
+    assert note.startswith(f"{plan.slots(EPISODES)} of 128 episodes play at a time")
+    assert "one GPU of 80.0 GiB" in note
+
+
+def test_vllm_is_counted_and_its_share_is_said(qwen):
+    run = planned(qwen, engine="vllm")
+    plan = plan_memory(run, GPU)
+    assert plan.estimate.generating == pytest.approx(plan.share * GPU.size, rel=1e-6)
+    assert 0.85 * GPU.size < plan.peak < GPU.size
+    [note] = memory_notes(run, plan)
+    assert note.startswith(f"vLLM takes {plan.share:g} of one GPU of 80.0 GiB, beside 1")
+    asked = planned(qwen, engine="vllm", vllm__memory=0.4)
+    [note] = memory_notes(asked, plan_memory(asked, GPU))
+    assert "takes 0.4 of" in note and note.endswith("as --vllm.memory says")
+
+
+def test_without_a_gpu_vllm_takes_its_weights_and_a_gib(qwen):
+    found = plan_memory(planned(qwen, engine="vllm"), Device("this machine", 64 * GIB, gpu=False))
+    assert found.estimate.generation == GIB
+    assert found.estimate.engine == 2 * ModelShape.of(QWEN3_4B).parameters
+    elsewhere = planned(qwen, "--vllm.url=http://node:8000", engine="vllm-server")
+    assert plan_memory(elsewhere, GPU).estimate.generating == 0
+
+
+def test_a_sleeping_engine_makes_room_for_the_training(qwen):
+    """All weights of 4 B do not fit beside vLLM, and do while it sleeps."""
+    from agentgym.errors import ConfigurationError
+
+    with pytest.raises(ConfigurationError, match=r"fits one GPU of 80.0 GiB.*--dry-run"):
+        check_memory(plan_memory(planned(qwen, engine="vllm", lora__r=0), GPU))
+    check_memory(plan_memory(planned(qwen, "--vllm.sleep", engine="vllm", lora__r=0), GPU))
+
+
+def test_a_run_that_does_not_fit_is_refused_before_anything_is_loaded(
+    qwen, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "200")
+    machine = Device("this machine", 8 * GIB, gpu=False)
+    monkeypatch.setattr(Device, "here", lambda: machine)
+    flags = toy_runs.arguments(tmp_path / "run", model=qwen, engine="hf", **PRETRAINED)
+    for more in ([], ["--dry-run"]):
+        assert main([*flags, *more]) == 2
+        shown = capsys.readouterr()
+        assert ("memory per device, estimated" in shown.out) == bool(more)
+        assert "expected a run that fits this machine of 8.0 GiB, got one that is" in shown.err
+        assert "GiB for weights: choose a smaller --model, adapters (--lora.r)" in shown.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_fewer_slots_play_the_same_episodes(tmp_path, monkeypatch):
+    """A machine whose memory holds three episodes at a time."""
+    run = resolve(toy_runs.config(tmp_path))
+    policy = build_tiny(run, ["press red gold blue"])
+    alone = plan_memory(run, Device("this machine", GIB, gpu=False)).estimate
+    episode = alone.generation // run.config.rl.episodes
+    size = int((alone.total - alone.generation + 3.5 * episode) / 0.9)
+    played = []
+    for bytes_ in (GIB, size):
+        monkeypatch.setattr(Device, "here", lambda n=bytes_: Device("this machine", n, gpu=False))
+        runner = make_runner(run, policy, 8)
+        tasks = [{"split": "train", "index": index} for index in range(8)]
+        runner.engine.sync(policy.model.named_parameters(), 0)
+        played.append([t.turns[0].ids for t in runner.run(tasks, horizon=2)])
+        assert runner.envs.num_envs == (8 if bytes_ == GIB else 3)
+        runner.engine.close()
+        runner.envs.close()
+    assert played[0] == played[1]

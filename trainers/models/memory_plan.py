@@ -1,0 +1,310 @@
+"""How a run divides the memory of its device between training and generation.
+
+- Episodes play at the same time, up to those of a step, as far as the keys and values of an engine
+  of transformers fit beside the training.
+- vLLM in this process gets what the training leaves of a GPU, unless ``--vllm.memory`` says more.
+- A run whose estimate does not fit its device is refused before anything is loaded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import ConfigurationError
+from agentgym.provenance import machine
+from trainers import processes
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TINY
+from trainers.models.memory import (
+    GIB,
+    MemoryEstimate,
+    ModelShape,
+    Training,
+    cache_bytes,
+    estimate,
+)
+from trainers.models.tiny import model_config
+from trainers.rollouts.engines import acting_engine
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = [
+    "Device",
+    "MemoryPlan",
+    "check_memory",
+    "memory_notes",
+    "memory_table",
+    "plan_memory",
+    "share_for_vllm",
+    "slots_that_fit",
+]
+
+TINY_VOCABULARY = 200
+"""Tokens of a policy from scratch, of which a run finds out when it has seen demonstrations."""
+RESERVE = 0.1
+"""Share of a device that is left to fragments, the framework, and what an estimate misses."""
+MOST_FOR_VLLM = 0.9
+"""Largest share of a GPU that vLLM is given."""
+CPU_CACHE = GIB
+"""What vLLM takes for its cache without a GPU."""
+BITS = {"float32": 32, "bfloat16": 16, "float16": 16, "fp32": 32, "bf16": 16}
+"""Bits of a number, by the name of its type or of a run's precision."""
+ADVICE = {
+    ("weights", "reference", "gradients", "optimizer", "cast_weights"): (
+        "a smaller --model, adapters (--lora.r), --memory.quantize, --memory.optimizer adamw-8bit "
+        "or more GPUs with --launch-config fsdp2"
+    ),
+    ("activations", "working", "gathered"): (
+        "a lower --memory.micro-tokens or --rl.episode-tokens, or --memory.checkpointing on"
+    ),
+    ("generation", "engine"): (
+        "a lower --vllm.memory, --vllm.sleep, a lower --rl.episode-tokens, or --engine vllm-server "
+        "on another device"
+    ),
+}
+"""What makes parts of an estimate smaller."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where a run trains."""
+
+    name: str
+    """In words."""
+    size: int
+    """Bytes of its memory, for one process."""
+    gpu: bool
+    """Whether it is a GPU."""
+
+    def __str__(self) -> str:
+        """The device and its memory."""
+        return f"{self.name} of {self.size / GIB:.1f} GiB"
+
+    @classmethod
+    def here(cls) -> Device | None:
+        """Return that of this process; None if its memory is not known."""
+        import torch
+
+        if torch.cuda.is_available():
+            found = torch.cuda.get_device_properties(torch.cuda.current_device())
+            return cls(f"one {found.name}", int(found.total_memory), gpu=True)
+        size = machine()["memory_gib"]
+        if size is None:
+            return None
+        several = processes.local_world()
+        name = "this machine" if several == 1 else f"a share of this machine among {several}"
+        return cls(name, int(size * GIB) // several, gpu=False)
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """The memory of a run on its device."""
+
+    estimate: MemoryEstimate
+    """What it takes, by what it is for."""
+    device: Device | None
+    """Where; None: nobody knows how much there is."""
+    wanted: int
+    """Episodes of a step in this process."""
+    room: int | None = None
+    """Episodes whose keys and values fit beside the training; None: an engine sees to it itself."""
+    share: float | None = None
+    """Share of the GPU that vLLM in this process takes; None: there is none."""
+    sleeps: bool = False
+    """Whether it sleeps while the policy trains."""
+
+    def slots(self, asked: int) -> int:
+        """Return how many of so many episodes may play at a time."""
+        return asked if self.room is None else min(asked, self.room)
+
+    @property
+    def peak(self) -> int:
+        """The most bytes at a time."""
+        return self.estimate.peak(sleeps=self.sleeps)
+
+
+def share_for_vllm(
+    training: MemoryEstimate, device: int, weights: int, episode: int, wanted: int, *, sleeps: bool
+) -> float:
+    """Return the share of a GPU that vLLM gets beside the training, in hundredths.
+
+    It is what the training leaves, but no more than all episodes can fill, and no less than one
+    needs, without which vLLM does not start.
+
+    Args:
+        training: What the training takes without an engine.
+        device: Bytes of the GPU.
+        weights: Bytes of vLLM's weights.
+        episode: Bytes of the keys and values of an episode that fills its context.
+        wanted: Episodes that play at a time.
+        sleeps: Whether vLLM frees its memory while the policy trains.
+    """
+    beside = training.total - (training.updating if sleeps else 0)
+    left = device * (1 - RESERVE) - beside
+    useful = weights + wanted * episode + device * RESERVE
+    share = int(100 * min(left, useful, device * MOST_FOR_VLLM) / device)
+    return max(share, math.ceil(100 * (weights + episode) / device)) / 100
+
+
+def slots_that_fit(training: MemoryEstimate, device: int, episode: int) -> int:
+    """Return how many episodes may play at a time, at least one.
+
+    Args:
+        training: What the training takes without keys and values.
+        device: Bytes of the device.
+        episode: Bytes of the keys and values of an episode that fills its context.
+    """
+    return max(1, int((device * (1 - RESERVE) - training.total) / max(1, episode)))
+
+
+def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
+    """Divide the memory of a device, that of this process unless told.
+
+    Raises:
+        ConfigurationError: The model cannot be found.
+    """
+    from trainers.models.policy import read_model_config, token_budget
+
+    settings, device = run.config, device or Device.here()
+    if settings.model == TINY:
+        config: Any = model_config(settings.tiny, TINY_VOCABULARY)
+    else:
+        config = read_model_config(settings.model)
+    shape, context = ModelShape.of(config), token_budget(run, config).context
+    ahead = settings.rl.staleness > 0
+    engine = acting_engine(settings.engine, ahead=ahead, sharded=processes.sharded())
+    wanted = -(-settings.rl.episodes // processes.world())
+    training = replace(_training(run, context), engine_copy=engine == "hf-copy")
+    if engine == "vllm":
+        return _beside_vllm(run, shape, training, device, context, wanted)
+    if engine == "vllm-server":
+        return MemoryPlan(estimate(shape, training), device, wanted)
+    alone, room = estimate(shape, training), None
+    if device is not None:
+        episode = cache_bytes(shape, context, BITS[settings.memory.precision])
+        room = slots_that_fit(alone, device.size, episode)
+    slots = wanted if room is None else min(wanted, room)
+    whole = estimate(shape, replace(training, slots=slots, context=context))
+    return MemoryPlan(whole, device, wanted, room)
+
+
+def _beside_vllm(
+    run: ResolvedRun,
+    shape: ModelShape,
+    training: Training,
+    device: Device | None,
+    context: int,
+    wanted: int,
+) -> MemoryPlan:
+    """Divide a device between the training and vLLM in the same process."""
+    vllm, share, cache = run.config.vllm, None, CPU_CACHE
+    bits = BITS[vllm.dtype or run.config.memory.precision] // vllm.tensor_parallel
+    if device is not None and device.gpu:
+        episode = cache_bytes(shape, context, bits)
+        weights = shape.parameters * bits // 8
+        share = vllm.memory or share_for_vllm(
+            estimate(shape, training), device.size, weights, episode, wanted, sleeps=vllm.sleep
+        )
+        cache = max(int(share * device.size) - weights, episode)
+    whole = estimate(shape, replace(training, vllm_bits=bits, vllm_cache=cache))
+    return MemoryPlan(whole, device, wanted, None, share, vllm.sleep)
+
+
+def check_memory(plan: MemoryPlan) -> None:
+    """Refuse a run that does not fit its device.
+
+    Raises:
+        ConfigurationError: It does not.
+    """
+    if plan.device is None or plan.peak <= plan.device.size:
+        return
+    parts = {item.name: getattr(plan.estimate, item.name) for item in fields(plan.estimate)}
+    most = max(parts, key=parts.__getitem__)
+    advice = next(text for names, text in ADVICE.items() if most in names)
+    raise ConfigurationError(
+        f"expected a run that fits {plan.device}, got one that is estimated at "
+        f"{plan.peak / GIB:.1f} GiB, of which {parts[most] / GIB:.1f} GiB for "
+        f"{most.replace('_', ' ')}: choose {advice} (--dry-run shows every part)"
+    )
+
+
+def memory_notes(run: ResolvedRun, plan: MemoryPlan) -> Iterator[str]:
+    """Say what a device's memory decided about the generation, for a person to read."""
+    slots = plan.slots(plan.wanted)
+    if slots < plan.wanted:
+        yield (
+            f"{slots} of {plan.wanted} episodes play at a time, for whose keys and values "
+            f"{plan.device} has room if all fill their context; --engine vllm packs them"
+        )
+    if plan.share is None or plan.device is None:
+        return
+    beside = plan.estimate.total - plan.estimate.generating
+    beside -= plan.estimate.updating * plan.sleeps
+    what = "what stays while it generates" if plan.sleeps else "the training"
+    given = ", as --vllm.memory says" if run.config.vllm.memory else " (--vllm.memory)"
+    yield (
+        f"vLLM takes {plan.share:g} of {plan.device}, beside {beside / GIB:.1f} GiB at which "
+        f"{what} is estimated{given}"
+    )
+
+
+def memory_table(run: ResolvedRun, plan: MemoryPlan) -> RenderableType:
+    """Lay out how a run uses memory, for a person to read before it begins."""
+    from rich.console import Group
+    from rich.table import Table
+
+    memory = run.config.memory
+    how = (
+        f"precision {memory.precision}, checkpointing {memory.checkpointing}, micro-batches of "
+        f"{memory.micro_tokens:,} tokens, logits in tiles of {memory.logits_mib} MiB, "
+        f"{memory.optimizer}"
+        + (f", base of {memory.quantize}" if memory.quantize != "none" else "")
+    )
+    table = Table("memory", "GiB")
+    for item in fields(plan.estimate):
+        name, size = item.name.replace("_", " "), getattr(plan.estimate, item.name)
+        table.add_row(name, f"{size / GIB:.2f}")
+    tiny = run.config.model == TINY
+    assumed = f" for a vocabulary of {TINY_VOCABULARY} words" if tiny else ""
+    of = f" of {plan.device}" if plan.device else ""
+    lines = [
+        f"memory: {how}",
+        f"memory per device, estimated{assumed}{_division()}: {plan.peak / GIB:.2f} GiB{of}",
+        *memory_notes(run, plan),
+    ]
+    return Group(*lines, table)
+
+
+def _division() -> str:
+    """Say what the processes of a launch divide among them."""
+    if processes.world() == 1:
+        return ""
+    states = "gradients and optimiser states"
+    what = f"weights, {states}" if processes.sharded() else states
+    what = what if processes.states_sharded() else "nothing"
+    return f", in {processes.world()} processes that divide {what}"
+
+
+def _training(run: ResolvedRun, context: int) -> Training:
+    """Return how a run trains its model, without an engine."""
+    import torch
+
+    settings, memory = run.config, run.config.memory
+    return Training(
+        micro_tokens=memory.micro_tokens,
+        row_tokens=context,
+        precision=memory.precision,
+        checkpointing=memory.checkpointing == "on",
+        rank=0 if settings.model == TINY else settings.lora.r,
+        logits_mib=memory.logits_mib,
+        optimizer=memory.optimizer,
+        quantize=memory.quantize,
+        reference="reference" in run.preset.needs or run.preset.loss.kl_beta > 0,
+        triton=torch.cuda.is_available(),
+        shards=processes.world() if processes.states_sharded() else 1,
+        weights_sharded=processes.sharded(),
+    )

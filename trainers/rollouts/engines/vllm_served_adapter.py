@@ -1,0 +1,120 @@
+"""The policy's adapter at vLLM servers, which read it from a folder."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import ConfigurationError
+from trainers import processes
+from trainers.rollouts.engines.failure import EngineFailure
+from trainers.rollouts.engines.vllm_adapter import AdapterFolder, Lora
+from trainers.rollouts.engines.vllm_client import VLLMServer, ask_all
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["ServedAdapter"]
+
+PROBE = "policy-probe"
+"""Name under which servers load an adapter to show that they can."""
+
+logger = logging.getLogger(__name__)
+
+
+class ServedAdapter:
+    """Hands the policy's adapter to servers; every process of a run takes part.
+
+    Attributes:
+        loaded: What the servers call the adapter that they serve; empty: none.
+    """
+
+    def __init__(self, servers: Sequence[VLLMServer], folder: Path) -> None:
+        """Choose the folder; it is made when the first adapter is written."""
+        self._servers, self._adapters = servers, AdapterFolder(folder)
+        self.loaded = ""
+
+    def reaches(self, model: torch.nn.Module, lora: Lora, *, by_nccl: bool) -> bool:
+        """Find out whether the servers see the folder, by letting each load an adapter from it.
+
+        Args:
+            model: The policy.
+            lora: How adapters are to be served.
+            by_nccl: Whether weights can be sent without a folder.
+
+        Returns:
+            Whether they do. If not, the adapter has to be merged and all weights be sent.
+
+        Raises:
+            ConfigurationError: They do not, and there is no other way.
+        """
+        path = self._adapters.write(model, 0, main=processes.is_main()).resolve()
+        unseen = processes.on_main(lambda: self._unseen(path))
+        if not unseen:
+            return True
+        problem = (
+            f"{unseen}: let --vllm.folder be a folder that trainer and servers see under the same "
+            "path, or, as the run's folder is what stands in for it, --out"
+        )
+        if lora == "adapter" or not by_nccl:
+            merged = ", or choose --vllm.lora merge" * by_nccl
+            raise ConfigurationError(
+                f"expected vLLM servers that see the folder in which adapters reach them, but "
+                f"{problem}{merged}"
+            )
+        logger.warning(
+            "adapters are merged, and all weights sent by NCCL at every step, because %s", problem
+        )
+        return False
+
+    def replace(self, model: Any, version: int) -> None:
+        """Let every server serve the present adapter instead of the last one."""
+        name = f"policy-{version}"
+        path = self._adapters.write(model, version, main=processes.is_main()).resolve()
+        if processes.is_main():
+            ask_all(self._servers, lambda server: self._swap(server, name, path))
+        self.loaded = name
+
+    def close(self) -> None:
+        """Let the servers forget the adapter, and delete what was written."""
+        if self.loaded:
+            for server in self._servers:
+                _unload(server, self.loaded)
+        self._adapters.clear()
+
+    def _swap(self, server: VLLMServer, name: str, path: Path) -> None:
+        """Let a server serve one adapter instead of another."""
+        # A run that was killed has left one behind, maybe of the same name.
+        for old in filter(None, (self.loaded, name)):
+            _unload(server, old)
+        _load(server, name, path)
+
+    def _unseen(self, path: Path) -> str:
+        """Return what a server says that cannot load an adapter; empty if all can."""
+        try:
+            ask_all(self._servers, lambda server: _probe(server, path))
+        except EngineFailure as error:
+            return str(error)
+        finally:
+            self._adapters.clear()
+        return ""
+
+
+def _probe(server: VLLMServer, path: Path) -> None:
+    """Let a server load an adapter, and forget it."""
+    _unload(server, PROBE)
+    _load(server, PROBE, path, patient=False)
+    _unload(server, PROBE)
+
+
+def _load(server: VLLMServer, name: str, path: Path, *, patient: bool = True) -> None:
+    """Let a server load an adapter."""
+    wanted = {"lora_name": name, "lora_path": str(path)}
+    server.post("/v1/load_lora_adapter", wanted, patient=patient)
+
+
+def _unload(server: VLLMServer, name: str) -> None:
+    """Let a server forget an adapter, if it has it."""
+    server.tell("/v1/unload_lora_adapter", {"lora_name": name})
