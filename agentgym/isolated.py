@@ -79,8 +79,8 @@ class IsolatedEnv(gymnasium.Env[str, str]):
         language: Language = self._call("language")
         return language
 
-    @property
-    def np_random(self) -> np.random.Generator:  # type: ignore[override]  # nobody sets it
+    @property  # type: ignore[misc]  # nobody sets it
+    def np_random(self) -> np.random.Generator:
         """A copy of the environment's generator, as it stands."""
         generator: np.random.Generator = self._call("np_random")
         return generator
