@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
+from agentgym.episodes.recorder import step_limit
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.language import Language
 from agentgym.vector import TextVectorEnv
@@ -41,7 +42,7 @@ class IsolatedEnv(gymnasium.Env[str, str]):
         self._slot = TextVectorEnv.make(
             spec.id,
             1,
-            env_kwargs=dict(spec.kwargs),
+            env_kwargs={**spec.kwargs, **step_limit(spec)},
             backend=backend,
             workers=1,
             step_timeout=step_timeout,

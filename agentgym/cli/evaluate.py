@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.cli.chat import chat_policy
 from agentgym.cli.evaluation_file import read_evaluations
 from agentgym.cli.evaluations import RUNS, Evaluation, check, folder_name, named_evaluations
+from agentgym.cli.exits import INCOMPLETE
 from agentgym.cli.leaderboards import evaluation_folders, holds_several, write_leaderboard
 from agentgym.cli.progress import EpisodeProgress
 from agentgym.cli.protocols import number, open_env, tasks_to_play
@@ -29,7 +30,7 @@ def evaluate(command: Eval, console: Console) -> int:
     """Play every policy that is named on every environment, and show the report or the table.
 
     Returns:
-        1 if one of several evaluations failed, else 0.
+        1 if one of several evaluations failed, else 3 if a report is incomplete, else 0.
     """
     file = command.file
     if file is None:
@@ -55,7 +56,7 @@ def evaluate(command: Eval, console: Console) -> int:
         console.print(told, markup=False, soft_wrap=True)
     if command.chart:
         report.chart(command.chart)
-    return 0
+    return INCOMPLETE if report.incomplete else 0
 
 
 class _Several:
@@ -83,7 +84,7 @@ class _Several:
         self._earlier: dict[str, Report] = {}
 
     def play(self) -> int:
-        """Play all; return 1 if one failed, else 0."""
+        """Play all; return 1 if one failed, else 3 if one is incomplete, else 0."""
         check(self._planned)
         for each in self._planned:
             _check_numbers(each.settings)
@@ -105,7 +106,9 @@ class _Several:
             self._write({each.name for each in self._planned})
         finally:
             self._show()
-        return int(bool(failures))
+        if failures:
+            return 1
+        return INCOMPLETE if any(each.incomplete for each in self._reports.values()) else 0
 
     def _say(self, told: str) -> None:
         self._console.print(told, markup=False, highlight=False, soft_wrap=True)
@@ -120,8 +123,9 @@ class _Several:
         if report.scale:
             self._scales[each.tasks] = report.scale
         self._keep(each, report)
-        failed = f", {report.errors:,} failed" if report.errors else ""
-        return f"score {report.score_mean:.3f}, success {report.success:.3f}{failed}"
+        broken = f", {report.errors:,} broken" if report.errors else ""
+        least = f" (at least {report.success_lower_bound.value:.3f})" if report.left_out else ""
+        return f"score {report.score_mean:.3f}, success {report.success:.3f}{least}{broken}"
 
     def _keep_failed(self, each: Evaluation) -> None:
         """Let the table show what was played before an evaluation failed.
@@ -240,6 +244,7 @@ def _play(
                 limits=Limits(command.limit_tokens, command.limit_cost),
                 prices=prices,
                 scale=scale,
+                failed=command.failed,
             )
     finally:
         env.close()
