@@ -54,9 +54,10 @@ class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
 @contextmanager
 def _as_env_failure(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """Raise what an environment raises as an `EnvFailure`, but for what may pass."""
+    meant: tuple[type[Exception], ...] = (EnvFailure, *passing)
     try:
         yield
-    except (EnvFailure, *passing):
+    except meant:
         raise
     except BaseException as error:
         raise_if_meant_for_us(error)
