@@ -47,7 +47,7 @@ class EnvFailure(AgentGymError, RuntimeError):
 
 
 class PolicyFailure(AgentGymError, RuntimeError):
-    """A policy, or the endpoint of its model, gave no action, so its episode has no valid score."""
+    """What a policy needs failed, such as the endpoint: its episode has no valid score."""
 
 
 class PolicyStopped(PolicyFailure):
@@ -55,15 +55,17 @@ class PolicyStopped(PolicyFailure):
 
     Args:
         stop_reason: Why, as a value of `agentgym.outcome.StopReason`.
+        words: What is known of it besides, such as an endpoint's message; records and reports
+            show it.
     """
 
-    def __init__(self, stop_reason: str) -> None:
-        super().__init__(f"the policy ended its episode: {stop_reason}")
-        self.stop_reason = stop_reason
+    def __init__(self, stop_reason: str, words: str = "") -> None:
+        super().__init__(words or f"the policy ended its episode: {stop_reason}")
+        self.stop_reason, self.words = stop_reason, words
 
-    def __reduce__(self) -> tuple[type[PolicyStopped], tuple[str]]:
+    def __reduce__(self) -> tuple[type[PolicyStopped], tuple[str, str]]:
         """Let it be sent from one process to another."""
-        return type(self), (self.stop_reason,)
+        return type(self), (self.stop_reason, self.words)
 
 
 class EvaluationFailed(AgentGymError, RuntimeError):

@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
+from agentgym.episodes.recorder import step_limit
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.language import Language
 from agentgym.vector import TextVectorEnv
@@ -42,7 +43,7 @@ class IsolatedEnv(gymnasium.Env[str, str]):
         self._slot = TextVectorEnv.make(
             spec.id,
             1,
-            env_kwargs=dict(spec.kwargs),
+            env_kwargs={**spec.kwargs, **step_limit(spec)},
             backend=backend,
             workers=1,
             step_timeout=step_timeout,

@@ -143,6 +143,12 @@ def stop_reason(outcome: Outcome, truncated: bool) -> StopReason:
     return StopReason.SUCCESS if outcome.success else StopReason.FAILURE
 
 
+def told_reason(info: Mapping[str, Any], truncated: bool) -> str:
+    """Return why an episode ended, ``horizon`` where a wrapper cut it and says no reason."""
+    reason = str(info.get("stop_reason", ""))
+    return StopReason.HORIZON.value if truncated and not reason else reason
+
+
 def total(values: Iterable[float]) -> float:
     """Add floats from left to right: the same bits on every Python, unlike ``sum`` since 3.12."""
     result = 0.0

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import gymnasium
 
 from agentgym.errors import EnvFailure, PolicyFailure, PolicyStopped
+from agentgym.outcome import told_reason
 from agentgym.policies.base import ModelOutput, Policy, PolicyWithOutput, begin, public_info
 
 
@@ -27,18 +28,35 @@ class Moment(NamedTuple):
     truncated: bool = False
     """Whether the horizon ended the episode, or who played it did."""
     failure: EnvFailure | PolicyFailure | None = None
-    """What failed, if the environment did not answer the reset or the action, or the policy gave
-    none."""
+    """What failed, if the environment did not answer the reset or the action, or what the policy
+    needs gave none."""
+    words: str = ""
+    """What is known of an end that the policy made, such as its endpoint's message."""
+
+    @classmethod
+    def after(
+        cls,
+        action: str,
+        observation: str,
+        reward: float,
+        terminated: bool,
+        truncated: bool,
+        info: Mapping[str, Any],
+    ) -> Moment:
+        """Return the episode after a turn; one that a wrapper cut has a stop reason, too."""
+        if truncated:
+            info = {**info, "stop_reason": told_reason(info, truncated)}
+        return cls(observation, info, action, reward, terminated, truncated)
 
     @property
     def over(self) -> bool:
         """Whether the episode has ended, by the task, the horizon or a failure."""
         return self.terminated or self.truncated or self.failure is not None
 
-    def cut(self, stop_reason: str) -> Moment:
+    def cut(self, stop_reason: str, words: str = "") -> Moment:
         """Return the episode as it stands, ended from outside for a reason, without a turn more."""
         info = {**self.info, "stop_reason": stop_reason}
-        return self._replace(info=info, action=None, reward=0.0, truncated=True)
+        return self._replace(info=info, action=None, reward=0.0, truncated=True, words=words)
 
 
 def play(
@@ -86,7 +104,7 @@ def play(
                 begin(policy, observation, public_info(info))
             action = policy.act(moment.observation, public_info(moment.info))
         except PolicyStopped as stopped:
-            yield moment.cut(stopped.stop_reason)
+            yield moment.cut(stopped.stop_reason, stopped.words)
             return
         except PolicyFailure as failure:
             yield moment._replace(action=None, reward=0.0, failure=failure)
@@ -98,5 +116,5 @@ def play(
         except EnvFailure as failure:
             yield moment._replace(action=action, reward=0.0, failure=failure)
             return
-        moment = Moment(observation, info, action, float(reward), terminated, truncated)
+        moment = Moment.after(action, observation, float(reward), terminated, truncated, info)
         yield moment

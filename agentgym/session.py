@@ -36,6 +36,7 @@ from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.base import ModelOutput
 from agentgym.policies.instructions import tool_instructions
 from agentgym.policies.outputs import read_output
+from agentgym.policies.raised import SET_UP, policy_end
 
 __all__ = ["Session", "play_agent"]
 
@@ -159,9 +160,8 @@ class Session:
             except EnvFailure as failure:
                 self.moments.append(self._last._replace(action=action, reward=0.0, failure=failure))
                 raise
-            self.moments.append(
-                Moment(observation, info, action, float(reward), terminated, truncated)
-            )
+            turn = (action, observation, float(reward), terminated, truncated, info)
+            self.moments.append(Moment.after(*turn))
             if not self.over and self._end_when is not None and (reason := self._end_when()):
                 self.end(reason)
             return f"{observation}\n\n{self._ended()}" if self.over else observation
@@ -192,17 +192,24 @@ class Session:
                 return
             self._recorder.annotate_output(output)
 
-    def end(self, stop_reason: str = StopReason.STOPPED.value) -> None:
-        """End the episode as it stands, from any thread; one that is over stays as it is."""
+    def end(self, stop_reason: str = StopReason.STOPPED.value, words: str = "") -> None:
+        """End the episode as it stands, from any thread; one that is over stays as it is.
+
+        Args:
+            stop_reason: Why.
+            words: What is known of it besides.
+        """
         with self._lock:
             if not self.over:
-                self._recorder.end(stop_reason)
-                self.moments.append(self._last.cut(stop_reason))
+                self._recorder.end(stop_reason, words)
+                self.moments.append(self._last.cut(stop_reason, words))
 
     def fail(self, failure: PolicyFailure) -> None:
-        """End the episode without a valid score, because the agent failed."""
+        """End the episode: without a valid score, but for a `PolicyStopped`, which counts."""
         with self._lock:
-            if not self.over:
+            if isinstance(failure, PolicyStopped):
+                self.end(failure.stop_reason, failure.words)
+            elif not self.over:
                 self._recorder.end(StopReason.ERROR.value, str(failure))
                 self.moments.append(self._last._replace(action=None, reward=0.0, failure=failure))
 
@@ -272,18 +279,15 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        """End the episode; an error of the agent costs it, unless it was over.
+        """End the episode; what an error of the agent means for it `agentgym.policies.raised` says.
 
         An agent that stops by itself, with `PolicyStopped`, has said all there is to say.
         """
-        if isinstance(error, PolicyStopped):
-            self.end(error.stop_reason)
-            return True
-        if isinstance(error, Exception):
-            self.fail(_failure(error))
+        if isinstance(error, Exception) and not isinstance(error, SET_UP):
+            self.fail(policy_end(error, "the agent"))
         else:
             self.end()
-        return False
+        return isinstance(error, PolicyStopped)
 
 
 def check_grammar(env: gymnasium.Env[str, str]) -> None:
@@ -326,12 +330,13 @@ def play_agent(
 
     Returns:
         The episode after its reset and after each turn. The last moment is its end: by the
-        environment; with stop reason ``stopped`` if the agent returned before; with the reason of
-        ``end_when``; or with a failure, of the environment or a `PolicyFailure` if the agent raised
-        an error.
+        environment; with stop reason ``stopped`` if the agent returned or raised before; with the
+        reason of ``end_when`` or a `PolicyStopped`; or with a failure, of the environment or of
+        what the agent needs, see `agentgym.policies.raised`.
 
     Raises:
-        ConfigurationError: The environment has another grammar, or an option is wrong.
+        ConfigurationError: The environment has another grammar, or an option is wrong; or the agent
+            says that it was set up wrong.
     """
     start = partial(Session, env, seed=seed, options=options)
     try:
@@ -343,25 +348,14 @@ def play_agent(
         if inspect.iscoroutine(returned):
             with closing(EventLoop()) as loop:
                 loop.run(returned, cancelled=cancelled)
-    except PolicyStopped as stopped:
-        session.end(stopped.stop_reason)
+    except SET_UP:
+        session.end()
+        raise
     except Exception as error:
         if cancelled is None or not cancelled():
-            session.fail(_failure(error))
+            session.fail(policy_end(error, "the agent"))
     session.end()
     return session.moments
-
-
-def _failure(error: Exception) -> PolicyFailure:
-    """Return what an error of an agent costs."""
-    if isinstance(error, PolicyFailure):
-        return error
-    failure = PolicyFailure(
-        f"expected the agent to play the episode to its end or to return, but it raised "
-        f"{type(error).__name__}: {error}"
-    )
-    failure.__cause__ = error
-    return failure
 
 
 def _call_text(name: str, arguments: Mapping[str, Any] | str | None) -> str:

@@ -15,7 +15,7 @@ import gymnasium
 import pytest
 
 from agentgym.episodes import read_episodes, replay
-from agentgym.errors import ConfigurationError, EnvFailure, PolicyFailure, PolicyStopped
+from agentgym.errors import ConfigurationError, EnvFailure, PolicyStopped
 from agentgym.isolated import IsolatedEnv
 from agentgym.playing import play
 from agentgym.policies import ModelOutput, OraclePolicy
@@ -290,19 +290,19 @@ def test_an_async_agent_is_awaited() -> None:
     assert play_agent(agent, toy(), options=GOLD_RED)[-1].info["success"]
 
 
-def test_an_agent_s_error_costs_its_episode() -> None:
+def test_an_agent_s_error_ends_its_episode_which_counts() -> None:
     def agent(session: Session) -> None:
         session.call("press", {"colour": "gold"})
         raise KeyError("memory")
 
     env = toy()
     last = play_agent(agent, env, options=GOLD_RED)[-1]
-    assert isinstance(last.failure, PolicyFailure) and "KeyError: 'memory'" in str(last.failure)
+    assert last.failure is None and last.words == "the agent raised KeyError: 'memory'"
     assert last.info["turn"] == 1
     assert play_agent(solve, env, options=GOLD_RED)[-1].info["success"]
     with pytest.raises(KeyError), Session(env, options=GOLD_RED) as session:
         agent(session)
-    assert session.stop_reason == "error" and session.episode is not None
+    assert session.stop_reason == "stopped" and session.episode is not None
     assert "memory" in session.episode.details["error"]
 
 

@@ -105,7 +105,11 @@ class Eval:
     """Only show what would be played, where it would be kept, and for a chat model an estimate of
     its tokens and their cost. Nothing is sent."""
     retry_failed: bool = False
-    """Play the failed episodes of a finished evaluation again."""
+    """Play the broken episodes of a finished evaluation again."""
+    failed: Literal["leave-out", "count"] = "leave-out"
+    """What becomes of broken episodes, in which the environment, the connection or the endpoint
+    failed: they are left out of the means, beside which success over all episodes then stands as a
+    lower bound; or they count as unsolved. Exit code 3 if more than 5 % are broken and left out."""
     scale: bool | None = None
     """Also play the random policy and the expert, for the score from 0 to 100; done for models if
     left out. --no-scale is short for --scale False."""

@@ -37,7 +37,7 @@ def evaluate(command: Eval, console: Console) -> int:
     """Play every policy that is named on every environment, and show the report or the table.
 
     Returns:
-        1 if one of several evaluations failed, else 3 if episodes are missing, else 0.
+        1 if one of several evaluations failed, else 3 if a report is incomplete, else 0.
     """
     file = command.file
     if file is None:
@@ -67,7 +67,7 @@ def evaluate(command: Eval, console: Console) -> int:
         console.print(f"{out}: {told}", markup=False, soft_wrap=True)
     if command.chart:
         report.chart(command.chart)
-    return 0 if report.finished else INCOMPLETE
+    return INCOMPLETE if report.incomplete else 0
 
 
 class _Several:
@@ -95,7 +95,7 @@ class _Several:
         self._earlier: dict[str, Report] = {}
 
     def play(self) -> int:
-        """Play all; return 1 if one failed, else 3 if episodes are missing, else 0."""
+        """Play all; return 1 if one failed, else 3 if one is incomplete, else 0."""
         check(self._planned)
         if self._dry_run:
             for each in self._planned:
@@ -122,7 +122,7 @@ class _Several:
             self._show()
         if failures:
             return 1
-        return 0 if all(each.finished for each in self._reports.values()) else INCOMPLETE
+        return INCOMPLETE if any(each.incomplete for each in self._reports.values()) else 0
 
     def _say(self, told: str) -> None:
         self._console.print(in_flags(told), markup=False, highlight=False, soft_wrap=True)
@@ -139,7 +139,9 @@ class _Several:
         if report.scale:
             self._scales[each.tasks] = report.scale
         self._keep(each, report)
-        figures = f"score {report.score_mean:.3f}, success {report.success:.3f}"
+        broken = f", {report.errors:,} broken" if report.errors else ""
+        least = f" (at least {report.success_lower_bound.value:.3f})" if report.left_out else ""
+        figures = f"score {report.score_mean:.3f}, success {report.success:.3f}{least}{broken}"
         return "; ".join([figures, *diagnoses(report)])
 
     def _within_limits(self, each: Evaluation) -> Evaluation:
@@ -304,6 +306,7 @@ def _play(
                 total_limits=Limits(command.limit_total_tokens, command.limit_total_cost),
                 prices=prices,
                 scale=scale,
+                failed=command.failed,
             )
     finally:
         env.close()

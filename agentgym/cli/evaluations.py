@@ -22,8 +22,8 @@ from agentgym.redaction import hide_secrets
 RUNS = Path("runs")
 """Where evaluations are kept that were given no folder."""
 CHANGEABLE = (
-    "env", "policy", "file", "typed", "out", "chart", "retry_failed", "scale", "n", "samples",
-    "price", "concurrency", "backend", "step_timeout", "timeout", "retries",
+    "env", "policy", "file", "typed", "out", "chart", "retry_failed", "failed", "scale", "n",
+    "samples", "price", "concurrency", "backend", "step_timeout", "timeout", "retries",
     "requests_per_minute", "api_key_env", "max_tokens_parameter", "limit_total_tokens",
     "limit_total_cost", "dry_run",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from agentgym.printing import printable
 
 BAD_INPUT = 2
 INCOMPLETE = 3
-"""Of ``agentgym eval``: some episodes are missing."""
+"""Of ``agentgym eval``: too many episodes are broken, or some are missing."""
 INTERNAL_ERROR = 70
 """As ``EX_SOFTWARE`` of sysexits.h."""
 INTERRUPTED = 130

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import RecordConstructorArgs
 
 from agentgym.episodes.records import Episode, State, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
+from agentgym.outcome import told_reason
 from agentgym.policies.base import ModelOutput
 from agentgym.redaction import hide_secrets, without_users
 from agentgym.rewards.table import hooks_to_json
@@ -113,9 +115,9 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         """End the open episode from outside, if there is one, and write it.
 
         Args:
-            stop_reason: A ``StopReason`` value that is ``outside``: ``error`` if no action came,
-                ``token_limit``, ``context``, ``stopped``.
-            error: What failed, or what the model's endpoint said, if anything.
+            stop_reason: One of `agentgym.outcome.OUTSIDE`: ``error`` if what the policy needs
+                failed, ``stopped`` if who plays it stopped, or why the model could not go on.
+            error: What is known of it; goes into the details.
         """
         self._finish(stop_reason, failure_details(error) if error else {})
 
@@ -187,7 +189,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         self._turns.append(turn)
         self._note = {}
         if terminated or truncated:
-            self._finish(info["stop_reason"], info["details"])
+            self._finish(told_reason(info, truncated), info["details"])
         return observation, float(reward), terminated, truncated, info
 
     def _drop_note(self) -> None:
@@ -327,7 +329,7 @@ def origin(
         Keyword arguments of `Episode`: how the environment was made, as far as JSON can hold it and
         without secrets, and the versions of the packages.
     """
-    kwargs = dict(env.spec.kwargs) if env.spec else {}
+    kwargs = {**env.spec.kwargs, **step_limit(env.spec)} if env.spec else {}
     plainly = {key: plain(value) for key, value in kwargs.items() if _is_json(value)}
     whole = without_users(plainly)
     stored = hide_secrets(whole)
@@ -345,6 +347,14 @@ def origin(
         "policy": policy,
         "packages": package_versions(),
     }
+
+
+def step_limit(spec: EnvSpec) -> dict[str, int]:
+    """Return the argument of `gymnasium.make` that limits the steps, if an id has not the same."""
+    registered = gymnasium.registry.get(spec.id)
+    usual = registered.max_episode_steps if registered else None
+    limit = spec.max_episode_steps
+    return {} if limit is None or limit == usual else {"max_episode_steps": limit}
 
 
 def hook_names(env: gymnasium.Env[str, str]) -> tuple[str, ...]:

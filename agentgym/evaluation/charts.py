@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentgym.evaluation.drawing import Row, Section, draw, short
+from agentgym.evaluation.rendering import counted
 from agentgym.evaluation.report import Report, mean_score, success_rate
 
 if TYPE_CHECKING:
@@ -61,8 +62,10 @@ def chart_leaderboard(board: Leaderboard, path: str | Path | None = None) -> Fig
 def _overall(report: Report) -> Section:
     """Return the figures over all tasks."""
     rows = [_row("all tasks", report)]
+    if report.left_out:
+        rows.append(_bound(report))
     if report.n and report.samples > 1:
-        k = min(len(each) for each in report.by_task.values())
+        k = report.draws
         rows += [
             Row(f"pass@{k}", "", None, report.pass_at(k), report.n),
             Row(f"pass^{k}", "", None, report.pass_hat(k), report.n),
@@ -91,8 +94,10 @@ def _group(standings: Sequence[Standing]) -> Section:
     reports = [each.report for each in standings]
     for standing, report in zip(standings, reports, strict=True):
         told = [standing.distinction] if standing.distinction else []
-        told += [f"{report.errors:,} failed"] if report.errors else []
+        told += [f"{report.errors:,} broken{counted(report)}"] if report.errors else []
         rows.append(_row(report.policy, report, ", ".join(told)))
+        if report.left_out:
+            rows.append(_bound(report))
     heading = f"{short(reports[0].env_id, NAME)}: {_panel(reports[0])}"
     shared = [
         f"{name}={value!s:.60}"
@@ -108,6 +113,11 @@ def _row(label: str, report: Report, note: str = "") -> Row:
     return Row(label, note, report.score, report.success_estimate, report.n, report.scale)
 
 
+def _bound(report: Report) -> Row:
+    """Return success over all that was planned, as the line below the one without broken ones."""
+    return Row("at least", "the broken as unsolved", None, report.success_lower_bound, report.size)
+
+
 def _panel(report: Report) -> str:
     tasks = -(-(report.planned or len(report.rows)) // report.samples)
     panel = f", panel {report.panel_sha256[:8]}" if report.panel_sha256 else ""
@@ -119,7 +129,7 @@ def _played(report: Report) -> str:
     if report.samples > 1:
         told += f", {report.samples} samples of each"
     if report.errors:
-        told += f"; {report.errors:,} of {len(report.rows):,} episodes failed"
+        told += f"; {report.errors:,} of {len(report.rows):,} episodes broken{counted(report)}"
     if not report.finished:
         told += f"; {len(report.rows):,} of {report.planned:,} episodes played so far"
     if report.n and report.scaled is not None:

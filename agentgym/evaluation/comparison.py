@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.rendering import interval, markdown_table
-from agentgym.evaluation.report import Report
+from agentgym.evaluation.report import FAILED, Report
 from agentgym.evaluation.results import EpisodeResult
 from agentgym.printing import cell
 from agentgym.statistics import Estimate, mcnemar, paired_difference
@@ -16,6 +16,7 @@ from agentgym.statistics import Estimate, mcnemar, paired_difference
 if TYPE_CHECKING:
     from rich.table import Table
 
+T = TypeVar("T")
 FORMAT = "agentgym.comparison/1"
 """Name and version of a comparison's format."""
 
@@ -49,6 +50,13 @@ class Comparison:
     test."""
     differing: Mapping[str, tuple[Any, Any]]
     """Settings of the two that are not the same."""
+    broken: tuple[int, int] = (0, 0)
+    """Episodes of the first and of the second that are broken and left out."""
+    incomplete: tuple[bool, bool] = (False, False)
+    """Whether the first and the second report are incomplete, see `Report.incomplete`."""
+    all_counted: Comparison | None = None
+    """The same with broken episodes as unsolved ones, so that no task is left out for them; None
+    if none is left out."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON-safe data."""
@@ -69,6 +77,22 @@ class Comparison:
         return markdown_table([f"{self.first} minus {self.second}", self.env_id], self._cells())
 
     def _cells(self) -> list[tuple[str, str]]:
+        cells = self._figures()
+        if self.all_counted is not None:
+            broken = ", ".join(f"{each:,} of {name}" for name, each in self._sides(self.broken))
+            cells.append(("broken", f"{broken}: the figures above leave them out, and what breaks "
+                          "is not left to chance; below they count as unsolved"))  # fmt: skip
+            cells += self.all_counted._figures()
+        if incomplete := [name for name, each in self._sides(self.incomplete) if each]:
+            cells.append(("incomplete", " and ".join(incomplete)))
+        for name, (first, second) in self.differing.items():
+            cells.append((f"differs: {name}", f"{first!r:.80} and {second!r:.80}"))
+        return cells
+
+    def _sides(self, values: tuple[T, T]) -> Iterator[tuple[str, T]]:
+        return zip((self.first, self.second), values, strict=True)
+
+    def _figures(self) -> list[tuple[str, str]]:
         told = f"{self.n:,}" + (f" ({self.left_out:,} left out)" if self.left_out else "")
         cells = [
             ("score", interval(self.score)),
@@ -78,8 +102,6 @@ class Comparison:
         if self.only_first is not None:
             solved = f"{self.first} {self.only_first:,}, {self.second} {self.only_second:,}"
             cells.append(("solved by one only", f"{solved}; p = {self.p_value:.3g}"))
-        for name, (first, second) in self.differing.items():
-            cells.append((f"differs: {name}", f"{first!r:.80} and {second!r:.80}"))
         return cells
 
 
@@ -92,7 +114,8 @@ def compare(first: Report, second: Report) -> Comparison:
 
     Returns:
         Mean of first - second with 95 % intervals over the tasks of which both have an episode that
-        counts; of several samples of a task their mean enters.
+        counts; of several samples of a task their mean enters. Where broken episodes are left out,
+        the same over all tasks, with these as unsolved, stands beside it.
 
     Raises:
         ConfigurationError: The panels differ, or no task counts in both.
@@ -124,7 +147,15 @@ def compare(first: Report, second: Report) -> Comparison:
         only_second,
         mcnemar(only_first or 0, only_second or 0) if single else None,
         _differing(first, second),
+        (first.left_out, second.left_out),
+        (first.incomplete, second.incomplete),
+        compare(counted(first), counted(second)) if first.left_out or second.left_out else None,
     )
+
+
+def counted(report: Report) -> Report:
+    """Return a report whose broken episodes count as unsolved ones."""
+    return replace(report, failed="count")
 
 
 def _difference(
@@ -143,6 +174,7 @@ def _differing(first: Report, second: Report) -> dict[str, tuple[Any, Any]]:
             "horizon": report.horizon,
             "limits": asdict(report.limits) if report.limits else None,
             "samples": report.samples,
+            "failed": report.failed if report.errors else FAILED[0],
             "seed": report.seed,
             "commit": report.commit,
             **{f"env.{name}": value for name, value in report.env_kwargs.items()},

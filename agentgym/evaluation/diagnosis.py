@@ -81,11 +81,12 @@ def _invalid(report: Report) -> str:
 
 
 def _broken(report: Report) -> str:
-    """Say how broken episodes are played again."""
+    """Say how broken episodes are played again, or counted."""
     if not report.errors or not report.n:
         return ""  # if none counts, the same evaluation plays them again anyway
     are = "episode is" if report.errors == 1 else "episodes are"
-    return f"{report.errors:,} {are} broken: `retry_failed=True` plays what is broken again"
+    told = f"{report.errors:,} {are} broken: `retry_failed=True` plays what is broken again"
+    return f'{told}, `failed="count"` counts it as unsolved' if report.left_out else told
 
 
 def _nearly_all(number: int, of: int) -> bool:

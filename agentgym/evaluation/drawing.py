@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentgym.caching import write_atomically
 from agentgym.errors import ConfigurationError, require
 from agentgym.evaluation.report import Scale
+from agentgym.outcome import reason_words
 from agentgym.statistics import Estimate
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class _Page:
         from matplotlib.figure import Figure
 
         self._labels = [[_label(row) for row in section.rows] for section in sections]
-        self._labels.append([_fitted(reason or "unknown", LABEL) for reason in reasons])
+        self._labels.append([_fitted(reason_words(each) or "unknown", LABEL) for each in reasons])
         self._left = EDGE + max(_width(each) for labels in self._labels for each in labels) + 0.15
         self._size = (WIDTH - EPISODES - self._left - EDGE - BETWEEN - 2 * FIGURES) / 2
         self._height = (

@@ -132,7 +132,7 @@ class Player:
         if self._recorder is not None:
             failed = isinstance(last.failure, PolicyFailure)
             reason = StopReason.ERROR.value if failed else str(last.info.get("stop_reason", ""))
-            self._recorder.end(reason, str(last.failure) if failed else "")
+            self._recorder.end(reason, str(last.failure) if failed else last.words)
 
 
 def play_all(

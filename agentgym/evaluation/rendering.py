@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.evaluation.diagnosis import diagnoses
 from agentgym.evaluation.prices import dollars
-from agentgym.evaluation.report import Report, mean_score, success_rate
+from agentgym.evaluation.report import TOLERATED, Report, mean_score, success_rate
+from agentgym.outcome import reason_words
 from agentgym.printing import cell, printable
 from agentgym.statistics import Estimate
 
@@ -86,9 +87,12 @@ def _cells(report: Report) -> Iterator[tuple[str, str]]:
         yield from _figures(report)
     yield from _model(report)
     yield "episodes", _episodes(report)
-    failed = next((row.error for row in report.rows if not row.valid), "")
-    if failed:
-        yield "first failure", failed if len(failed) <= EXCERPT else f"{failed[:EXCERPT]} ..."
+    if report.incomplete:
+        yield "incomplete", _incomplete(report)
+    told = next((row for row in report.rows if row.error), None)
+    if broken := next((row for row in report.rows if not row.valid), told):
+        words = broken.error if len(broken.error) <= EXCERPT else f"{broken.error[:EXCERPT]} ..."
+        yield f"first {reason_words(broken.stop_reason)}", words
     panel = report.panel_sha256[:16]
     yield "panel", f"{report.split}, seed {report.seed}, sha256 {panel}"
     settings = {**report.env_kwargs, **({"horizon": report.horizon} if report.horizon else {})}
@@ -101,10 +105,11 @@ def _cells(report: Report) -> Iterator[tuple[str, str]]:
 def _figures(report: Report) -> Iterator[tuple[str, str]]:
     yield "score", interval(report.score)
     yield "success", interval(report.success_estimate)
+    yield from bounds(report)
     if report.samples > 1:
-        k = min(len(rows) for rows in report.by_task.values())
-        yield f"pass@{k}", interval(report.pass_at(k))
-        yield f"pass^{k}", interval(report.pass_hat(k))
+        k, note = report.draws, ", broken ones as unsolved" if report.errors else ""
+        yield f"pass@{k}", interval(report.pass_at(k)) + note
+        yield f"pass^{k}", interval(report.pass_hat(k)) + note
     if report.scale:
         place = report.scaled
         ends = "0 = random, 100 = expert"
@@ -112,7 +117,22 @@ def _figures(report: Report) -> Iterator[tuple[str, str]]:
     share = report.invalid_share
     note = f", {share:.1%} of them with an invalid action" if share else ""
     yield "turns", f"{report.turns_mean:.1f}{note}"
-    yield "ended by", _counts(report.stop_reasons)
+    yield "ended by", _counts({reason_words(k): v for k, v in report.stop_reasons.items()})
+
+
+def bounds(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield success over all that was planned, where broken episodes are left out of it."""
+    if report.left_out:
+        told = f"of all {report.size:,} episodes, the broken as unsolved"
+        yield "at least", f"{interval(report.success_lower_bound)}, {told}"
+
+
+def _incomplete(report: Report) -> str:
+    """Say why a report is incomplete."""
+    if not report.finished:
+        return "not all episodes have been played"
+    share = f"more than {TOLERATED:.0%} of the episodes are broken"
+    return f"{share}, and what breaks is not left to chance"
 
 
 def _model(report: Report) -> Iterator[tuple[str, str]]:
@@ -153,10 +173,15 @@ def _episodes(report: Report) -> str:
     if report.samples > 1:
         told += f", {report.samples} of each task"
     if report.errors:
-        told += f" ({report.errors:,} failed)"
+        told += f" ({report.errors:,} broken{counted(report)})"
     if not report.finished:
         told += f"; {len(report.rows):,} of {report.planned:,} played so far"
     return told
+
+
+def counted(report: Report) -> str:
+    """Say of broken episodes that they count, if they do."""
+    return ", counted as unsolved" if report.failed == "count" else ""
 
 
 def _groups(report: Report) -> Iterator[tuple[str, list[list[str]]]]:

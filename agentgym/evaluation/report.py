@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 SOLVES = 0.9
 """Success from which an expert is one: below it, its score is no 100 on any scale."""
+TOLERATED = 0.05
+"""Share of broken episodes above which a report is incomplete: none breaks by chance alone."""
+FAILED = ("leave-out", "count")
+"""What becomes of broken episodes: they are left out of the means, or count as unsolved."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,9 @@ class Scale:
 class Report:
     """Result of `agentgym.evaluation.evaluate`.
 
-    Episodes in which the environment or the policy failed are listed but not averaged. With several
-    samples a task, a task's mean is one observation: intervals are over tasks.
+    Broken episodes, in which the infrastructure failed, are listed but not averaged, unless
+    ``failed`` is ``"count"``: then each is an unsolved one. With several samples a task, a task's
+    mean is one observation: intervals are over tasks.
     """
 
     env_id: str
@@ -113,6 +118,8 @@ class Report:
     """The protocol by which it was evaluated, and where it departs from it."""
     unfinished: str = ""
     """Why not all episodes were played; empty if they were, or it is not known."""
+    failed: str = "leave-out"
+    """What becomes of broken episodes, one of `FAILED`."""
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Versions of the packages."""
     commit: str = field(default="", compare=False)
@@ -133,8 +140,15 @@ class Report:
 
     @cached_property
     def valid(self) -> list[EpisodeResult]:
-        """Episodes that count: those in which nothing failed."""
+        """Episodes that count: all but the broken ones, or these, too, as unsolved ones."""
+        if self.failed == "count":
+            return self.all_counted
         return [row for row in self.rows if row.valid]
+
+    @property
+    def all_counted(self) -> list[EpisodeResult]:
+        """All episodes that were played, broken ones as unsolved ones."""
+        return [row if row.valid else row.unsolved for row in self.rows]
 
     @property
     def n(self) -> int:
@@ -142,14 +156,32 @@ class Report:
         return len(self.valid)
 
     @property
+    def size(self) -> int:
+        """Number of episodes that were to be played."""
+        return len(self.rows) if self.planned is None else self.planned
+
+    @property
     def errors(self) -> int:
-        """Number of episodes in which something failed."""
+        """Number of broken episodes, in which the infrastructure failed."""
+        return sum(not row.valid for row in self.rows)
+
+    @property
+    def left_out(self) -> int:
+        """Number of broken episodes that the means leave out."""
         return len(self.rows) - self.n
 
     @property
     def finished(self) -> bool:
         """Whether all episodes were played."""
         return self.planned is None or len(self.rows) == self.planned
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether too little was played to stand for the whole: `success_lower_bound` does.
+
+        More than `TOLERATED` of the planned episodes are broken and left out, or some are missing.
+        """
+        return not self.finished or self.left_out > TOLERATED * self.size
 
     @property
     def by_task(self) -> dict[str, list[EpisodeResult]]:
@@ -188,6 +220,17 @@ class Report:
     def success_estimate(self) -> Estimate:
         """Share of solved tasks with its interval."""
         return success_rate(self.valid)
+
+    @cached_property
+    def success_lower_bound(self) -> Estimate:
+        """Share of solved tasks of all that were planned: what is broken or missing is unsolved."""
+        solved = Counter({row.task_id: 0 for row in self.rows})
+        solved.update(row.task_id for row in self.rows if row.valid and row.success)
+        if self.samples == 1:
+            return wilson_ci95(solved.total(), self.size)
+        shares = [each / self.samples for each in solved.values()]
+        shares += [0.0] * (self.size // self.samples - len(shares))
+        return mean_ci95(shares, (0.0, 1.0))
 
     @property
     def turns_mean(self) -> float:
@@ -233,8 +276,9 @@ class Report:
     def pass_at(self, k: int) -> Estimate:
         """Estimate pass@k: the chance that at least one of k samples solves a task.
 
-        The unbiased estimator of Chen et al. (arXiv 2107.03374) for each task with at least k
-        samples that count, averaged over these tasks.
+        The unbiased estimator of Chen et al. (arXiv 2107.03374), averaged over the tasks of which
+        at least k samples were played. A broken sample is an unsolved one, so that no task is left
+        out: where there are some, the estimate is a lower bound.
 
         Raises:
             ConfigurationError: No task has k samples.
@@ -244,20 +288,24 @@ class Report:
     def pass_hat(self, k: int) -> Estimate:
         """Estimate pass^k: the chance that all of k samples solve a task.
 
-        The unbiased estimator of tau-bench (arXiv 2406.12045), averaged over the tasks that have at
-        least k samples that count.
+        The unbiased estimator of tau-bench (arXiv 2406.12045), averaged over the same tasks, and
+        with broken samples as unsolved ones, too.
 
         Raises:
             ConfigurationError: No task has k samples.
         """
         return self._over_tasks(pass_hat_k, k)
 
+    @property
+    def draws(self) -> int:
+        """The largest k of `pass_at`: the samples of a task; while it is played, of the fullest."""
+        return max(Counter(row.task_id for row in self.rows).values(), default=0)
+
     def _over_tasks(self, estimator: Callable[[int, int, int], float], k: int) -> Estimate:
-        counts = [
-            (len(rows), sum(row.success for row in rows))
-            for rows in self.by_task.values()
-            if len(rows) >= k
-        ]
+        tasks: dict[str, list[bool]] = {}
+        for row in self.all_counted:
+            tasks.setdefault(row.task_id, []).append(row.success)
+        counts = [(len(each), sum(each)) for each in tasks.values() if len(each) >= k]
         if k < 1 or not counts:
             raise ConfigurationError(
                 f"expected k from 1 to the number of samples of a task, {self.samples}, got {k}: "
@@ -333,7 +381,10 @@ class Report:
         told += f", {self.n:,} episodes"
         if self.n:
             told += f", score {self.score_mean:.3f}, success {self.success:.3f}"
-        return f"<Report: {told}{f', {self.errors:,} failed' if self.errors else ''}>"
+        if self.left_out:
+            told += f" (at least {self.success_lower_bound.value:.3f})"
+        told += f", {self.errors:,} broken" if self.errors else ""
+        return f"<Report: {told}{', incomplete' if self.incomplete else ''}>"
 
     def _repr_html_(self) -> str:
         from agentgym.evaluation.rendering import report_html

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from agentgym.episodes import Episode
 from agentgym.episodes.recorder import UNUSED
-from agentgym.outcome import total, well_formed
+from agentgym.outcome import OUTSIDE, StopReason, total, well_formed
 from agentgym.playing import Moment
 from agentgym.policies.base import ModelOutput
 from agentgym.typed_json import read_json
@@ -53,7 +53,8 @@ class EpisodeResult:
     """Why the episode ended; ``error`` if the infrastructure failed, see
     `agentgym.outcome.StopReason`."""
     error: str = ""
-    """What failed, if anything."""
+    """What failed, or what is known of an end that the policy made, such as the words of its
+    model's endpoint."""
     invalid: int | None = None
     """Turns whose action was invalid; None where that was not counted."""
     sample: int = 0
@@ -77,8 +78,22 @@ class EpisodeResult:
 
     @property
     def valid(self) -> bool:
-        """Whether the episode counts: nothing failed in it."""
-        return self.stop_reason != "error"
+        """Whether the episode counts: nothing of the infrastructure failed in it."""
+        return self.stop_reason != StopReason.ERROR
+
+    @property
+    def fruitless(self) -> bool:
+        """Whether many such episodes, one after the other, say that something is set up wrong.
+
+        They are broken, or the policy's own code raised, or it ended them before its first action.
+        """
+        raised = bool(self.error) and self.stop_reason == StopReason.STOPPED
+        return not self.valid or raised or (bool(self.error) and not self.turns)
+
+    @property
+    def unsolved(self) -> EpisodeResult:
+        """The same episode with nothing reached, for counts that take broken ones in."""
+        return replace(self, score=0.0, success=False)
 
     @classmethod
     def of(cls, episode: Episode) -> EpisodeResult:
@@ -102,11 +117,11 @@ class EpisodeResult:
         return cls(
             episode.task_id,
             episode.score,
-            episode.success and episode.stop_reason != "error",
+            episode.success and episode.stop_reason != StopReason.ERROR,
             len(turns),
             episode.reward,
             episode.stop_reason,
-            str(episode.details.get("error", "")) if episode.stop_reason == "error" else "",
+            str(episode.details.get("error", "")) if episode.stop_reason in OUTSIDE else "",
             sum(not turn.action_valid for turn in turns) if episode.start.state_key else None,
             place.get("sample", 0),
             dict(place.get("labels", {})),
@@ -164,8 +179,8 @@ class Tally:
             failure is None and bool(info["success"]),
             int(info.get("turn", 0)),
             total(self._rewards),
-            str(info.get("stop_reason", "")) if failure is None else "error",
-            "" if failure is None else str(failure),
+            str(info.get("stop_reason", "")) if failure is None else StopReason.ERROR.value,
+            last.words if failure is None else str(failure),
             self._invalid if info else None,  # nothing is counted of an episode that did not begin
             self._sample,
             dict(self._labels),

@@ -19,14 +19,14 @@ from agentgym.evaluation.players import Player, Rules
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols.applying import env_arguments, find_setup, settle
 from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
-from agentgym.evaluation.report import Report, Scale
+from agentgym.evaluation.report import FAILED, Report, Scale
 from agentgym.evaluation.results import EpisodeResult
 from agentgym.evaluation.session import EvaluationSession
 from agentgym.evaluation.sources import GuardedPolicy, PolicySource, is_agent, policy_source
 from agentgym.evaluation.stored import DETAILS, EvaluationFolder
 from agentgym.evaluation.where import Env, Where
 from agentgym.making import make, resolve
-from agentgym.options import check_seed
+from agentgym.options import check_seed, choice
 from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.base import Policy
 from agentgym.policies.loading import policy_env_kwargs
@@ -59,12 +59,18 @@ def evaluate(
     total_limits: Limits | None = None,
     prices: Prices | None = None,
     scale: bool | Scale = False,
+    failed: str = "leave-out",
 ) -> Report:
     """Play a policy on the fixed panel ``env.unwrapped.tasks.panel(split, n, seed)``.
 
     The report is in panel order and the same however many episodes are played at the same time, if
-    the policy's answers depend on its episode alone. An episode in which the environment, the
-    policy or its endpoint fails is listed with the reason and not averaged.
+    the policy's answers depend on its episode alone.
+
+    What the policy does counts: an episode that it ends, because its context is full, a filter
+    refuses, an answer cannot be read, a limit is reached or its code raises, counts as it stands,
+    with a stop reason of its own. An episode that the infrastructure breaks (the environment, the
+    connection, the endpoint) is listed with the reason and left out of the means, beside which
+    `Report.success_lower_bound` then stands; see ``failed``.
 
     Args:
         policy: A policy, a function or class that makes one, a function of (observation, info) that
@@ -114,6 +120,8 @@ def evaluate(
         prices: What the policy's tokens cost.
         scale: Also play the random policy and the expert on the panel, the ends of the scale from
             0 to 100; or the ``scale`` of another report on this panel.
+        failed: What becomes of broken episodes: ``"leave-out"`` of the means, or ``"count"`` as
+            unsolved ones with a score of 0.
 
     Returns:
         The report.
@@ -122,13 +130,15 @@ def evaluate(
         ConfigurationError: An argument is out of its domain, or ``out`` holds something else.
         DataError: The protocol is about data that is not here; says how to get it.
         TaskNotFound: There is no such split or task.
-        EvaluationFailed: So many episodes failed one after the other that the rest would, too, or
-            none counts. What was played is kept in ``out``.
+        EvaluationFailed: So many episodes one after the other were broken, or ended by an exception
+            of the policy or before its first action, that the rest would be, too; or all were. What
+            was played is kept in ``out``.
     """
     check_seed(seed)
     check_kinds(protocol=protocol, tasks=tasks, env_kwargs=env_kwargs, out=out, record=record)
     check_kinds(on_episode=on_episode, limits=limits, prices=prices, scale=scale)
     check_kinds(total_limits=total_limits)
+    choice(failed, "failed", FAILED)
     where = Where(backend, concurrency, step_timeout)
     limits, total_limits = _checked_limits(limits, prices), _checked_limits(total_limits, prices)
     with ExitStack() as stack:
@@ -156,6 +166,7 @@ def evaluate(
             report,
             prices=prices or (done.prices if done else None),
             scale=done.scale if done else None,
+            failed=failed,
         )
         order = [job.key for job in planned.jobs]
         if not report.finished:

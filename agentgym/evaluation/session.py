@@ -17,7 +17,7 @@ from agentgym.evaluation.results import EpisodeResult
 from agentgym.evaluation.stored import EvaluationFolder, Key
 
 PATIENCE = 20
-"""Failed episodes one after the other with which an evaluation stops; or twice as many as are
+"""Fruitless episodes one after the other with which an evaluation stops; or twice as many as are
 played at the same time, if that is more."""
 
 
@@ -93,7 +93,7 @@ class EvaluationSession:
         return tuple(self.results[job.key] for job in jobs if job.key in self.results)
 
     def play(self, players: Sequence[Player], todo: Sequence[Job]) -> None:
-        """Play, and stop when nearly everything fails.
+        """Play, and stop when nearly everything is fruitless, see `EpisodeResult.fruitless`.
 
         Raises:
             EvaluationFailed: It does.
@@ -106,7 +106,7 @@ class EvaluationSession:
             with closing(play_all(players, todo, self._spending)) as played:
                 for each in played:
                     self._keep(each)
-                    failed = 0 if each.result.valid else failed + 1
+                    failed = failed + 1 if each.result.fruitless else 0
                     if failed >= patience:
                         raise self._failure(f"the last {failed} episodes all failed", each.result)
         finally:
@@ -117,7 +117,7 @@ class EvaluationSession:
                 f"expected episodes, but the limit on all of them together, {self.limits}, was "
                 f"reached before: {RAISE}"
             )
-        if not any(result.valid for result in self.results.values()):
+        if all(result.fruitless for result in self.results.values()):
             raise self._failure(f"all {len(self.results)} failed; first", self.rows[0])
 
     @property
@@ -139,8 +139,10 @@ class EvaluationSession:
     def _failure(self, what: str, example: EpisodeResult) -> EvaluationFailed:
         kept = ""
         if self._folder is not None:
+            again = any(not result.valid for result in self.results.values())
             kept = (
                 f"; {len(self.results)} of {len(self._planned.jobs)} episodes are kept in "
-                f"{self._folder.path}, and the same evaluation goes on there"
+                f"{self._folder.path}"
+                f"{', and the same call plays the broken ones again' if again else ''}"
             )
         return EvaluationFailed(f"expected episodes, but {what}: {example.error}{kept}")

@@ -9,12 +9,7 @@ from typing import Any, cast
 
 import gymnasium
 
-from agentgym.errors import (
-    ConfigurationError,
-    DependencyNotInstalled,
-    NotSupported,
-    PolicyFailure,
-)
+from agentgym.errors import ConfigurationError
 from agentgym.policies.asynchronous import AsyncFunction, EventLoop
 from agentgym.policies.base import (
     ModelOutput,
@@ -36,6 +31,7 @@ from agentgym.policies.loading import (
     load_policy,
     names_agent,
 )
+from agentgym.policies.raised import SET_UP, policy_end
 from agentgym.policies.several import answers_later, makes_more, waits
 from agentgym.redaction import hide_secrets
 from agentgym.session import check_grammar
@@ -43,8 +39,6 @@ from agentgym.session import check_grammar
 Env = gymnasium.Env[str, str]
 LOADED = ("kind", "policy", "seed", "options", "source_sha256", "weights_sha256")
 """Facts of a policy that is named: by what it was loaded, whatever it says of itself."""
-SHOWN = 500
-"""Most characters of what a policy raised that a report shows."""
 
 
 @dataclass(frozen=True)
@@ -207,10 +201,10 @@ def _no_policy(given: Any) -> ConfigurationError:
 
 
 class GuardedPolicy:
-    """A policy whose errors are `PolicyFailure`, so that each costs one episode.
+    """A policy whose errors end one episode each, see `agentgym.policies.raised`.
 
     Mistakes in how it was set up (`ConfigurationError`, `NotSupported`, a missing package) are
-    raised as they are: they would fail every episode.
+    raised as they are: they would end every episode.
 
     Args:
         policy: The policy.
@@ -229,7 +223,7 @@ class GuardedPolicy:
         """Tell the policy that an episode begins, if it wants to know.
 
         Raises:
-            PolicyFailure: It failed.
+            PolicyFailure: It failed, or ended its episode.
         """
         if isinstance(self._policy, PolicyWithReset):
             self._call(self._policy.reset, observation, info)
@@ -238,7 +232,8 @@ class GuardedPolicy:
         """Ask for an action.
 
         Raises:
-            PolicyFailure: It failed, or answered with something else than text.
+            PolicyFailure: What it needs failed.
+            PolicyStopped: It raised something else, or answered with something else than text.
         """
         return checked_action(self._call(self._policy.act, observation, info))
 
@@ -257,9 +252,8 @@ class GuardedPolicy:
         try:
             result = function(*arguments)
             return self._loop.run(result, self) if inspect.iscoroutine(result) else result
-        except (ConfigurationError, DependencyNotInstalled, NotSupported, PolicyFailure):
+        except SET_UP:
             raise
         except Exception as error:
-            raise PolicyFailure(
-                f"the policy raised {type(error).__name__}: {str(error)[:SHOWN]}"
-            ) from error
+            end = policy_end(error)
+            raise end from end.__cause__

@@ -10,11 +10,13 @@ A folder holds
 
 A report in JSON has the format ``agentgym.report/1``: the fields of `Report`, with its episodes
 under ``rows``, and the figures that follow from them: ``n``, ``errors``, ``score_mean``,
-``score_ci95``, ``success``, ``success_ci95``, ``turns_mean``, ``invalid_share``, ``pass_at``,
+``score_ci95``, ``success``, ``success_ci95``, ``success_lower_bound``,
+``success_lower_bound_ci95``, ``incomplete``, ``turns_mean``, ``invalid_share``, ``pass_at``,
 ``pass_hat``, ``tokens``, ``cost``, ``scaled``, ``stop_reasons``, ``finish_reasons``, ``by_label``;
 under ``figures`` those of the protocol (name, value, ci95, n) and under ``departures`` where the
-evaluation departs from it. The fields ``protocol`` and ``limits`` may be missing. Figures are null
-where there is nothing to average. Readers ignore fields that they do not know.
+evaluation departs from it. The fields ``protocol``, ``limits`` and ``failed`` may be missing.
+``failed`` says what became of broken episodes, the ``errors``, see `Report`. Figures are null where
+there is nothing to average. Readers ignore fields that they do not know.
 """
 
 from __future__ import annotations
@@ -32,7 +34,13 @@ from agentgym.episodes import Episode, append_episode, read_episodes
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols.schema import ProtocolUse
-from agentgym.evaluation.report import FigureResult, Report, mean_score, success_rate
+from agentgym.evaluation.report import (
+    FAILED,
+    FigureResult,
+    Report,
+    mean_score,
+    success_rate,
+)
 from agentgym.evaluation.results import EpisodeResult, place_of
 from agentgym.folder_lock import holds_other_files, lock_folder
 from agentgym.tasks import canonical_json
@@ -253,7 +261,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
         if entry.name not in ("rows", "limits", "prices", "scale", "protocol")
     }
     figures = _figures(report.valid)
-    some = bool(report.valid)
+    some, bound = bool(report.valid), report.success_lower_bound if report.size else None
     return {
         "format": FORMAT,
         **own,
@@ -264,9 +272,12 @@ def report_to_dict(report: Report) -> dict[str, Any]:
         "figures": [_figure(each) for each in report.figures()],
         "departures": {name: list(both) for name, both in report.departures.items()},
         "finished": report.finished,
+        "incomplete": report.incomplete,
         "n": report.n,
         "errors": report.errors,
         **figures,
+        "success_lower_bound": bound and bound.value,
+        "success_lower_bound_ci95": bound and [bound.low, bound.high],
         "turns_mean": report.turns_mean if some else None,
         "invalid_share": report.invalid_share,
         "pass_at": _draws(report, report.pass_at),
@@ -294,11 +305,9 @@ def report_from_dict(data: Any) -> Report:
     if found != FORMAT:
         raise DataError(f'expected a report with "format": "{FORMAT}", got {found!r}')
     data = {
-        "protocol": None,
-        "limits": None,
-        "unfinished": "",
+        "protocol": None, "limits": None, "unfinished": "", "failed": FAILED[0],
         **data,
-    }  # missing in earlier versions
+    }  # fmt: skip  # may be missing
     if missing := [entry.name for entry in fields(Report) if entry.name not in data]:
         raise DataError(f"expected a whole report, but it has no {', '.join(missing)}")
     try:
@@ -313,6 +322,8 @@ def _check_rows(report: Report) -> None:
     """Check that every episode stands there once: means would count another one twice."""
     if report.samples < 1:
         raise DataError(f"expected 'samples' to be at least 1, got {report.samples}")
+    if report.failed not in FAILED:
+        raise DataError(f"expected 'failed' to be {' or '.join(FAILED)}, got {report.failed!r:.80}")
     seen: set[Key] = set()
     for row in report.rows:
         key = row.task_id, row.sample
@@ -432,9 +443,9 @@ def _figures(rows: list[EpisodeResult]) -> dict[str, Any]:
 
 
 def _draws(report: Report, estimate: Any) -> dict[str, Any]:
-    """Return an estimate for every number of samples that all tasks have."""
-    most = min((len(rows) for rows in report.by_task.values()), default=0)
-    return {str(k): list(estimate(k)) for k in range(1, most + 1)} if report.samples > 1 else {}
+    """Return an estimate for every number of samples."""
+    many = range(1, report.draws + 1) if report.samples > 1 else ()
+    return {str(k): list(estimate(k)) for k in many}
 
 
 def _changes(name: str, before: Any, now: Any) -> list[tuple[str, Any, Any]]:

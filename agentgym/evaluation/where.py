@@ -10,6 +10,7 @@ import gymnasium
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.sources import PolicySource
+from agentgym.guarded import GuardedEnv
 from agentgym.isolated import IsolatedEnv
 from agentgym.options import choice, integer
 from agentgym.vector.backends import BACKENDS, cpus
@@ -75,7 +76,7 @@ class Where:
     def envs(self, first: Any, number: int, stack: ExitStack) -> list[Env]:
         """Return the environments of so many players; ``first`` is one of them if it is free."""
         spec = first.spec or first.unwrapped.spec
-        found: list[Env] = [first] if self.backend == "sync" else []
+        found: list[Env] = [GuardedEnv(first)] if self.backend == "sync" else []
         while len(found) < number:
             if self.backend != "sync":
                 env: Env = IsolatedEnv(spec, self.backend, self.step_timeout)
@@ -85,7 +86,7 @@ class Where:
                     "above 1, got one without an id; give its id"
                 )
             else:
-                env = gymnasium.make(spec)
+                env = GuardedEnv(gymnasium.make(spec))
             stack.callback(env.close)
             found.append(env)
         return found

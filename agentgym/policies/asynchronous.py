@@ -194,6 +194,7 @@ class AsyncPlayer:
         """Wait for the policy's action.
 
         Raises:
-            PolicyFailure: The answer is no text, or the wait for it was ended.
+            PolicyFailure: The wait for it was ended.
+            PolicyStopped: The answer is no text.
         """
         return checked_action(self._loop.run(self._policy.act(observation, info), self))

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from agentgym.errors import PolicyFailure
+from agentgym.errors import PolicyStopped
+from agentgym.outcome import StopReason
 
 if TYPE_CHECKING:
     from agentgym.policies.chat.layout import Prompt
@@ -169,10 +170,11 @@ def checked_action(action: object) -> str:
     """Return what a policy answered, if it is the text of an action.
 
     Raises:
-        PolicyFailure: It is something else.
+        PolicyStopped: It is something else, with which its episode ends.
     """
     if not isinstance(action, str):
-        raise PolicyFailure(
-            f"expected the policy to return the text of an action, got {type(action).__name__}"
+        raise PolicyStopped(
+            StopReason.STOPPED.value,
+            f"expected the policy to return the text of an action, got {type(action).__name__}",
         )
     return action

@@ -81,6 +81,6 @@ class CallablePolicy:
         """Call the function.
 
         Raises:
-            PolicyFailure: The answer is no text.
+            PolicyStopped: The answer is no text.
         """
         return checked_action(self._function(observation, info))

@@ -106,14 +106,14 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: Any) -> str
 
 @pytest.mark.parametrize("by_name", [False, True])
 @pytest.mark.parametrize("attribute", ["slip", "slip_later", "Slip", "SlipLater"])
-def test_an_answer_that_is_no_text_costs_its_episode(
+def test_an_answer_that_is_no_text_ends_its_episode_which_counts(
     module: str, attribute: str, by_name: bool
 ) -> None:
     found = getattr(__import__(module), attribute)
     policy = f"{module}:{attribute}" if by_name else found
     report = evaluate(policy, TOY_ID, n=6, concurrency=1)
-    assert report.errors == 1 and report.success == 1.0
-    [failed] = [row for row in report.rows if not row.valid]
+    assert report.errors == 0 and report.success == pytest.approx(5 / 6)
+    [failed] = [row for row in report.rows if row.stop_reason == "stopped"]
     assert failed.error == "expected the policy to return the text of an action, got NoneType"
 
 

@@ -184,7 +184,7 @@ class Flaky:
     def reset(self, observation, info):
         Flaky.begun += 1
         if os.environ.get("BAD") == "odd" and Flaky.begun % 2:
-            raise OSError("gone")
+            raise ConnectionError("gone")
         if os.environ.get("BAD") == "kill" and Flaky.begun == 2:
             os._exit(9)
 
@@ -204,13 +204,13 @@ def test_a_retry_that_was_killed_is_told_by_the_report_when_it_is_read(tmp_path:
         return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True).returncode
 
     out = tmp_path / "o"
-    assert play("odd") == 0 and read_report(out).errors == 3
+    assert play("odd") == 3 and read_report(out).errors == 3
     assert play("kill", "--retry-failed") == 9 and read_report(out).errors == 3
-    assert play("") == 0
+    assert play("") == 3
     found = read_report(out)
     records = [EpisodeResult.of(each) for each in read_episodes(out / "episodes.jsonl")]
     assert found.errors == 2 and found.rows == tuple(records)
-    assert "2 failed" in (out / "report.md").read_text()
+    assert "2 broken" in (out / "report.md").read_text()
     assert play("", "--retry-failed") == 0 and read_report(out).errors == 0
 
 

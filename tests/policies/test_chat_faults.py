@@ -1,4 +1,4 @@
-"""Everything an endpoint does wrong is a `PolicyFailure` that says what to do."""
+"""What an endpoint does wrong is a `PolicyFailure`, what the model did counts; both are told."""
 
 from __future__ import annotations
 
@@ -105,24 +105,43 @@ FAULTS: dict[str, tuple[Any, str, int]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_broken_endpoint_is_a_failure_and_not_an_action(serve, name):
-    said, expected, requests = FAULTS[name]
-    server = serve(lambda body, number: Canned(said) if isinstance(said, list) else said)
+def answer_of(server, grammar="tool_call"):
+    """The last moment of an episode, and what was said of its end."""
     config = ChatConfig(
         "m", server.url, retries=2, temperature=0.5, top_p=0.5, seed=1, tools=True,
         extra={"top_k": 5},
     )  # fmt: skip
     policy = ChatPolicy(config, "")
-    moments = [*play(policy, ToyEnv(grammar="tool_call"), seed=1)]
-    failure = moments[-1].failure
-    assert isinstance(failure, PolicyFailure) and len(moments) == 2
-    text = str(failure)
+    moments = [*play(policy, ToyEnv(grammar=grammar), seed=1)]
+    assert len(moments) == 2 and policy.last_output is None
+    return moments[-1], str(moments[-1].failure or moments[-1].words)
+
+
+THE_MODELS = {
+    **{name: "context" for name in FAULTS if name.startswith("context")},
+    "filter": "refused", "filtered prompt": "refused",
+    "nothing": "unreadable", "call": "unreadable", "call, by code": "unreadable",
+}  # fmt: skip
+FAULTS |= {
+    "nothing": (completion(None), "after 2 retries a completion without text", 3),
+    "call": (refusal("Failed to parse tool call: {{", 500), "Failed to parse tool call", 3),
+    "call, by code": (refusal("no", code="tool_use_failed"), "raise max_tokens", 3),
+    "429, tokens": (refusal("Too many tokens, please wait", 429), "HTTP 429", 3),
+    "filter down": (refusal("the content filter is down", 500), "HTTP 500", 3),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_broken_endpoint_is_a_failure_and_not_an_action(serve, name):
+    said, expected, requests = FAULTS[name]
+    server = serve(lambda body, number: Canned(said) if isinstance(said, list) else said)
+    last, text = answer_of(server)
+    assert isinstance(last.failure, PolicyFailure) == (name not in THE_MODELS)
+    assert last.info["stop_reason"] == THE_MODELS.get(name, "")
     assert re.search(expected, text.replace("`", "")), text
     assert text.startswith("expected an answer of the model 'm' at http://127.0.0.1:")
     assert len(text) < 900 and text.isprintable()
     assert len(server.requests) == requests
-    assert policy.last_output is None
 
 
 def test_an_endpoint_that_does_not_run():
@@ -163,15 +182,17 @@ def test_what_passes_is_retried(serve, fault):
     assert len(server.requests) == 3 and server.requests[0] == server.requests[2]
 
 
-def test_an_episode_that_fails_costs_only_itself(serve):
+def test_an_episode_whose_context_is_full_counts_as_it_stands(serve):
     def answer(body: dict[str, Any], number: int) -> Any:
         task = body["messages"][1]["content"]
         return refusal("maximum context length") if "gold" in task else press_next(body, number)
 
     policy = ChatPolicy(ChatConfig("m", serve(answer).url), "")
     report = evaluate(policy, TOY_ID, "test", 20)
-    assert 0 < report.errors < 20 and report.success == 1.0
-    assert all("lower `window`" in row.error for row in report.rows if row.stop_reason == "error")
+    full = [row for row in report.rows if row.stop_reason == "context"]
+    assert 0 < len(full) < 20 and report.n == 20 and report.errors == 0
+    assert report.success == pytest.approx(1 - len(full) / 20)
+    assert all("lower `window`" in row.error for row in full)
 
 
 def test_a_refused_max_tokens_is_sent_under_its_other_name_from_then_on(serve):

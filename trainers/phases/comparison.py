@@ -32,7 +32,6 @@ from trainers.output.summary import (
     WarmStart,
 )
 from trainers.phases.rollout_setup import panel_tasks
-from trainers.phases.safe_env import GuardedEnv
 from trainers.rollouts.trajectory import Trajectory, by_family
 
 BASELINES = ("random", "oracle", "demonstrator")
@@ -217,10 +216,10 @@ class EnvComparison:
         if arm == "oracle":
             own = {name: value for name, value in resolved.kwargs.items() if name != EXPERT}
             resolved = replace(resolved, kwargs=own)
-        env: GuardedEnv | str = resolved.env_id
+        env: Any = resolved.env_id
         where: dict[str, Any] = {}
         if settings.backend == "sync":
-            env = GuardedEnv(resolved.make_env())
+            env = resolved.make_env()
         else:
             # There a hanging environment can be given up.
             where = {
@@ -239,7 +238,7 @@ class EnvComparison:
                 **where,
             )  # fmt: skip
         finally:
-            if isinstance(env, GuardedEnv):
+            if not isinstance(env, str):
                 env.close()
         self._store(arm, report.rows)
 

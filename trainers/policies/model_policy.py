@@ -65,7 +65,7 @@ class ModelPolicy:
 
     Nothing that was sampled is encoded again, the chat template decides what later turns see of
     earlier ones, and the token budgets are those of training: a turn for which no room is left ends
-    the episode with stop reason ``length``.
+    the episode with stop reason ``token_limit``.
 
     Args:
         player: The model, which several policies may share.

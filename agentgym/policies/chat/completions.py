@@ -50,7 +50,7 @@ def whole(body: bytes) -> Completion | Fault:
         said = f"no chat completion with choices: {body.decode('utf-8', 'replace')}"
         return Fault(Cause.BROKEN, said, status=200)
     usage = as_mapping(answer.get("usage"))
-    return _unfiltered(Completion(choice["message"], _finish_reason(choice), usage))
+    return _answered(Completion(choice["message"], _finish_reason(choice), usage))
 
 
 def streamed(chunks: Iterable[Any]) -> Completion | Fault:
@@ -66,11 +66,11 @@ def streamed(chunks: Iterable[Any]) -> Completion | Fault:
         gathered.add(as_mapping(chunk))
         if gathered.size > LARGEST:
             said = f"more than {LARGEST:,} characters of one streamed answer: {gathered.beginning}"
-            return Fault(Cause.BROKEN, said, status=200)
+            return Fault(Cause.UNREADABLE, said, status=200)
     if not gathered.finish_reason:
         said = f"a stream that broke off after {gathered.size} characters: {gathered.beginning}"
         return Fault(Cause.CONNECTION, said)
-    return _unfiltered(gathered.completion())
+    return _answered(gathered.completion())
 
 
 class _Gathered:
@@ -140,11 +140,17 @@ def _finish_reason(choice: Mapping[str, Any]) -> str:
     return as_text(choice.get("finish_reason"))[:LONGEST_REASON]
 
 
-def _unfiltered(completion: Completion) -> Completion | Fault:
-    if completion.finish_reason != "content_filter":
+def _answered(completion: Completion) -> Completion | Fault:
+    """Return a completion in which the model says anything at all, thinking included."""
+    message, reason = completion.message, completion.finish_reason
+    said = content_text(message.get("content"))
+    if reason == "content_filter":
+        return Fault(Cause.FILTERED, f"finish_reason content_filter after {said!r}", status=200)
+    others = (content_text(message.get(name)) for name in ("refusal", *REASONING_FIELDS))
+    if said or any(others) or as_mappings(message.get("tool_calls")):
         return completion
-    said = content_text(completion.message.get("content"))
-    return Fault(Cause.FILTERED, f"finish_reason content_filter after {said!r}", status=200)
+    told = f"a completion without text and without a call, finish_reason {reason or 'unknown'}"
+    return Fault(Cause.UNREADABLE, told)
 
 
 def content_text(content: Any) -> str:

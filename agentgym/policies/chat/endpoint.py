@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from agentgym.errors import ConfigurationError, PolicyFailure, require
+from agentgym.errors import ConfigurationError, PolicyFailure, PolicyStopped, require
 from agentgym.policies.chat.completions import Completion, streamed, whole
 from agentgym.policies.chat.config import ChatConfig
 from agentgym.policies.chat.faults import Cause, Fault, remedy, status_fault
@@ -74,6 +74,8 @@ class Endpoint:
             waits: Waits for the answer, so that somebody else can end that.
 
         Raises:
+            PolicyStopped: The model ended its episode: its context is full, it was refused, or its
+                answer cannot be read.
             PolicyFailure: The endpoint refuses, or still fails after the retries; or the wait was
                 ended.
         """
@@ -155,10 +157,12 @@ class Endpoint:
         status = f"HTTP {fault.status}: " if fault.cause is Cause.STATUS and fault.status else ""
         model = self.redactor.excerpt(self._config.model)
         tried = f" after {retries} {'retry' if retries == 1 else 'retries'}" if retries else ""
-        return PolicyFailure(
+        said = (
             f"expected an answer of the model {model!r} at {self.url}, got{tried} "
             f"{status}{self.redactor.excerpt(fault.text)}; {remedy(fault, sent, self._config)}"
         )
+        reason = fault.stop_reason.value
+        return PolicyStopped(reason, said) if reason else PolicyFailure(said)
 
 
 def _key(config: ChatConfig) -> str:

@@ -7,28 +7,41 @@ import json
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from agentgym.outcome import StopReason
 from agentgym.policies.chat.config import LIMIT_NAMES, ChatConfig
 
 LONGEST_WAIT = 120.0
 """Most seconds that are waited because an endpoint asks for it."""
 PASSING = (408, 409, 429)
 """Statuses below 500 after which a request may succeed when it is sent again."""
+OF_THE_CALLER = (401, 403, 408, 409, 429)
+"""Statuses below 500 that are about who asks and how often, not about what was asked."""
 REFUSING = (400, 404, 405, 415, 422, 501)
 """Statuses that may be about a field of the request."""
 LASTING = ("insufficient_quota", "content_filter", "context_length_exceeded")
 """Codes of errors that do not pass."""
 
 _OVERFLOW = re.compile(
-    r"context[_ ](length|window|size)|maximum context|prompt is too long|too many (input )?tokens"
-    r"|max_tokens must be at least 1, got -",
+    r"context[_ ](length|window|size|limit)|maximum (context|prompt length)|prompt is too long"
+    r"|input is too long|too many (input )?tokens|input token count .{0,40}exceeds"
+    r"|reduce the length of the (messages|prompt|input)|max_tokens must be at least 1, got -",
     re.IGNORECASE,
 )
-_FILTERED = re.compile(r"content[_ ](filter|management)|responsibleaipolicy", re.IGNORECASE)
+_FILTERED = re.compile(
+    r"content[_ ](filter|management|policy)|responsibleaipolicy|data_inspection_failed"
+    r"|inappropriate content|was flagged",
+    re.IGNORECASE,
+)
+_UNREADABLE = re.compile(
+    r"tool_use_failed|failed_generation"
+    r"|(fail\w*|error\w*|unable)\b.{0,20}\bpars\w+ .{0,20}tool[_ ]call",
+    re.IGNORECASE,
+)
 _UNKNOWN = re.compile(
     r"unsupported|not supported|unknown|unrecognized|unexpected|extra_forbidden|extra inputs"
     r"|not permitted|not allowed|deprecated|instead",
@@ -52,6 +65,7 @@ class Cause(Enum):
     BROKEN = "its answer cannot be read"
     STREAMED = "it streams what was not asked to be streamed"
     FILTERED = "its content filter stopped the answer"
+    UNREADABLE = "its model said nothing that can be read"
 
 
 @dataclass(frozen=True)
@@ -74,7 +88,7 @@ class Fault:
     @property
     def overflow(self) -> bool:
         """Whether the conversation is longer than the model's context."""
-        return self.cause is Cause.STATUS and (
+        return self._is_about_content(OF_THE_CALLER) and (
             self.status == 413 or "context" in self.code or bool(_OVERFLOW.search(self.text))
         )
 
@@ -83,14 +97,38 @@ class Fault:
         """Whether a content filter refused the conversation or its answer."""
         said = f"{self.code} {self.text}"
         return self.cause is Cause.FILTERED or (
-            self.cause is Cause.STATUS and bool(_FILTERED.search(said))
+            (self.status or 0) < 500  # a filter that fails is the endpoint's failure
+            and self._is_about_content({*OF_THE_CALLER} - {403})
+            and bool(_FILTERED.search(said))
         )
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether the model's answer came, and neither the endpoint nor anybody can read it."""
+        said = f"{self.code} {self.text}"
+        return self.cause is Cause.UNREADABLE or (
+            self._is_about_content(OF_THE_CALLER) and bool(_UNREADABLE.search(said))
+        )
+
+    def _is_about_content(self, others: Collection[int]) -> bool:
+        return self.cause is Cause.STATUS and self.status not in others
+
+    @property
+    def stop_reason(self) -> StopReason:
+        """Why the model ended its episode by this; ``NONE`` where the infrastructure failed."""
+        if self.overflow:
+            return StopReason.CONTEXT
+        if self.filtered:
+            return StopReason.REFUSED
+        return StopReason.UNREADABLE if self.unreadable else StopReason.NONE
 
     @property
     def passing(self) -> bool:
         """Whether the same request may succeed later."""
         if self.cause in (Cause.FILTERED, Cause.STREAMED) or self.code in LASTING:
             return False
+        if self.unreadable:
+            return self.status != 200  # another draw may be read, but for one without an end
         if self.retry_after is not None and self.retry_after > LONGEST_WAIT:
             return False
         if self.status is None:
@@ -172,6 +210,8 @@ def remedy(fault: Fault, sent: Mapping[str, Any], config: ChatConfig) -> str:
             "the content filter of the endpoint stopped it: leave this task out, or ask an "
             "endpoint without the filter"
         )
+    if fault.unreadable:
+        return "the model wrote nothing that can be read: raise max_tokens, or check its template"
     if fault.cause is Cause.STREAMED or (not config.stream and fault.names("stream")):
         return "the endpoint only streams: set `stream=True`"
     # Streaming last: the word stands in messages about other fields, too.

@@ -131,6 +131,7 @@ class ChatPolicy:
         """Ask the model for its whole text; the environment strips thinking and parses.
 
         Raises:
+            PolicyStopped: The context is full, a filter refused, or the answer cannot be read.
             PolicyFailure: The endpoint refuses, or still fails after the retries.
         """
         self.last_output = None

@@ -6,12 +6,12 @@ import time
 import pytest
 
 from agentgym.errors import EnvFailure, NotSupported
+from agentgym.guarded import GuardedEnv
 from agentgym.policies import CallablePolicy, OraclePolicy, RandomPolicy
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs
 from tests.trainers.row_checks import check_rows
 from tests.trainers.scripted_engine import ScriptedEngine
-from trainers.phases.safe_env import GuardedEnv
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.demonstrations import encode, play, watch
 from trainers.rollouts.runner import RolloutRunner, make_initial_messages

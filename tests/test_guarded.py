@@ -1,25 +1,31 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agentgym.core import TextEnv
 from agentgym.errors import EnvFailure, TaskNotFound
+from agentgym.guarded import GuardedEnv
 from tests.toy import ToyEnv
-from trainers.phases.safe_env import GuardedEnv
 
 
 class Fussy(ToyEnv):
-    def _act(self, action: str):
+    def _act(self, action: str) -> Any:
+        if action == "garbage":
+            return None
         raise {"boom": RuntimeError, "lost": TaskNotFound, "down": EnvFailure}[action]("why")
 
 
 def test_a_guarded_environment_fails_in_one_way_only():
     env = GuardedEnv(Fussy())
     assert isinstance(env.unwrapped, TextEnv)
-    for action, error in [("boom", EnvFailure), ("down", EnvFailure), ("lost", TaskNotFound)]:
+    for action in ("boom", "down", "lost", "garbage"):
         env.reset(seed=0)
-        with pytest.raises(error, match="why"):
+        with pytest.raises(EnvFailure, match="NoneType" if action == "garbage" else "why"):
             env.step(action)
+    with pytest.raises(TaskNotFound):
+        env.reset(options={"task_id": "nowhere"})
 
 
 def test_a_guarded_environment_is_otherwise_the_same():
