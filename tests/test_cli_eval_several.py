@@ -63,7 +63,9 @@ def test_a_shorter_one_is_refused_and_shows_no_other_results(capsys, tmp_path, p
 
 
 def test_one_that_fails_costs_the_others_nothing(capsys, tmp_path, monkeypatch):
-    (tmp_path / "own.py").write_text("def broken(observation, info):\n    raise OSError('gone')\n")
+    (tmp_path / "own.py").write_text(
+        "def broken(observation, info):\n    raise ConnectionError('gone')\n"
+    )
     (tmp_path / "both.yaml").write_text(
         f"n: 3\nenvironments: [{TOY}]\npolicies: [own:broken, oracle]"
     )
@@ -82,7 +84,7 @@ COSTLY = """
 from agentgym.policies import ModelOutput
 
 def broken(observation, info):
-    raise OSError('gone')
+    raise ConnectionError('gone')
 
 class Stopped:
     played = 0
@@ -398,7 +400,7 @@ def test_an_edited_policy_is_played_and_what_is_read_is_said(
         importlib.invalidate_caches()
         return run(capsys, *argv, *flags)[1:]
 
-    good, bad = "return f'press {observation.split()[-1]}'", "raise ValueError('edited')"
+    good, bad = "return f'press {observation.split()[-1]}'", "raise ConnectionError('edited')"
     assert "read from" not in play(good)[0]
     said = play(good)[0]
     assert "4 episodes were read from runs/eval-" in said and "0 played." in said
