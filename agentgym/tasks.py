@@ -108,7 +108,10 @@ class TaskSet(ABC):
         """
 
     def oracle_turns(self, task: Task) -> int | None:
-        """Return the length of the expert's plan from the start, or None where unknown."""
+        """Return the length of the expert's plan from the start, or None where unknown.
+
+        Where the expert may fail it is that of one who succeeds.
+        """
         return None
 
     def labels(self, task: Task) -> dict[str, str]:

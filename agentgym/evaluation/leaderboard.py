@@ -20,7 +20,7 @@ from agentgym.evaluation.matrix import (
 )
 from agentgym.evaluation.prices import dollars
 from agentgym.evaluation.protocols.schema import VALUES
-from agentgym.evaluation.rendering import inline, interval, markdown_table
+from agentgym.evaluation.rendering import counted, inline, interval, markdown_table
 from agentgym.evaluation.report import Report
 from agentgym.printing import cell
 from agentgym.statistics import Estimate
@@ -75,6 +75,8 @@ class Standing:
             "incomplete": incomplete(report),
             "score": _figure(report.score) if some else None,
             "success": _figure(report.success_estimate) if some else None,
+            "success_lower_bound": _figure(report.success_lower_bound) if report.rows else None,
+            "failed": report.failed,
             "scaled": report.scaled if some else None,
             "turns_mean": report.turns_mean if some else None,
             "tokens": report.tokens,
@@ -239,7 +241,13 @@ def _ranked(environment: str, reports: Sequence[Report]) -> list[Standing]:
         )
         for own, report in zip(told, reports, strict=True)
     ]
-    return sorted(rows, key=lambda row: -row.report.score_mean if row.report.n else 1.0)
+    return sorted(rows, key=_place)
+
+
+def _place(row: Standing) -> tuple[bool, float]:
+    """Put the best score first, and behind them all what is too incomplete to be compared."""
+    report = row.report
+    return incomplete(report), -report.score_mean if report.n else 1.0
 
 
 def _minus(report: Report, reference: Report) -> Comparison | None:
@@ -295,6 +303,9 @@ def _lines(rows: Sequence[Standing]) -> list[list[str]]:
         "policy": [row.policy for row in rows],
         "score": [_shown(row.report.score if row.report.n else None) for row in rows],
         "success": [_shown(row.report.success_estimate if row.report.n else None) for row in rows],
+        "success, at least": [
+            _shown(row.report.success_lower_bound if row.report.left_out else None) for row in rows
+        ],
         f"success minus {reference}": [
             _shown(row.difference.success if row.difference else None) for row in rows
         ],
@@ -325,8 +336,9 @@ def _protocol(rows: Sequence[Standing]) -> tuple[str, list[list[str]]] | None:
 
 
 def _episodes(report: Report) -> str:
-    failed = f" ({report.errors:,} failed)" if report.errors else ""
-    return f"{report.n:,}{failed}" + ("" if report.finished else f" of {report.planned:,}")
+    broken = f" ({report.errors:,} broken{counted(report)})" if report.errors else ""
+    told = f"{report.n:,}{broken}" + ("" if report.finished else f" of {report.planned:,}")
+    return f"{told}, incomplete" if incomplete(report) else told
 
 
 def _shown(estimate: Estimate | None) -> str:

@@ -344,7 +344,7 @@ def _entry(report: Report) -> Entry:
 
 def incomplete(report: Report) -> bool:
     """Return whether too many episodes of a report are broken, or not all were played."""
-    return report.n == 0 or getattr(report, "incomplete", not report.finished)
+    return report.n == 0 or report.incomplete
 
 
 def _with_scales(rows: list[MatrixRow], panels: Sequence[Sequence[Report]]) -> list[MatrixRow]:

@@ -51,9 +51,10 @@ def test_the_expert_ends_in_as_many_turns_as_it_says(configuration, request):
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
     env = configuration.make(horizon=LONG)
     for info in episodes(configuration, env):
-        left = env.tasks.oracle_turns(env.task)
-        assert info["oracle_turns"] == left
+        left = info["oracle_turns"]
         assert left is not None and left >= 1
+        # The length of a task is that of a plan which solves it.
+        assert configuration.fallible or left == env.tasks.oracle_turns(env.task)
         done = False
         while not done:
             action = env.oracle_action()

@@ -84,7 +84,19 @@ def test_a_report_without_a_valid_episode_comes_last():
     board = Leaderboard([replace(first, rows=lost, policy="lost"), *others])
     assert board.standings[-1].policy == "lost"
     assert all(row.difference is None for row in board.standings)
-    assert "6 failed" in board.markdown()
+    assert "6 broken" in board.markdown()
+
+
+def test_what_broke_wins_no_table():
+    _, best, _ = reports()
+    lost = [replace(row, stop_reason="error", error="down") for row in best.rows[1:]]
+    lucky = replace(best, rows=(best.rows[0], *lost), policy="lucky")
+    half = replace(best, rows=tuple(replace(row, score=0.5) for row in best.rows), policy="half")
+    board = Leaderboard([lucky, half])
+    assert lucky.success == 1.0 and lucky.incomplete
+    assert [row.policy for row in board.standings] == ["half", "lucky"]
+    assert "incomplete" in board.markdown() and "success, at least" in board.markdown()
+    assert board.to_dict()["rows"][1]["success_lower_bound"]["value"] == pytest.approx(1 / 6)
 
 
 def test_hostile_names_do_nothing():

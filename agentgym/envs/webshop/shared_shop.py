@@ -6,7 +6,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from agentgym.envs.webshop.engine.products import Instruction
 from agentgym.envs.webshop.engine.reward import REWARDS
 from agentgym.envs.webshop.engine.shop import HITS, Shop
 from agentgym.envs.webshop.engine.storage import open_or_build
-from agentgym.envs.webshop.experts import EXPERTS
+from agentgym.envs.webshop.experts import EXPERTS, FALLIBLE
 from agentgym.envs.webshop.experts.base import Expert
 from agentgym.envs.webshop.generator import GeneratedShop, GeneratorConfig, generate
 from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION
@@ -251,7 +251,9 @@ def _make(config: ShopConfig, visit: VisitConfig) -> SharedShop:
         shop = _from_files(config) if generated is None else _from_generator(config, generated)
         _shops[config] = shop
     expert = visit.expert_for(shop)
-    plan_length = partial(expert.turns, page_size=visit.page_size)
+    # How long a task is says a plan that solves it, whoever demonstrates.
+    solver = replace(visit, expert=FALLIBLE.get(visit.expert, visit.expert)).expert_for(shop)
+    plan_length = partial(solver.turns, page_size=visit.page_size)
     base = f"official-{len(shop.products)}" if generated is None else generated.key
     key = config.task_key(base)
     if generated is not None and config.goal_mode == "generated":

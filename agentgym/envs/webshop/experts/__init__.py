@@ -20,5 +20,6 @@ EXPERTS: Mapping[str, Callable[[Shop, bool, str], Expert]] = {
     "hurried": partial(HurriedExpert, thinks=True),
 }
 """Name of an expert -> what makes it for a shop, whether results show highlights, and a reward."""
-FALLIBLE = frozenset({"hasty", "hurried"})
-"""Experts whose plans end in a purchase, but not always in success; all others always succeed."""
+FALLIBLE: Mapping[str, str] = {"hasty": "careful", "hurried": "thinking"}
+"""Experts whose plans end in a purchase, but not always in success -> who shops alike and always
+succeeds, as all others do."""

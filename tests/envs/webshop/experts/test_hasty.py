@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+from itertools import islice
 from typing import Any
+
+import pytest
 
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.experts import EXPERTS, FALLIBLE
@@ -35,7 +38,7 @@ def start(env: WebShopEnv, index: int) -> dict[str, Any]:
 
 
 def test_it_is_declared_as_fallible() -> None:
-    assert EXPERTS.keys() > FALLIBLE and {"hasty", "hurried"} <= FALLIBLE
+    assert EXPERTS.keys() > FALLIBLE.keys() and {"hasty", "hurried"} <= FALLIBLE.keys()
 
 
 def test_it_buys_in_time_and_often_the_wrong_product() -> None:
@@ -99,3 +102,12 @@ def test_the_hurried_expert_checks_four_tasks_in_ten_and_is_hasty_in_the_others(
             checked += mine[0] == careful[0]
             assert mine[1]["success"] == (careful if mine[0] == careful[0] else quick)[1]["success"]
     assert differ > TASKS / 2 and 0.3 < checked / differ < 0.5
+
+
+@pytest.mark.parametrize(("expert", "solver"), [*FALLIBLE.items()])
+def test_a_task_is_as_long_as_a_plan_that_solves_it(expert: str, solver: str) -> None:
+    lengths = [
+        [env.tasks.oracle_turns(task) for task in islice(env.tasks.iterate("test"), 60)]
+        for env in (make(expert), make(solver))
+    ]
+    assert lengths[0] == lengths[1]
