@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -85,8 +86,57 @@ class GameSet(NumberedTasks[Game]):
         """Return what names a game, for the content of its task."""
 
     def _describe(self, split: str, number: int, problem: Game) -> tuple[str, Mapping[str, Any]]:
-        content = {**self._source(split, number), "sha256": digest(problem)}
+        content = GameContent(self._source(split, number), partial(self._digest, split, number))
+        if self.foreign:  # The file may be another one when somebody asks.
+            content["sha256"]
         return str(problem["objective"] or NO_OBJECTIVE), content
+
+    def _digest(self, split: str, number: int) -> str:
+        return digest(self._kept(self._id(split, number), split, number))
+
+
+class GameContent(Mapping[str, Any]):
+    """The content of a game's task: what names the game, and its ``sha256``.
+
+    The hash takes as long as a reset, and only panels and snapshots ask for it: it is computed
+    when it is read. A copy is a plain dict.
+
+    Args:
+        source: What names the game.
+        sha256: Computes the hash.
+    """
+
+    __slots__ = ("_known", "_sha256")
+
+    def __init__(self, source: Mapping[str, Any], sha256: Callable[[], str]) -> None:
+        self._known: dict[str, Any] = {**source, "sha256": None}
+        self._sha256 = sha256
+
+    def __getitem__(self, key: str) -> Any:
+        """Return an entry."""
+        if key == "sha256" and self._known[key] is None:
+            self._known[key] = self._sha256()
+        return self._known[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the entries."""
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return len(self._known)
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether there is such an entry, without computing it."""
+        return key in self._known
+
+    def __repr__(self) -> str:
+        """Show all entries."""
+        return repr(dict(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as what it holds."""
+        return dict, (dict(self),)
 
 
 class GameTasks(GameSet):

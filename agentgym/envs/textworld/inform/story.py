@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 from agentgym.envs.textworld import sanitise
@@ -32,6 +33,7 @@ DIRECTION_WORDS = {key(word): direction for direction, short in zip(COMPASS, _SH
 
 
 _TYPE = re.compile(r"^\s*type\s+(\w+)\s*(?::\s*(\w+))?\s*\{", re.MULTILINE)
+_AFTER_IF = re.compile(r"(?<=\[end if\])")
 _BACK = {"north": "south", "south": "north", "east": "west", "west": "east"}
 _PLACES = ("at", "in", "on")
 COOKED = ("fried", "roasted", "grilled")
@@ -53,7 +55,7 @@ class Entity:
         article: Indefinite article, empty where ``a`` or ``an`` is right.
         definite: Definite article; empty for a door, which Inform takes for a proper name.
         phrases: Names by which a command may call it.
-        text: Compiled description.
+        source: Description in Inform's notation.
         rank: Place in Inform's order of creation.
     """
 
@@ -64,8 +66,20 @@ class Entity:
     article: str
     definite: str
     phrases: tuple[str, ...]
-    text: Parts
+    source: str
     rank: int
+
+    @cached_property
+    def text(self) -> Parts:
+        """Compiled description; most are never said, so each is compiled when it is asked for.
+
+        Raises:
+            DataError: It holds brackets that are not TextWorld's.
+        """
+        if self.kind != "r":
+            return compile_text(self.source)
+        pieces = _AFTER_IF.split(self.source)
+        return tuple([part for piece in pieces for part in compile_text(paragraphs(piece))])
 
 
 @dataclass(frozen=True)
@@ -80,7 +94,6 @@ class Story:
         keys: Container or door -> the key that fits.
         facts: The facts at the start.
         objective: What the introduction says there is to do.
-        vocabulary: How a command may call the things.
         max_score: What the story calls the highest score.
         kitchen: Room where the meal is prepared; empty in other games.
         meal: The meal; empty in other games.
@@ -95,7 +108,6 @@ class Story:
     keys: dict[str, str]
     facts: frozenset[tuple[str, ...]]
     objective: str
-    vocabulary: Vocabulary
     max_score: float
     kitchen: str = ""
     meal: str = ""
@@ -107,10 +119,10 @@ class Story:
         """Compile a game from its JSON.
 
         Raises:
-            DataError: A part is missing, or a text holds brackets that are not TextWorld's.
+            DataError: A part is missing.
         """
         try:
-            types = {found[0]: found[1] for found in _TYPE.findall(game["KB"]["logic"])}
+            kinds = _lineages(game["KB"]["logic"])
             facts = [(fact["name"], *((a["name"], a["type"]) for a in fact["arguments"]))
                      for fact in game["world"]]  # fmt: skip
             infos = dict(game["infos"])
@@ -121,8 +133,8 @@ class Story:
         order, homes = _creation(facts)
         entities = {}
         for rank, (entity, kind) in enumerate(order.items()):
-            kinds = frozenset(_ancestors(kind, types))
-            entities[entity] = _entity(entity, kind, kinds, infos.get(entity, {}), rank)
+            lineage = kinds.get(kind) or frozenset((kind,))
+            entities[entity] = _entity(entity, kind, lineage, infos.get(entity, {}), rank)
         flat = [(fact[0], *(argument[0] for argument in fact[1:])) for fact in facts]
         if not any(fact[:2] == ("at", PLAYER) and set(fact[2:]) & set(entities) for fact in flat):
             raise DataError("expected a fact that says in which room the player is, got none; "
@@ -133,8 +145,22 @@ class Story:
         meal = next((f[1] for f in flat if f[0] == "out"), "")
         slots = sum(kind == "slot" for kind in order.values())
         return cls(entities, exits, doors, homes, keys, frozenset(flat), _objective(objective),
-                   Vocabulary(entities, cooking=bool(kitchen)), _max_score(game.get("quests", ())),
-                   kitchen, meal, slots, _recipe(flat, entities))  # fmt: skip
+                   _max_score(game.get("quests", ())), kitchen, meal, slots,
+                   _recipe(flat, entities))  # fmt: skip
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """How a command may call the things."""
+        return Vocabulary(self.entities, cooking=bool(self.kitchen))
+
+    def check(self) -> None:
+        """Compile every text, so that what is wrong with one is said at once.
+
+        Raises:
+            DataError: A text holds brackets that are not TextWorld's.
+        """
+        for entity in self.entities.values():
+            entity.text  # noqa: B018
 
     def is_a(self, entity: str, kind: str) -> bool:
         """Tell whether an entity is of a kind, such as ``c`` for containers."""
@@ -177,29 +203,30 @@ def _creation(facts: list[Any]) -> tuple[dict[str, str], dict[str, str]]:
     return order, homes
 
 
+@lru_cache(maxsize=8)
+def _lineages(logic: str) -> dict[str, frozenset[str]]:
+    """Read from the rules of games what each type descends from, itself included."""
+    parents = dict(_TYPE.findall(logic))
+    return {kind: frozenset(_ancestors(kind, parents)) for kind in parents}
+
+
 def _ancestors(kind: str, types: Mapping[str, str]) -> list[str]:
     """Return a type and the types above it."""
     found = [kind]
-    while types.get(found[-1]):
-        found.append(types[found[-1]])
+    while (above := types.get(found[-1])) and above not in found:
+        found.append(above)
     return found
 
 
 def _entity(
     entity: str, kind: str, kinds: frozenset[str], info: Mapping[str, Any], rank: int
 ) -> Entity:
-    """Compile one entity."""
+    """Read one entity."""
     name = info.get("name") or ""
-    source = info.get("desc") or ""
-    if kind == "r":
-        pieces = re.split(r"(?<=\[end if\])", source)
-        text = tuple(part for piece in pieces for part in compile_text(paragraphs(piece)))
-    else:
-        text = compile_text(source)
     phrases = tuple(filter(None, (name, *(info.get("synonyms") or ()))))
     definite = info.get("definite") or ("" if kind == "d" else "the")
-    return Entity(entity, kind, kinds, name, info.get("indefinite") or "", definite, phrases, text,
-                  rank)  # fmt: skip
+    return Entity(entity, kind, kinds, name, info.get("indefinite") or "", definite, phrases,
+                  info.get("desc") or "", rank)  # fmt: skip
 
 
 def _map(
@@ -278,23 +305,18 @@ class Vocabulary:
         for entity in entities.values():
             if "r" in entity.kinds or not entity.name:
                 continue
-            names = {tuple(key(word) for word in sanitise.plain(phrase).lower().split())
-                     for phrase in entity.phrases}  # fmt: skip
-            single = {(key(word),) for word in sanitise.plain(entity.name).lower().split()
-                      if word not in ("the", "of")}  # fmt: skip
-            phrases = sorted((names | single) - {()}, key=lambda phrase: (-len(phrase), phrase))
-            self._phrases[entity.id] = tuple(phrases)
+            phrases = self._phrases[entity.id] = _in_keys(entity.phrases)
             starts = [phrase[0] for phrase in phrases]
             if cooking and "f" in entity.kinds:
                 starts += map(key, _DONE_TO_FOOD)
             for word in starts:
                 self._starts.setdefault(word, set()).add(entity.id)
-        for word, direction in DIRECTION_WORDS.items():
-            self._starts.setdefault(word, set()).add(direction)
 
     def called(self, word: str) -> AbstractSet[str]:
         """Return the things whose names may begin with a word."""
-        return self._starts.get(word, _NOTHING)
+        direction = DIRECTION_WORDS.get(word)
+        things = self._starts.get(word, _NOTHING)
+        return things if direction is None else things | {direction}
 
     def count(self, thing: str, words: list[str], at: int, adjectives: tuple[str, ...]) -> int:
         """Return how many words from ``at`` on name a thing; ``adjectives`` fit it now, too."""
@@ -310,3 +332,13 @@ class Vocabulary:
                     end += len(phrase)
                     break
         return end - at
+
+
+@lru_cache(maxsize=4096)  # games of one theme share most names
+def _in_keys(phrases: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return names, and each word of the first, as the dictionary keeps them, long ones first."""
+    names = {tuple([key(word) for word in sanitise.plain(phrase).lower().split()])
+             for phrase in phrases}  # fmt: skip
+    single = {(key(word),) for word in sanitise.plain(phrases[0]).lower().split()
+              if word not in ("the", "of")}  # fmt: skip
+    return tuple(sorted((names | single) - {()}, key=lambda phrase: (-len(phrase), phrase)))
