@@ -8,11 +8,11 @@ are answered from memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from functools import lru_cache
 
 from agentgym.caching import BoundedCache
-from agentgym.envs.textworld.engine.facts import FactTable, Pattern, Relevance
-from agentgym.envs.textworld.engine.logic import FIELD, Atom, Logic, Rule, ranks
+from agentgym.envs.textworld.engine.facts import FactTable
+from agentgym.envs.textworld.engine.logic import FIELD, Atom, Logic, RuleForm, ranks
 from agentgym.envs.textworld.engine.steps import Step, Steps
 from agentgym.envs.textworld.session import Fact
 
@@ -56,15 +56,11 @@ Actions = dict[str, Action]
 """Command to what it does."""
 
 
-_Join = tuple[Pattern, tuple[tuple[int, int], ...], tuple[tuple[int, int], ...], Any]
-"""Pattern of a precondition; known, new and same arguments as in ``logic.Join``."""
-
-
 class BoundRule:
     """A rule over the entities of one world.
 
     Args:
-        rule: The rule.
+        form: The rule.
         logic: The logic that it belongs to.
         table: Facts of the world.
         steps: Steps of the world.
@@ -74,57 +70,46 @@ class BoundRule:
 
     def __init__(
         self,
-        rule: Rule,
+        form: RuleForm,
         logic: Logic,
         table: FactTable,
         steps: Steps,
         names: Mapping[str, str],
         kinds: Mapping[str, str],
     ) -> None:
-        self.rule = rule
+        self.rule = form.rule
+        self._form = form
         self._logic = logic
         self._table = table
         self._steps = steps
         self._names = names
         self._kinds = kinds
-        self._start = [
-            name if name == kind and kind in logic.constants else None
-            for name, kind in rule.types.items()
-        ]
-        joins = logic.joins[rule.name]
-        patterns = [self._pattern(join.atom) for join in joins]
-        self._joins: tuple[_Join, ...] = tuple(
-            (pattern, join.known, join.new, join.same)
-            for pattern, join in zip(patterns, joins, strict=True)
-        )
-        self._relevance = Relevance(patterns)
-        bound = {arg for atom in rule.preconditions for arg in atom.args}
         self._free = [
-            (slot, sorted(name for name, kind in kinds.items() if kind in logic.subtypes[free]))
-            for slot, (placeholder, free) in enumerate(rule.types.items())
-            if placeholder not in bound and self._start[slot] is None
+            (slot, sorted(name for name, kind in kinds.items() if kind in fit))
+            for slot, fit in form.free
         ]
         self._actions: dict[tuple[str, ...], Action] = {}
         self._memory: BoundedCache[int, Actions] = BoundedCache(_REMEMBERED)
-        reverse = logic.reverses.get(rule.name)
-        self._commands = (logic.commands[rule.name], logic.commands.get(reverse or ""))
 
-    def actions(self, facts: int) -> Actions:
+    def actions(self, live: Sequence[int]) -> Actions:
         """Give what the rule admits in a state; do not change it.
 
         Of several actions with one command it is the one that TextWorld finds first.
+
+        Args:
+            live: For each pattern of the logic, the bits of the facts of the state that fit it.
         """
-        key = facts & self._relevance.mask
+        key = 0
+        for join in self._form.joins:
+            key |= live[join.pattern]
         found = self._memory.get(key)
         if found is None:
-            found = self._memory.put(key, self._search(facts))
+            found = self._memory.put(key, self._search(live))
         return found
 
-    def _search(self, facts: int) -> Actions:
-        if not all([facts & join[0].total for join in self._joins]):
-            return {}
+    def _search(self, live: Sequence[int]) -> Actions:
         bindings: list[tuple[str, ...]] = []
-        self._extend(0, facts, list(self._start), bindings)
+        self._extend(0, live, list(self._form.start), bindings)
         found: Actions = {}
         for binding in bindings:
             action = self.action(binding)
@@ -134,21 +119,25 @@ class BoundRule:
         return found
 
     def _extend(
-        self, depth: int, facts: int, binding: list[str | None], found: list[tuple[str, ...]]
+        self,
+        depth: int,
+        live: Sequence[int],
+        binding: list[str | None],
+        found: list[tuple[str, ...]],
     ) -> None:
         """Bind the placeholders of the joins from ``depth`` on in every way that holds."""
-        if depth == len(self._joins):
+        if depth == len(self._form.joins):
             found.extend(_filled(binding, self._free))
             return
-        pattern, known, new, same = self._joins[depth]
-        live = facts & pattern.total
+        _, pattern, known, new, same = self._form.joins[depth]
+        facts, about = live[pattern], self._table.about
         for place, slot in known:
-            live &= pattern.where[place].get(binding[slot], 0)  # type: ignore[arg-type]
+            facts &= about.get((place, binding[slot]), 0)  # type: ignore[arg-type]
         if not new:
-            if live:
-                self._extend(depth + 1, facts, binding, found)
+            if facts:
+                self._extend(depth + 1, live, binding, found)
             return
-        for fact in self._table.facts(live):
+        for fact in self._table.facts(facts):
             if same and any(fact[one + 1] != fact[other + 1] for one, other in same):
                 continue
             for place, slot in new:
@@ -157,27 +146,23 @@ class BoundRule:
                     break
                 binding[slot] = fact[place + 1]
             else:
-                self._extend(depth + 1, facts, binding, found)
+                self._extend(depth + 1, live, binding, found)
             for _, slot in new:
                 binding[slot] = None
-
-    def _pattern(self, atom: Atom) -> Pattern:
-        subtypes, types = self._logic.subtypes, self.rule.types
-        return self._table.pattern(atom.name, tuple([subtypes[types[arg]] for arg in atom.args]))
 
     def action(self, binding: tuple[str, ...]) -> Action:
         """Bind the rule: one entity for each placeholder."""
         found = self._actions.get(binding)
         if found is None:
             entities = dict(zip(self.rule.types, binding, strict=True))
-            command = fill(self._commands[0], entities, self._names)
+            command = fill(self._form.commands[0], entities, self._names)
             found = self._actions.setdefault(binding, Action(self, binding, command))
         return found
 
     def step(self, action: Action) -> Step:
         """Describe a binding of this rule to the plans."""
         rule, bindings = self.rule, action.bindings
-        undo = self._commands[1]
+        undo = self._form.commands[1]
         return self._steps.make(
             rule.name,
             self._table.mask(facts(rule.preconditions, bindings)),
@@ -230,6 +215,12 @@ def _filled(
 
 def fill(template: str, bindings: Mapping[str, str], names: Mapping[str, str]) -> str:
     """Put the names of entities into a command template such as ``take {o} from {c}``."""
-    parts = FIELD.split(template)  # Text and placeholders in turn.
+    parts = list(_pieces(template))
     parts[1::2] = [names[bindings[placeholder]] for placeholder in parts[1::2]]
     return "".join(parts)
+
+
+@lru_cache(maxsize=1 << 12)  # games of one setting share most templates
+def _pieces(template: str) -> tuple[str, ...]:
+    """Return text and placeholders of a template in turn."""
+    return tuple(FIELD.split(template))

@@ -54,18 +54,11 @@ class World:
         """The facts that this world has met, as bits."""
         self.steps = Steps(self.table, self.logic.reverses)
         """The steps of plans."""
-        bind = partial(
+        self._bind = partial(
             BoundRule, logic=self.logic, table=self.table, steps=self.steps, names=self.names,
             kinds=reader.kinds,
         )  # fmt: skip
-        rules = [bind(rule) for rule in self.logic.rules if rule.name in self.logic.commands]
-        self.rules = {rule.rule.name: rule for rule in rules}
-        """The rules that a command names, by name."""
-        # Of one command, the action of the rule with the most conditions counts, else that of the
-        # first: it is put last. (A meal of two ingredients also meets the rule of one.)
-        conditions = [len(rule.rule.preconditions) for rule in rules]
-        order = sorted(range(len(rules)), key=lambda number: (conditions[number], -number))
-        self._backwards = tuple([rules[number] for number in order])
+        self._rules: list[BoundRule | None] = [None] * len(self.logic.forms)
         self.initial = self.table.mask(reader.facts)
         """Bits of the facts at the start."""
         builder = _QuestBuilder(self)
@@ -109,11 +102,40 @@ class World:
         """Give what the state with these facts admits."""
         found = self._admitted.get(facts)
         if found is None:
-            merged: Actions = {}
-            for rule in self._backwards:
-                merged.update(rule.actions(facts))
-            found = self._admitted.put(facts, Admitted(merged))
+            found = self._admitted.put(facts, Admitted(self._actions(facts)))
         return found
+
+    def _actions(self, facts: int) -> Actions:
+        """Find what every rule allows; of one command, what the last rule says counts."""
+        live, present = [0] * len(self.logic.patterns), 0
+        for kinds, bits in list(self.table.alike.items()):  # other threads may add some
+            if bits & facts:
+                for place in self.logic.fitting(*kinds):
+                    live[place] |= bits & facts
+                    present |= 1 << place
+        merged: Actions = {}
+        for number, form in enumerate(self.logic.forms):
+            if form.needs & ~present == 0:
+                merged.update(self._rule(number).actions(live))
+        return merged
+
+    def _rule(self, number: int) -> BoundRule:
+        """Bind a rule, or find it: some never apply in a world."""
+        rule = self._rules[number]
+        if rule is None:
+            rule = self._rules[number] = self._bind(self.logic.forms[number])
+        return rule
+
+    def rule(self, name: str) -> BoundRule:
+        """Return a rule that a command names.
+
+        Raises:
+            KeyError: There is none of this name.
+        """
+        for number, form in enumerate(self.logic.forms):
+            if form.rule.name == name:
+                return self._rule(number)
+        raise KeyError(name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +222,7 @@ class _QuestBuilder:
 
     def __init__(self, world: World) -> None:
         self._table, self._steps, self._names = world.table, world.steps, world.names
-        self._rules = world.rules
+        self._rule = world.rule
         self._known: dict[_ActionSource, Step] = {}
 
     def quest(
@@ -243,7 +265,7 @@ class _QuestBuilder:
     def _commands(self, action: _ActionSource) -> Commands:
         command, undo = action.templates
         if command is None:  # Old versions of TextWorld leave it to the rule.
-            rule = self._rules[action.name]
+            rule = self._rule(action.name)
             return rule.action(rule.binding(action.before, action.after)).step.commands
         entities = {
             entity: entity for fact in (*action.before, *action.after) for entity in fact[1:]
