@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from threading import Lock
 
+from agentgym.envs.textworld.engine.logic import FactKind
 from agentgym.envs.textworld.session import Fact
 
 
@@ -25,7 +26,7 @@ class FactTable:
         self._bits: dict[Fact, int] = {}
         self._facts: list[Fact] = []
         self._lock = Lock()
-        self.alike: dict[tuple[str, tuple[str, ...]], int] = {}
+        self.alike: dict[FactKind, int] = {}
         """Predicate and types of the entities to the bits of such facts."""
         self.about: dict[tuple[int, str], int] = {}
         """Argument and entity to the bits of the facts that hold it there."""
@@ -53,9 +54,9 @@ class FactTable:
         with self._lock:  # Worlds are shared: two threads must not give one bit to two facts.
             if fact in self._bits:
                 return self._bits[fact]
+            kinds = (fact[0], tuple([self._kinds[entity] for entity in fact[1:]]))
             bit = 1 << len(self._facts)
             self._facts.append(fact)
-            kinds = (fact[0], tuple([self._kinds[entity] for entity in fact[1:]]))
             self.alike[kinds] = self.alike.get(kinds, 0) | bit
             for place in enumerate(fact[1:]):
                 self.about[place] = self.about.get(place, 0) | bit

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from agentgym.caching import BoundedCache
 
 Types = tuple[str, ...]
-_Pairs = tuple[tuple[int, int], ...]
+Pairs = tuple[tuple[int, int], ...]
 FIELD = re.compile(r"\{([^{}]*)\}")
 """A placeholder in a command template."""
 
@@ -63,6 +63,8 @@ class Rule:
         return len(set(sides[0])) == len(sides[0]), len(set(sides[1])) == len(sides[1])
 
 
+FactKind = tuple[str, Types]
+"""Predicate of a fact, and types of the entities that it is about."""
 Pattern = tuple[str, tuple[frozenset[str], ...]]
 """A predicate, and the types that may stand at each of its arguments."""
 
@@ -74,11 +76,11 @@ class Join(NamedTuple):
     """The precondition."""
     pattern: int
     """Place in ``Logic.patterns`` of the facts that may meet it."""
-    known: _Pairs
+    known: Pairs
     """Argument and slot of the placeholders that are bound before."""
-    new: _Pairs
+    new: Pairs
     """Argument and slot of the placeholders that this precondition binds."""
-    same: _Pairs
+    same: Pairs
     """Pairs of arguments that are equal because one new placeholder stands at both."""
 
 
@@ -157,31 +159,33 @@ class Logic:
             dict.fromkeys([pattern for rule in self.rules for pattern in self._asked(rule)])
         )
 
-    def fitting(self, name: str, types: Types) -> tuple[int, ...]:
-        """Return the places of the patterns that fit facts of a predicate about such entities."""
-        found = self._fitting.get((name, types))
+    def fitting(self, kinds: FactKind) -> tuple[int, ...]:
+        """Return the places of the patterns that facts of a kind fit."""
+        found = self._fitting.get(kinds)
         if found is None:
-            found = self._fitting[name, types] = tuple([
-                place for place, (wanted, kinds) in enumerate(self.patterns)
-                if wanted == name and len(kinds) == len(types)
-                and all(kind in fit for kind, fit in zip(types, kinds, strict=True))
-            ])  # fmt: skip
+            name, types = kinds
+            found = self._fitting.put(kinds, tuple([
+                place for place, (wanted, fits) in enumerate(self.patterns)
+                if wanted == name and len(fits) == len(types)
+                and all([kind in fit for kind, fit in zip(types, fits, strict=True)])
+            ]))  # fmt: skip
         return found
 
     @cached_property
-    def _fitting(self) -> BoundedCache[tuple[str, Types], tuple[int, ...]]:
+    def _fitting(self) -> BoundedCache[FactKind, tuple[int, ...]]:
         return BoundedCache(1 << 12)
 
     def _asked(self, rule: Rule) -> list[Pattern]:
         """Return the pattern of each precondition of a rule."""
         types = rule.types
         return [
-            (atom.name, tuple([self.subtypes[types[arg]] for arg in atom.args]))
+            (atom.name, tuple([self.subtypes.get(types[arg], frozenset()) for arg in atom.args]))
             for atom in rule.preconditions
         ]
 
     def _form(self, rule: Rule) -> RuleForm:
-        """Prepare a rule that a command names."""
+        """Prepare a rule that a command names; all its types must be declared."""
+        fits = [self.subtypes[kind] for kind in rule.types.values()]
         joins = self.joins[rule.name]
         start = tuple([
             name if name == kind and kind in self.constants else None
@@ -189,8 +193,8 @@ class Logic:
         ])  # fmt: skip
         bound = {arg for atom in rule.preconditions for arg in atom.args}
         free = tuple([
-            (slot, self.subtypes[kind])
-            for slot, (name, kind) in enumerate(rule.types.items())
+            (slot, fits[slot])
+            for slot, name in enumerate(rule.types)
             if name not in bound and start[slot] is None
         ])  # fmt: skip
         needs = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -17,6 +17,8 @@ from typing import Any
 from agentgym.envs.textworld import sanitise
 from agentgym.envs.textworld.inform.brackets import Parts, compile_text, paragraphs, plain
 from agentgym.envs.textworld.inform.dictionary import key
+from agentgym.envs.textworld.record import Info, QuestRecord, Record
+from agentgym.envs.textworld.session import Fact
 from agentgym.errors import DataError
 
 PLAYER, INVENTORY = "P", "I"
@@ -43,7 +45,7 @@ _SLICE = 200  # TextWorld cuts the objective into pieces of so many characters
 _NOTHING: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Entity:
     """A room or thing.
 
@@ -115,38 +117,46 @@ class Story:
     recipe: tuple[tuple[str, str, str], ...] = ()
 
     @classmethod
-    def of(cls, game: Mapping[str, Any]) -> Story:
-        """Compile a game from its JSON.
+    def of(cls, game: Mapping[str, Any] | Record) -> Story:
+        """Make the story of a game, from a record or its JSON.
 
         Raises:
             DataError: A part is missing.
         """
-        try:
-            kinds = _lineages(game["KB"]["logic"])
-            facts = [(fact["name"], *((a["name"], a["type"]) for a in fact["arguments"]))
-                     for fact in game["world"]]  # fmt: skip
-            infos = dict(game["infos"])
-            objective = game["objective"] or ""
-        except (KeyError, TypeError) as error:
-            raise DataError("expected the JSON of a TextWorld game with 'world', 'infos', 'KB' "
-                            f"and 'objective', got one without {error}") from error  # fmt: skip
-        order, homes = _creation(facts)
+        record = Record.of(game)
+        facts = record.facts[: record.start]
+        order, homes = _creation(facts, record.kinds)
+        infos = {info.id: info for info in record.infos}
+        lineages = _lineages(record.knowledge["logic"])
         entities = {}
         for rank, (entity, kind) in enumerate(order.items()):
-            lineage = kinds.get(kind) or frozenset((kind,))
-            entities[entity] = _entity(entity, kind, lineage, infos.get(entity, {}), rank)
-        flat = [(fact[0], *(argument[0] for argument in fact[1:])) for fact in facts]
-        if not any(fact[:2] == ("at", PLAYER) and set(fact[2:]) & set(entities) for fact in flat):
+            lineage = lineages.get(kind) or frozenset((kind,))
+            info = infos.get(entity) or Info(entity, kind)
+            entities[entity] = _entity(entity, kind, lineage, info, rank)
+        if not any([f[:2] == ("at", PLAYER) and not entities.keys().isdisjoint(f[2:])
+                    for f in facts]):  # fmt: skip
             raise DataError("expected a fact that says in which room the player is, got none; "
                             "generate the damaged game again")  # fmt: skip
-        exits, doors = _map(flat, entities)
-        keys = {f[2]: f[1] for f in flat if f[0] == "match"}
-        kitchen = next((f[1] for f in flat if f[0] == "cooking_location"), "")
-        meal = next((f[1] for f in flat if f[0] == "out"), "")
-        slots = sum(kind == "slot" for kind in order.values())
-        return cls(entities, exits, doors, homes, keys, frozenset(flat), _objective(objective),
-                   _max_score(game.get("quests", ())), kitchen, meal, slots,
-                   _recipe(flat, entities))  # fmt: skip
+        exits, doors = _map(facts, entities)
+        keys = {f[2]: f[1] for f in facts if f[0] == "match"}
+        kitchen = next((f[1] for f in facts if f[0] == "cooking_location"), "")
+        meal = next((f[1] for f in facts if f[0] == "out"), "")
+        slots = sum([kind == "slot" for kind in order.values()])
+        objective = _objective(record.rest.get("objective") or "")
+        return cls(
+            entities,
+            exits,
+            doors,
+            homes,
+            keys,
+            frozenset(facts),
+            objective,
+            _max_score(record.quests),
+            kitchen,
+            meal,
+            slots,
+            _recipe(facts, entities),
+        )
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -168,38 +178,39 @@ class Story:
         return found is not None and kind in found.kinds
 
 
-def _creation(facts: list[Any]) -> tuple[dict[str, str], dict[str, str]]:
+def _creation(
+    facts: Sequence[Fact], kinds: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
     """Order entities as Inform creates them: rooms, doors, then the others type by type.
 
     Within a type TextWorld lists entities as it meets them in the sorted facts: those of rooms
     first, then links, then the rest. Doors are created with the first room that they lead from.
     """
-    met: dict[str, str] = {}
+    met: dict[str, None] = {}
     homes: dict[str, str] = {}
-    rooms = [fact for fact in facts if fact[1][1] == "r"]
+    rooms = [fact for fact in facts if kinds[fact[1]] == "r"]
     for fact in rooms:
-        met.setdefault(*fact[1])
+        met[fact[1]] = None
         if fact[0].endswith("_of"):
-            met.setdefault(*fact[2])
-    for fact in facts:
-        if fact[0] == "link":
-            for argument in (fact[1], fact[3]):
-                met.setdefault(*argument)
-    between = {(fact[1][0], fact[3][0]): fact[2] for fact in facts if fact[0] == "link"}
-    for room in [entity for entity, kind in met.items() if kind == "r"]:
+            met[fact[2]] = None
+    links = [fact for fact in facts if fact[0] == "link"]
+    for fact in links:
+        met[fact[1]] = met[fact[3]] = None
+    between = {(fact[1], fact[3]): fact[2] for fact in links}
+    for room in [entity for entity in met if kinds[entity] == "r"] if links else ():
         for fact in rooms:
-            door = between.get((fact[1][0], fact[2][0])) if fact[0].endswith("_of") else None
-            if door and fact[1][0] == room:
-                met.setdefault(*door)
-                homes.setdefault(door[0], room)
+            door = between.get((fact[1], fact[2])) if fact[0].endswith("_of") else None
+            if door and fact[1] == room:
+                met[door] = None
+                homes.setdefault(door, room)
     for fact in facts:
-        if fact[1][1] != "r":
-            met.setdefault(*fact[1])
+        if kinds[fact[1]] != "r":
+            met[fact[1]] = None
             if fact[0] == "match" or fact[0] in _PLACES:
-                met.setdefault(*fact[2])
+                met[fact[2]] = None
     first = {"r": 0, "d": 1}
-    ranked = sorted(met.items(), key=lambda pair: (first.get(pair[1], 2), pair[1]))
-    order = {entity: kind for entity, kind in ranked if entity not in (PLAYER, INVENTORY)}
+    ranked = sorted(met, key=lambda entity: (first.get(kinds[entity], 2), kinds[entity]))
+    order = {entity: kinds[entity] for entity in ranked if entity not in (PLAYER, INVENTORY)}
     return order, homes
 
 
@@ -218,19 +229,17 @@ def _ancestors(kind: str, types: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _entity(
-    entity: str, kind: str, kinds: frozenset[str], info: Mapping[str, Any], rank: int
-) -> Entity:
+def _entity(entity: str, kind: str, kinds: frozenset[str], info: Info, rank: int) -> Entity:
     """Read one entity."""
-    name = info.get("name") or ""
-    phrases = tuple(filter(None, (name, *(info.get("synonyms") or ()))))
-    definite = info.get("definite") or ("" if kind == "d" else "the")
-    return Entity(entity, kind, kinds, name, info.get("indefinite") or "", definite, phrases,
-                  info.get("desc") or "", rank)  # fmt: skip
+    name = info.name or ""
+    phrases = tuple(filter(None, (name, *(info.synonyms or ()))))
+    definite = info.definite or ("" if kind == "d" else "the")
+    return Entity(entity, kind, kinds, name, info.indefinite or "", definite, phrases,
+                  info.desc or "", rank)  # fmt: skip
 
 
 def _map(
-    facts: list[tuple[str, ...]], entities: Mapping[str, Entity]
+    facts: Sequence[Fact], entities: Mapping[str, Entity]
 ) -> tuple[dict[str, dict[str, tuple[str, str]]], dict[str, tuple[str, ...]]]:
     """Read exits and doors from the facts."""
     between = {(f[1], f[3]): f[2] for f in facts if f[0] == "link"}
@@ -251,7 +260,7 @@ def _map(
 
 
 def _recipe(
-    facts: list[tuple[str, ...]], entities: Mapping[str, Entity]
+    facts: Sequence[Fact], entities: Mapping[str, Entity]
 ) -> tuple[tuple[str, str, str], ...]:
     """Read the recipe; its ingredients stand in the order in which Inform creates them."""
     bases = {f[2]: f[1] for f in facts if f[0] == "base"}
@@ -277,7 +286,7 @@ def _objective(text: str) -> str:
     return "\n".join(said)
 
 
-def _max_score(quests: Iterable[Mapping[str, Any]]) -> float:
+def _max_score(quests: Iterable[QuestRecord]) -> float:
     """Add up the rewards as TextWorld's Inform source does.
 
     TextWorld's tracker differs where a repeatable quest pays nothing or takes points away: there
@@ -285,9 +294,9 @@ def _max_score(quests: Iterable[Mapping[str, Any]]) -> float:
     """
     total: float = 0
     for quest in quests:
-        if not quest.get("optional") or quest.get("reward", 0) > 0:
-            total += quest.get("reward", 0)
-            if quest.get("repeatable"):
+        if not quest.optional or quest.reward > 0:
+            total += quest.reward
+            if quest.repeatable:
                 total = math.inf
     return total
 
