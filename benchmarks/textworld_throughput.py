@@ -15,6 +15,9 @@ BARS: dict[str, tuple[str, float]] = {
     "native_steps_per_second": (">=", 500),
     "native_reset_milliseconds": ("<=", 5),
     "native_megabytes_of_1000_resets": ("<=", 5),
+    "native_unseen_reset_milliseconds": ("<=", 0.5),
+    "native_reset_of_100_in_turn_milliseconds": ("<=", 0.5),
+    "native_unseen_episodes_per_second": (">=", 500),
     "inform7_steps_per_second": (">=", 200),
     "inform7_reset_milliseconds": ("<=", 20),
 }
@@ -88,6 +91,36 @@ def measure_memory(options: dict[str, Any]) -> dict[str, float]:
     return {"native_megabytes_of_1000_resets": growth(make(ENV_ID, engine="native"))}
 
 
+def measure_bundled(options: dict[str, Any]) -> dict[str, float]:
+    """Time bundled games: never open before, 100 in turn, and whole episodes of the expert."""
+    env = make(ENV_ID, engine="native")
+    watch = {name: Stopwatch(time.process_time) for name in ("unseen", "turn", "episode")}
+
+    def begin(index: int) -> str:
+        _, info = env.reset(options={"split": "train", "index": index})
+        return str(info["stop_reason"])
+
+    def play_out(index: int) -> None:
+        stopped = begin(index)
+        while not stopped:
+            stopped = env.step(env.unwrapped.oracle_action())[-1]["stop_reason"]
+
+    begin(0)  # reads the pack and the knowledge base
+    for index in range(1000, 2000):
+        watch["episode"](lambda: play_out(index))  # noqa: B023
+    for index in range(1, 1000):
+        watch["unseen"](lambda: begin(index))  # noqa: B023
+    for index in range(100):
+        begin(index)
+    for number in range(1000):
+        watch["turn"](lambda: begin(number % 100))  # noqa: B023
+    return {
+        "native_unseen_reset_milliseconds": watch["unseen"].milliseconds or 0.0,
+        "native_reset_of_100_in_turn_milliseconds": watch["turn"].milliseconds or 0.0,
+        "native_unseen_episodes_per_second": watch["episode"].rate,
+    }
+
+
 def measure_original(kind: str, seconds: float, **wanted: bool) -> dict[str, float]:
     """Time TextWorld's own environment on the same games.
 
@@ -136,8 +169,8 @@ def measure_json(options: dict[str, Any]) -> dict[str, float]:
 GROUPS = {
     "start": measure_start, "games": measure_games, "native": measure_native,
     "native_parts": measure_native_parts, "inform7": measure_inform7,
-    "inform7_parts": measure_inform7_parts, "memory": measure_memory, "z8": measure_z8,
-    "json": measure_json,
+    "inform7_parts": measure_inform7_parts, "memory": measure_memory,
+    "bundled": measure_bundled, "z8": measure_z8, "json": measure_json,
 }  # fmt: skip
 REPEATS = {"start": 5}
 

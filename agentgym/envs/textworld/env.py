@@ -302,7 +302,7 @@ class TextWorldEnv(TextEnv[GameSession]):
             return InformSession(self._tasks.story(task))
         from agentgym.envs.textworld.engine.session import NativeSession
 
-        return NativeSession(self._tasks.problem(task))
+        return NativeSession(self._tasks.source(task))
 
     def _leave(self) -> None:
         if self._session is not None:

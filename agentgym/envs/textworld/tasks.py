@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,17 +14,18 @@ from agentgym.envs.textworld.games.store import GameStore
 from agentgym.envs.textworld.generator.config import DEFAULT, GeneratorConfig
 from agentgym.envs.textworld.generator.generate import Game, stored_plan
 from agentgym.envs.textworld.generator.splits import MAX_GAMES, place_of, seed_of
+from agentgym.envs.textworld.record import Record
 from agentgym.errors import ConfigurationError
 from agentgym.hesitant import hesitates
 from agentgym.tasks import SPLITS, NumberedTasks, Task, canonical_json, whole_number
 
 if TYPE_CHECKING:
-    from agentgym.envs.textworld.games.files import Source
+    from agentgym.envs.textworld.games.files import Source as Files
 
 SIZES = {"train": 1000, "valid": 100, "test": 200}
 """Games of each split of a setting that is not bundled."""
 KEPT_GAMES = 128
-"""Most games to keep in memory, parsed and compiled (0.2 to 1 MB each)."""
+"""Most games to keep in memory, read and compiled (0.1 to 1 MB each)."""
 FILES_HORIZON = 50
 """Turn budget of games from files."""
 NO_OBJECTIVE = "Find out what there is to do, and do it."
@@ -32,11 +34,14 @@ NO_OBJECTIVE = "Find out what there is to do, and do it."
 EXPERTS = ("direct", "hesitant")
 """Who may demonstrate: the game's own winning policy, or who makes sure before each command."""
 
-PlanLength = Callable[[Game], "int | None"]
-"""Gives the length of the expert's plan from the start of a game."""
+Source = Game | Record
+"""A game as it is read: in brief if it is bundled, else as JSON."""
+
+PlanLength = Callable[[Any], "int | None"]
+"""Gives the length of the expert's plan from the start of a game, given as JSON."""
 
 
-class GameSet(NumberedTasks[Game]):
+class GameSet(NumberedTasks[Source]):
     """Tasks that are games; ``problem(task)`` is the JSON of a task's game.
 
     Args:
@@ -52,8 +57,17 @@ class GameSet(NumberedTasks[Game]):
     """Whether games or story files come from elsewhere, so that anything can be in them."""
 
     def __init__(self, name: str, plan_length: PlanLength | None = None) -> None:
-        super().__init__(name, plan_length=plan_length or stored_plan_length, kept=KEPT_GAMES)
+        length: PlanLength = plan_length or stored_plan_length
+        super().__init__(name, plan_length=length, kept=KEPT_GAMES)
         self.expert = EXPERTS[0]
+
+    def source(self, task: Task) -> Source:
+        """Return what the native engine makes of a task's game. It is shared: do not change it."""
+        return super().problem(task)
+
+    def problem(self, task: Task) -> Game:
+        """Return the JSON of a task's game. It is shared: do not change it."""
+        return _json(self.source(task))
 
     def hesitates(self, task: Task) -> bool:
         """Return whether the expert makes sure before each of its commands."""
@@ -84,9 +98,59 @@ class GameSet(NumberedTasks[Game]):
     def _source(self, split: str, number: int) -> dict[str, Any]:
         """Return what names a game, for the content of its task."""
 
-    def _describe(self, split: str, number: int, problem: Game) -> tuple[str, Mapping[str, Any]]:
-        content = {**self._source(split, number), "sha256": digest(problem)}
-        return str(problem["objective"] or NO_OBJECTIVE), content
+    def _describe(self, split: str, number: int, problem: Source) -> tuple[str, Mapping[str, Any]]:
+        content = GameContent(self._source(split, number), partial(self._digest, split, number))
+        if self.foreign:  # The file may be another one when somebody asks.
+            content["sha256"]
+        texts = problem.rest if isinstance(problem, Record) else problem
+        return str(texts["objective"] or NO_OBJECTIVE), content
+
+    def _digest(self, split: str, number: int) -> str:
+        return digest(_json(self._kept(self._id(split, number), split, number)))
+
+
+class GameContent(Mapping[str, Any]):
+    """The content of a game's task: what names the game, and its ``sha256``.
+
+    The hash takes as long as a reset, and only panels and snapshots ask for it: it is computed
+    when it is read. A copy is a plain dict.
+
+    Args:
+        source: What names the game.
+        sha256: Computes the hash.
+    """
+
+    __slots__ = ("_known", "_sha256")
+
+    def __init__(self, source: Mapping[str, Any], sha256: Callable[[], str]) -> None:
+        self._known: dict[str, Any] = {**source, "sha256": None}
+        self._sha256 = sha256
+
+    def __getitem__(self, key: str) -> Any:
+        """Return an entry."""
+        if key == "sha256" and self._known[key] is None:
+            self._known[key] = self._sha256()
+        return self._known[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the entries."""
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return len(self._known)
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether there is such an entry, without computing it."""
+        return key in self._known
+
+    def __repr__(self) -> str:
+        """Show all entries."""
+        return repr(dict(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as what it holds."""
+        return dict, (dict(self),)
 
 
 class GameTasks(GameSet):
@@ -121,9 +185,10 @@ class GameTasks(GameSet):
         plan_length: PlanLength | None = None,
     ) -> None:
         self.config = GeneratorConfig.of(setting)
-        super().__init__(f"textworld/{self.config.key()}", plan_length)
+        self._key = self.config.key()
+        super().__init__(f"textworld/{self._key}", plan_length)
         self.store = GameStore(self.config, folder)
-        pack = bundled(self.config.key())
+        pack = bundled(self._key)
         self._sizes = {**SIZES, **(pack.sizes if pack else {}), **_read_sizes(sizes)}
 
     def len(self, split: str) -> int:
@@ -145,13 +210,17 @@ class GameTasks(GameSet):
         return place if place and place[1] < self._sizes[place[0]] else None
 
     def _source(self, split: str, number: int) -> dict[str, Any]:
-        return {"settings": self.config.key(), "seed": seed_of(split, number)}
+        return {"settings": self._key, "seed": seed_of(split, number)}
 
-    def _problem(self, split: str, number: int) -> Game:
-        pack = bundled(self.config.key())
+    def _problem(self, split: str, number: int) -> Source:
+        pack = bundled(self._key)
         if pack is not None and number < pack.sizes.get(split, 0):
-            return pack.game(split, number)
+            return pack.record(split, number)
         return self.store.game(split, number)
+
+
+def _json(source: Source) -> Game:
+    return source.game if isinstance(source, Record) else source
 
 
 def stored_plan_length(game: Game) -> int | None:
@@ -181,7 +250,7 @@ def open_tasks(
     setting: str | GeneratorConfig | None,
     challenge: str | None,
     games: Mapping[str, int] | int | None,
-    game_files: Source | Mapping[str, Source] | None,
+    game_files: Files | Mapping[str, Files] | None,
     parameters: Mapping[str, Any],
     *,
     native: bool,

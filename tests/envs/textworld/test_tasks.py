@@ -170,6 +170,21 @@ def test_plan_lengths_are_asked_for_once() -> None:
     assert len(asked) == 1
 
 
+def test_the_hash_of_a_game_is_computed_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Any] = []
+    monkeypatch.setattr(tasks, "digest", lambda game: digest(game) if read else pytest.fail())
+    games = GameTasks()
+    content = games.task("train", 5).content
+    assert list(content) == ["settings", "seed", "sha256"] and "sha256" in content
+    assert content["seed"] == 5 and len(content) == 3
+    read.append(True)
+    expected = digest(games.problem(games.task("train", 5)))
+    assert content["sha256"] == expected and content.get("sha") is None
+    for other in (copy.deepcopy(content), pickle.loads(pickle.dumps(content))):
+        assert other == dict(content) == content and type(other) is dict
+    assert expected in repr(content)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Twenty game files, two of them the same game."""
@@ -265,3 +280,14 @@ def test_what_is_no_game_is_refused(folder: Path, tmp_path: Path) -> None:
         FileTasks({"test": good, "train": good})
     with pytest.raises(TaskNotFound, match="file name without ending"):
         FileTasks({"test": good}).find("textworld/files/other")
+
+
+def test_a_text_that_cannot_be_said_is_told_when_the_files_are_opened(folder: Path) -> None:
+    file = folder / "game-00.json"
+    game = json.loads(file.read_text())
+    thing = next(info for _, info in game["infos"] if info["type"] == "o")
+    thing["desc"] = "It shows [the time of day]."
+    file.write_text(json.dumps(game))
+    FileTasks(folder)
+    with pytest.raises(DataError, match=r"game-00\.json.*\[the time of day\]"):
+        FileTasks(folder, native=True)

@@ -8,15 +8,22 @@ are answered from memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from functools import lru_cache
 
 from agentgym.caching import BoundedCache
-from agentgym.envs.textworld.engine.facts import FactTable, Pattern, Relevance
-from agentgym.envs.textworld.engine.logic import FIELD, Atom, Logic, Rule, ranks
+from agentgym.envs.textworld.engine.facts import FactTable
+from agentgym.envs.textworld.engine.logic import (
+    FIELD,
+    Atom,
+    Logic,
+    Pairs,
+    RuleForm,
+    ranks,
+)  # fmt: skip
 from agentgym.envs.textworld.engine.steps import Step, Steps
 from agentgym.envs.textworld.session import Fact
 
-_REMEMBERED = 256
+_REMEMBERED = 4096
 
 
 class Action:
@@ -26,10 +33,13 @@ class Action:
     one world are one object.
     """
 
-    __slots__ = ("_rule", "_step", "binding", "command")
+    __slots__ = ("_rules", "_step", "binding", "command", "form")
 
-    def __init__(self, rule: BoundRule, binding: tuple[str, ...], command: str) -> None:
-        self._rule = rule
+    def __init__(
+        self, rules: Rules, form: RuleForm, binding: tuple[str, ...], command: str
+    ) -> None:
+        self._rules = rules
+        self.form = form
         self.binding = binding
         self.command = command
         self._step: Step | None = None
@@ -37,18 +47,18 @@ class Action:
     @property
     def name(self) -> str:
         """Name of the rule, for example ``open/c``."""
-        return self._rule.rule.name
+        return self.form.rule.name
 
     @property
     def bindings(self) -> dict[str, str]:
         """Placeholders to entities, for example ``{"P": "P", "r": "r_0", "c": "c_1"}``."""
-        return dict(zip(self._rule.rule.types, self.binding, strict=True))
+        return dict(zip(self.form.rule.types, self.binding, strict=True))
 
     @property
     def step(self) -> Step:
         """What a plan sees of it."""
         if self._step is None:
-            self._step = self._rule.step(self)
+            self._step = self._rules.step(self)
         return self._step
 
 
@@ -56,16 +66,11 @@ Actions = dict[str, Action]
 """Command to what it does."""
 
 
-_Join = tuple[Pattern, tuple[tuple[int, int], ...], tuple[tuple[int, int], ...], Any]
-"""Pattern of a precondition; known, new and same arguments as in ``logic.Join``."""
-
-
-class BoundRule:
-    """A rule over the entities of one world.
+class Rules:
+    """The rules of a logic over the entities of one world.
 
     Args:
-        rule: The rule.
-        logic: The logic that it belongs to.
+        logic: The logic.
         table: Facts of the world.
         steps: Steps of the world.
         names: Entity to its name in commands.
@@ -74,110 +79,109 @@ class BoundRule:
 
     def __init__(
         self,
-        rule: Rule,
         logic: Logic,
         table: FactTable,
         steps: Steps,
         names: Mapping[str, str],
         kinds: Mapping[str, str],
     ) -> None:
-        self.rule = rule
         self._logic = logic
+        self._forms = {form.rule.name: form for form in logic.forms}
         self._table = table
         self._steps = steps
         self._names = names
         self._kinds = kinds
-        self._start = [
-            name if name == kind and kind in logic.constants else None
-            for name, kind in rule.types.items()
-        ]
-        joins = logic.joins[rule.name]
-        patterns = [self._pattern(join.atom) for join in joins]
-        self._joins: tuple[_Join, ...] = tuple(
-            (pattern, join.known, join.new, join.same)
-            for pattern, join in zip(patterns, joins, strict=True)
-        )
-        self._relevance = Relevance(patterns)
-        bound = {arg for atom in rule.preconditions for arg in atom.args}
-        self._free = [
-            (slot, sorted(name for name, kind in kinds.items() if kind in logic.subtypes[free]))
-            for slot, (placeholder, free) in enumerate(rule.types.items())
-            if placeholder not in bound and self._start[slot] is None
-        ]
-        self._actions: dict[tuple[str, ...], Action] = {}
-        self._memory: BoundedCache[int, Actions] = BoundedCache(_REMEMBERED)
-        reverse = logic.reverses.get(rule.name)
-        self._commands = (logic.commands[rule.name], logic.commands.get(reverse or ""))
+        self._actions: dict[tuple[str, tuple[str, ...]], Action] = {}
+        self._memory: BoundedCache[tuple[str, int], Actions] = BoundedCache(_REMEMBERED)
 
     def actions(self, facts: int) -> Actions:
-        """Give what the rule admits in a state; do not change it.
+        """Give what a state admits; of one command, what the last rule makes of it counts."""
+        fitting = self._logic.fitting
+        live, present = [0] * len(self._logic.patterns), 0
+        for kinds, bits in list(self._table.alike.items()):  # other threads may add some
+            if bits & facts:
+                for place in fitting(kinds):
+                    live[place] |= bits & facts
+                    present |= 1 << place
+        merged: Actions = {}
+        for form in self._forms.values():
+            if form.needs & present == form.needs:
+                merged.update(self._admitted(form, live))
+        return merged
+
+    def _admitted(self, form: RuleForm, live: Sequence[int]) -> Actions:
+        """Give what a rule admits in a state, known by the facts that may meet each pattern.
 
         Of several actions with one command it is the one that TextWorld finds first.
         """
-        key = facts & self._relevance.mask
+        relevant = 0
+        for join in form.joins:
+            relevant |= live[join.pattern]
+        key = (form.rule.name, relevant)
         found = self._memory.get(key)
         if found is None:
-            found = self._memory.put(key, self._search(facts))
+            found = {}
+            for binding in self._bindings(form, live):
+                action = self.action(form, binding)
+                other = found.setdefault(action.command, action)
+                if other is not action and self._place(action) < self._place(other):
+                    found[action.command] = action
+            self._memory.put(key, found)
         return found
 
-    def _search(self, facts: int) -> Actions:
-        if not all([facts & join[0].total for join in self._joins]):
-            return {}
-        bindings: list[tuple[str, ...]] = []
-        self._extend(0, facts, list(self._start), bindings)
-        found: Actions = {}
-        for binding in bindings:
-            action = self.action(binding)
-            other = found.setdefault(action.command, action)
-            if other is not action and self._place(action) < self._place(other):
-                found[action.command] = action
-        return found
+    def _bindings(self, form: RuleForm, live: Sequence[int]) -> list[tuple[str, ...]]:
+        """Bind the placeholders in every way that holds, one precondition after another."""
+        about = self._table.about
+        bindings = [list(form.start)]
+        for _, pattern, known, new, same in form.joins:
+            longer: list[list[str | None]] = []
+            for binding in bindings:
+                facts = live[pattern]
+                for place, slot in known:
+                    facts &= about.get((place, binding[slot]), 0)  # type: ignore[arg-type]
+                if new:
+                    longer += self._extended(binding, facts, new, same)
+                elif facts:
+                    longer.append(binding)
+            bindings = longer
+        if not form.free:
+            return [tuple(binding) for binding in bindings]  # type: ignore[arg-type]
+        free = [
+            (slot, sorted(name for name, kind in self._kinds.items() if kind in fit))
+            for slot, fit in form.free
+        ]
+        return [each for binding in bindings for each in _filled(binding, free)]
 
-    def _extend(
-        self, depth: int, facts: int, binding: list[str | None], found: list[tuple[str, ...]]
-    ) -> None:
-        """Bind the placeholders of the joins from ``depth`` on in every way that holds."""
-        if depth == len(self._joins):
-            found.extend(_filled(binding, self._free))
-            return
-        pattern, known, new, same = self._joins[depth]
-        live = facts & pattern.total
-        for place, slot in known:
-            live &= pattern.where[place].get(binding[slot], 0)  # type: ignore[arg-type]
-        if not new:
-            if live:
-                self._extend(depth + 1, facts, binding, found)
-            return
-        for fact in self._table.facts(live):
+    def _extended(
+        self, binding: list[str | None], facts: int, new: Pairs, same: Pairs
+    ) -> Iterator[list[str | None]]:
+        """Bind new placeholders to what facts are about, in every way."""
+        for fact in self._table.facts(facts):
             if same and any(fact[one + 1] != fact[other + 1] for one, other in same):
                 continue
+            longer = binding.copy()
             for place, slot in new:
                 # Two placeholders never stand for one entity.
-                if fact[place + 1] in binding:
+                if fact[place + 1] in longer:
                     break
-                binding[slot] = fact[place + 1]
+                longer[slot] = fact[place + 1]
             else:
-                self._extend(depth + 1, facts, binding, found)
-            for _, slot in new:
-                binding[slot] = None
+                yield longer
 
-    def _pattern(self, atom: Atom) -> Pattern:
-        subtypes, types = self._logic.subtypes, self.rule.types
-        return self._table.pattern(atom.name, tuple([subtypes[types[arg]] for arg in atom.args]))
-
-    def action(self, binding: tuple[str, ...]) -> Action:
-        """Bind the rule: one entity for each placeholder."""
-        found = self._actions.get(binding)
+    def action(self, form: RuleForm, binding: tuple[str, ...]) -> Action:
+        """Bind a rule: one entity for each placeholder."""
+        key = (form.rule.name, binding)
+        found = self._actions.get(key)
         if found is None:
-            entities = dict(zip(self.rule.types, binding, strict=True))
-            command = fill(self._commands[0], entities, self._names)
-            found = self._actions.setdefault(binding, Action(self, binding, command))
+            entities = dict(zip(form.rule.types, binding, strict=True))
+            command = fill(form.commands[0], entities, self._names)
+            found = self._actions.setdefault(key, Action(self, form, binding, command))
         return found
 
     def step(self, action: Action) -> Step:
-        """Describe a binding of this rule to the plans."""
-        rule, bindings = self.rule, action.bindings
-        undo = self._commands[1]
+        """Describe an action to the plans."""
+        rule, bindings = action.form.rule, action.bindings
+        undo = action.form.commands[1]
         return self._steps.make(
             rule.name,
             self._table.mask(facts(rule.preconditions, bindings)),
@@ -186,19 +190,26 @@ class BoundRule:
             proper=rule.proper,
         )
 
-    def binding(self, before: Sequence[Fact], after: Sequence[Fact]) -> tuple[str, ...]:
-        """Read the binding off an action of this rule: its facts stand in the rule's order."""
-        atoms = (*self.rule.preconditions, *self.rule.postconditions)
+    def read(self, name: str, before: Sequence[Fact], after: Sequence[Fact]) -> Action:
+        """Find the action of a rule by its facts, which stand in the rule's order.
+
+        Raises:
+            KeyError: No command names such a rule.
+        """
+        form = self._forms[name]
+        rule = form.rule
+        atoms = (*rule.preconditions, *rule.postconditions)
         found = {
             arg: entity
             for atom, fact in zip(atoms, (*before, *after), strict=True)
             for arg, entity in zip(atom.args, fact[1:], strict=True)
         }
-        return tuple([found[name] for name in self.rule.types])
+        return self.action(form, tuple([found[name] for name in rule.types]))
 
     def _place(self, action: Action) -> tuple[object, ...]:
         """Say where TextWorld's search meets an action: a depth-first path through its facts."""
-        atoms, types, children = self.rule.preconditions, self.rule.types, self._logic.children
+        rule, children = action.form.rule, self._logic.children
+        atoms, types = rule.preconditions, rule.types
         path: list[object] = []
         for atom, fact in zip(atoms, facts(atoms, action.bindings), strict=True):
             order = ranks(tuple([types[arg] for arg in atom.args]), children)
@@ -230,6 +241,12 @@ def _filled(
 
 def fill(template: str, bindings: Mapping[str, str], names: Mapping[str, str]) -> str:
     """Put the names of entities into a command template such as ``take {o} from {c}``."""
-    parts = FIELD.split(template)  # Text and placeholders in turn.
+    parts = list(_pieces(template))
     parts[1::2] = [names[bindings[placeholder]] for placeholder in parts[1::2]]
     return "".join(parts)
+
+
+@lru_cache(maxsize=1 << 12)  # games of one setting share most templates
+def _pieces(template: str) -> tuple[str, ...]:
+    """Return text and placeholders of a template in turn."""
+    return tuple(FIELD.split(template))

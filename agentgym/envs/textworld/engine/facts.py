@@ -10,64 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from threading import Lock
 
+from agentgym.envs.textworld.engine.logic import FactKind
 from agentgym.envs.textworld.session import Fact
 
 
-class Pattern:
-    """A predicate with types, and the known facts that fit it."""
-
-    __slots__ = ("kinds", "total", "users", "where")
-
-    def __init__(self, kinds: tuple[frozenset[str], ...]) -> None:
-        self.kinds = kinds
-        self.total = 0
-        """Bits of all fitting facts."""
-        self.where: tuple[dict[str, int], ...] = tuple({} for _ in kinds)
-        """For each argument: entity to the bits of the fitting facts that hold it there."""
-        self.users: list[Relevance] = []
-        """What depends on these facts; told of every new one."""
-
-    def learn(self, fact: Fact, bit: int) -> None:
-        """Take in a fact that fits."""
-        for place, entity in zip(self.where, fact[1:], strict=True):
-            place[entity] = place.get(entity, 0) | bit
-        self.total |= bit
-        for user in self.users:
-            user.mask |= bit
-
-
-class Relevance:
-    """The bits of all facts that some patterns match: what a rule's outcome can depend on."""
-
-    __slots__ = ("mask",)
-
-    def __init__(self, patterns: Iterable[Pattern]) -> None:
-        self.mask = 0
-        for pattern in patterns:
-            pattern.users.append(self)
-            self.mask |= pattern.total
-
-
 class FactTable:
-    """The bits of the facts of one world."""
+    """The bits of the facts of one world.
+
+    Args:
+        kinds: Entity to its type.
+    """
 
     def __init__(self, kinds: Mapping[str, str]) -> None:
         self._kinds = kinds
         self._bits: dict[Fact, int] = {}
         self._facts: list[Fact] = []
-        self._patterns: dict[tuple[str, int], dict[tuple[frozenset[str], ...], Pattern]] = {}
         self._lock = Lock()
-
-    def pattern(self, name: str, kinds: tuple[frozenset[str], ...]) -> Pattern:
-        """Find the pattern of a predicate with types, or make it."""
-        alike = self._patterns.setdefault((name, len(kinds)), {})
-        found = alike.get(kinds)
-        if found is None:
-            found = alike[kinds] = Pattern(kinds)
-            for fact, bit in self._bits.items():
-                if fact[0] == name and len(fact) == len(kinds) + 1 and self._fits(fact, found):
-                    found.learn(fact, bit)
-        return found
+        self.alike: dict[FactKind, int] = {}
+        """Predicate and types of the entities to the bits of such facts."""
+        self.about: dict[tuple[int, str], int] = {}
+        """Argument and entity to the bits of the facts that hold it there."""
 
     def bit(self, fact: Fact) -> int:
         """Give the bit of a fact, a new one to a fact not seen before."""
@@ -92,14 +54,11 @@ class FactTable:
         with self._lock:  # Worlds are shared: two threads must not give one bit to two facts.
             if fact in self._bits:
                 return self._bits[fact]
+            kinds = (fact[0], tuple([self._kinds[entity] for entity in fact[1:]]))
             bit = 1 << len(self._facts)
             self._facts.append(fact)
-            for pattern in self._patterns.get((fact[0], len(fact) - 1), {}).values():
-                if self._fits(fact, pattern):
-                    pattern.learn(fact, bit)
-            self._bits[fact] = bit
+            self.alike[kinds] = self.alike.get(kinds, 0) | bit
+            for place in enumerate(fact[1:]):
+                self.about[place] = self.about.get(place, 0) | bit
+            self._bits[fact] = bit  # last: who finds it here finds it everywhere
             return bit
-
-    def _fits(self, fact: Fact, pattern: Pattern) -> bool:
-        kinds = self._kinds
-        return all([kinds[arg] in fit for arg, fit in zip(fact[1:], pattern.kinds, strict=True)])

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from agentgym.caching import BoundedCache
+
 Types = tuple[str, ...]
+Pairs = tuple[tuple[int, int], ...]
 FIELD = re.compile(r"\{([^{}]*)\}")
 """A placeholder in a command template."""
 
@@ -60,17 +63,42 @@ class Rule:
         return len(set(sides[0])) == len(sides[0]), len(set(sides[1])) == len(sides[1])
 
 
+FactKind = tuple[str, Types]
+"""Predicate of a fact, and types of the entities that it is about."""
+Pattern = tuple[str, tuple[frozenset[str], ...]]
+"""A predicate, and the types that may stand at each of its arguments."""
+
+
 class Join(NamedTuple):
     """One precondition of a rule within a search: the slots are places in ``Rule.types``."""
 
     atom: Atom
     """The precondition."""
-    known: tuple[tuple[int, int], ...]
+    pattern: int
+    """Place in ``Logic.patterns`` of the facts that may meet it."""
+    known: Pairs
     """Argument and slot of the placeholders that are bound before."""
-    new: tuple[tuple[int, int], ...]
+    new: Pairs
     """Argument and slot of the placeholders that this precondition binds."""
-    same: tuple[tuple[int, int], ...]
+    same: Pairs
     """Pairs of arguments that are equal because one new placeholder stands at both."""
+
+
+class RuleForm(NamedTuple):
+    """What of a rule that a command names is the same in every world."""
+
+    rule: Rule
+    """The rule."""
+    commands: tuple[str, str | None]
+    """Template of its command, and of that of the rule that undoes it."""
+    start: tuple[str | None, ...]
+    """A binding in which only the constants are bound."""
+    joins: tuple[Join, ...]
+    """Preconditions in the order in which to look them up."""
+    needs: int
+    """Bits of the patterns without which it cannot apply."""
+    free: tuple[tuple[int, frozenset[str]], ...]
+    """Slot and types of each placeholder that no precondition mentions."""
 
 
 @dataclass(frozen=True)
@@ -108,14 +136,79 @@ class Logic:
     @cached_property
     def joins(self) -> dict[str, tuple[Join, ...]]:
         """Rule to its preconditions in the order in which to look them up."""
-        return {rule.name: tuple(_order(rule, self.constants)) for rule in self.rules}
+        places = {pattern: place for place, pattern in enumerate(self.patterns)}
+        joins = {}
+        for rule in self.rules:
+            numbers = [places[pattern] for pattern in self._asked(rule)]
+            asked = dict(zip(rule.preconditions, numbers, strict=True))
+            joins[rule.name] = tuple(_order(rule, self.constants, asked))
+        return joins
+
+    @cached_property
+    def forms(self) -> tuple[RuleForm, ...]:
+        """The rules that a command names; of one command, the action of the last one counts."""
+        forms = [self._form(rule) for rule in self.rules if rule.name in self.commands]
+        # It is the rule with the most conditions, else the first. (A meal of two ingredients also
+        # meets the rule of one.)
+        return tuple(sorted(forms[::-1], key=lambda form: len(form.rule.preconditions)))
+
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """What the preconditions of rules ask of a fact, each pattern once."""
+        return tuple(
+            dict.fromkeys([pattern for rule in self.rules for pattern in self._asked(rule)])
+        )
+
+    def fitting(self, kinds: FactKind) -> tuple[int, ...]:
+        """Return the places of the patterns that facts of a kind fit."""
+        found = self._fitting.get(kinds)
+        if found is None:
+            name, types = kinds
+            found = self._fitting.put(kinds, tuple([
+                place for place, (wanted, fits) in enumerate(self.patterns)
+                if wanted == name and len(fits) == len(types)
+                and all([kind in fit for kind, fit in zip(types, fits, strict=True)])
+            ]))  # fmt: skip
+        return found
+
+    @cached_property
+    def _fitting(self) -> BoundedCache[FactKind, tuple[int, ...]]:
+        return BoundedCache(1 << 12)
+
+    def _asked(self, rule: Rule) -> list[Pattern]:
+        """Return the pattern of each precondition of a rule."""
+        types = rule.types
+        return [
+            (atom.name, tuple([self.subtypes.get(types[arg], frozenset()) for arg in atom.args]))
+            for atom in rule.preconditions
+        ]
+
+    def _form(self, rule: Rule) -> RuleForm:
+        """Prepare a rule that a command names; all its types must be declared."""
+        fits = [self.subtypes[kind] for kind in rule.types.values()]
+        joins = self.joins[rule.name]
+        start = tuple([
+            name if name == kind and kind in self.constants else None
+            for name, kind in rule.types.items()
+        ])  # fmt: skip
+        bound = {arg for atom in rule.preconditions for arg in atom.args}
+        free = tuple([
+            (slot, fits[slot])
+            for slot, name in enumerate(rule.types)
+            if name not in bound and start[slot] is None
+        ])  # fmt: skip
+        needs = 0
+        for join in joins:
+            needs |= 1 << join.pattern
+        undo = self.commands.get(self.reverses.get(rule.name) or "")
+        return RuleForm(rule, (self.commands[rule.name], undo), start, joins, needs, free)
 
 
 def _without(atoms: tuple[Atom, ...], others: tuple[Atom, ...]) -> tuple[Atom, ...]:
     return tuple(dict.fromkeys([atom for atom in atoms if atom not in others]))
 
 
-def _order(rule: Rule, constants: frozenset[str]) -> Iterator[Join]:
+def _order(rule: Rule, constants: frozenset[str], patterns: Mapping[Atom, int]) -> Iterator[Join]:
     """Order the preconditions so that each has as much bound as can be when its turn comes."""
     slots = {name: slot for slot, name in enumerate(rule.types)}
     bound = {name for name, kind in rule.types.items() if name == kind and kind in constants}
@@ -135,7 +228,7 @@ def _order(rule: Rule, constants: frozenset[str]) -> Iterator[Join]:
                 first[name] = place
                 new.append((place, slots[name]))
         bound |= set(first)
-        yield Join(atom, tuple(known), tuple(new), tuple(same))
+        yield Join(atom, patterns[atom], tuple(known), tuple(new), tuple(same))
 
 
 def _below(name: str, children: Mapping[str, Types]) -> Iterator[str]:

@@ -14,29 +14,30 @@ from agentgym.envs.textworld.engine.machine import Machine
 from agentgym.envs.textworld.engine.world import World
 from agentgym.envs.textworld.inform.narrator import WAIT, Narrator, StateAfter
 from agentgym.envs.textworld.inform.story import Story
+from agentgym.envs.textworld.record import Record
 from agentgym.envs.textworld.session import PREPARE_MEAL, Fact, Turn, describe_state
 
 
 class _Compiled(NamedTuple):
     """A game as the engine needs it, shared by all its sessions."""
 
-    game: Mapping[str, Any]
+    game: Mapping[str, Any] | Record
     world: World
     story: Story
     initial: frozenset[Fact]
 
 
 class NativeSession:
-    """One game, whose JSON must not be changed.
+    """One game, whose record or JSON must not be changed.
 
     Raises:
         DataError: It is no game of TextWorld 1.x, or has texts that are not understood.
     """
 
-    def __init__(self, game: Mapping[str, Any]) -> None:
+    def __init__(self, game: Mapping[str, Any] | Record) -> None:
         self._compiled = _compile(game)
         self._machine = Machine(self._compiled.world)
-        self._narrator = Narrator(self._compiled.story, one_thing=True)
+        self._voice: Narrator | None = None
 
     @property
     def max_score(self) -> float:
@@ -46,7 +47,7 @@ class NativeSession:
     def start(self) -> str:
         """Begin, or begin anew."""
         self._machine.reset()
-        self._narrator = Narrator(self._compiled.story, one_thing=True)
+        self._voice = None
         return self._narrator.intro()
 
     def act(self, command: str) -> Turn:
@@ -106,6 +107,13 @@ class NativeSession:
         """Do nothing: there is no engine outside the process to free."""
 
     @property
+    def _narrator(self) -> Narrator:
+        """The narrator of this episode, made when it first has something to say."""
+        if self._voice is None:
+            self._voice = Narrator(self._compiled.story, one_thing=True)
+        return self._voice
+
+    @property
     def _ended(self) -> bool:
         result = self._machine.result
         return result.won or result.lost
@@ -126,13 +134,14 @@ class NativeSession:
 _compiled: BoundedCache[int, _Compiled] = BoundedCache(128)  # as many as tasks keep
 
 
-def _compile(game: Mapping[str, Any]) -> _Compiled:
+def _compile(game: Mapping[str, Any] | Record) -> _Compiled:
     """Compile a game, or find it among those compiled before."""
     # A task set gives out the same object while it remembers a game, so objects are compared: to
     # hash a game would take longer than to play it. The entry keeps its game alive, and so its id.
     found = _compiled.refresh(id(game))
     if found is None or found.game is not game:
         world = World.of(game)
-        compiled = _Compiled(game, world, Story.of(game), Machine(world).facts)
+        story = Story.of(world.record)
+        compiled = _Compiled(game, world, story, story.facts)
         found = _compiled.put(id(game), compiled)
     return found

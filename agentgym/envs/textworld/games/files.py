@@ -171,7 +171,7 @@ def _checked(file: Path, native: bool, version: tuple[int, int]) -> str:
                     "'then', and signs and blanks at the ends"
                 )
         if native:
-            Story.of(game)
+            Story.of(game).check()
             World.of(game)
         return fingerprint(game)
     except DataError as error:

@@ -11,6 +11,7 @@ from typing import Any
 from agentgym.envs.textworld.engine.session import NativeSession
 from agentgym.envs.textworld.generator import upstream
 from agentgym.envs.textworld.generator.config import Cooking, Custom, GeneratorConfig, Simple
+from agentgym.envs.textworld.inform.story import Story
 from agentgym.errors import ConfigurationError, DataError
 
 SEED_LIMIT = 2**32
@@ -148,6 +149,7 @@ def _plan(game: Any) -> list[str]:
 
 def _can_be_typed(game: Game, commands: list[str]) -> bool:
     """Return whether the plan wins when it is typed."""
+    Story.of(game).check()
     session = NativeSession(game)
     session.start()
     return any([session.act(command).won for command in commands])

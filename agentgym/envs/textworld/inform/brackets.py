@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from agentgym.errors import DataError
@@ -23,6 +24,7 @@ _BRANCH = re.compile(r"^(?:(else|otherwise) )?if (.*)$", re.DOTALL)
 _APOSTROPHE = re.compile(r"(?<![^\W_])'|'(?![^\W_])")
 _BREAKS = re.compile(r"[ \t]*\n\s*")
 _SELF = ""
+_BRACKETS = 1 << 12  # remembered: games of one setting share most
 DEEPEST = 50
 """Most ``[if]``s in each other; TextWorld's own have two."""
 
@@ -96,7 +98,7 @@ def plain(text: str) -> str:
     Inside Inform's quotation marks an apostrophe that does not stand between two letters or
     digits is a double quotation mark.
     """
-    return _APOSTROPHE.sub('"', text)
+    return _APOSTROPHE.sub('"', text) if "'" in text else text
 
 
 def paragraphs(text: str) -> str:
@@ -105,6 +107,8 @@ def paragraphs(text: str) -> str:
     Within a literal, one line break is a space and two or more end a paragraph; blanks around
     them are dropped.
     """
+    if "\n" not in text:
+        return text
     return _BREAKS.sub(lambda m: "\n\n" if m.group().count("\n") > 1 else " ", text)
 
 
@@ -159,6 +163,7 @@ def _branches(pieces: list[str], at: int, depth: int) -> tuple[Branches, int]:
     return Branches(tuple(ways)), at + 1
 
 
+@lru_cache(maxsize=_BRACKETS)
 def _conditions(text: str) -> tuple[Condition, ...]:
     """Compile the clauses of a condition."""
     return tuple(_condition(clause.strip()) for clause in text.split(" and "))
@@ -178,6 +183,7 @@ def _condition(clause: str) -> Condition:
     )
 
 
+@lru_cache(maxsize=_BRACKETS)
 def _substitution(bracket: str) -> Part:
     """Compile a bracket that stands for a text."""
     if bracket == "line break":

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 from agentgym.envs.textworld import sanitise
 from agentgym.envs.textworld.inform.brackets import Parts, compile_text, paragraphs, plain
 from agentgym.envs.textworld.inform.dictionary import key
+from agentgym.envs.textworld.record import Info, QuestRecord, Record
+from agentgym.envs.textworld.session import Fact
 from agentgym.errors import DataError
 
 PLAYER, INVENTORY = "P", "I"
@@ -32,6 +35,7 @@ DIRECTION_WORDS = {key(word): direction for direction, short in zip(COMPASS, _SH
 
 
 _TYPE = re.compile(r"^\s*type\s+(\w+)\s*(?::\s*(\w+))?\s*\{", re.MULTILINE)
+_AFTER_IF = re.compile(r"(?<=\[end if\])")
 _BACK = {"north": "south", "south": "north", "east": "west", "west": "east"}
 _PLACES = ("at", "in", "on")
 COOKED = ("fried", "roasted", "grilled")
@@ -41,7 +45,7 @@ _SLICE = 200  # TextWorld cuts the objective into pieces of so many characters
 _NOTHING: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Entity:
     """A room or thing.
 
@@ -53,7 +57,7 @@ class Entity:
         article: Indefinite article, empty where ``a`` or ``an`` is right.
         definite: Definite article; empty for a door, which Inform takes for a proper name.
         phrases: Names by which a command may call it.
-        text: Compiled description.
+        source: Description in Inform's notation.
         rank: Place in Inform's order of creation.
     """
 
@@ -64,8 +68,20 @@ class Entity:
     article: str
     definite: str
     phrases: tuple[str, ...]
-    text: Parts
+    source: str
     rank: int
+
+    @cached_property
+    def text(self) -> Parts:
+        """Compiled description; most are never said, so each is compiled when it is asked for.
+
+        Raises:
+            DataError: It holds brackets that are not TextWorld's.
+        """
+        if self.kind != "r":
+            return compile_text(self.source)
+        pieces = _AFTER_IF.split(self.source)
+        return tuple([part for piece in pieces for part in compile_text(paragraphs(piece))])
 
 
 @dataclass(frozen=True)
@@ -80,7 +96,6 @@ class Story:
         keys: Container or door -> the key that fits.
         facts: The facts at the start.
         objective: What the introduction says there is to do.
-        vocabulary: How a command may call the things.
         max_score: What the story calls the highest score.
         kitchen: Room where the meal is prepared; empty in other games.
         meal: The meal; empty in other games.
@@ -95,7 +110,6 @@ class Story:
     keys: dict[str, str]
     facts: frozenset[tuple[str, ...]]
     objective: str
-    vocabulary: Vocabulary
     max_score: float
     kitchen: str = ""
     meal: str = ""
@@ -103,38 +117,60 @@ class Story:
     recipe: tuple[tuple[str, str, str], ...] = ()
 
     @classmethod
-    def of(cls, game: Mapping[str, Any]) -> Story:
-        """Compile a game from its JSON.
+    def of(cls, game: Mapping[str, Any] | Record) -> Story:
+        """Make the story of a game, from a record or its JSON.
 
         Raises:
-            DataError: A part is missing, or a text holds brackets that are not TextWorld's.
+            DataError: A part is missing.
         """
-        try:
-            types = {found[0]: found[1] for found in _TYPE.findall(game["KB"]["logic"])}
-            facts = [(fact["name"], *((a["name"], a["type"]) for a in fact["arguments"]))
-                     for fact in game["world"]]  # fmt: skip
-            infos = dict(game["infos"])
-            objective = game["objective"] or ""
-        except (KeyError, TypeError) as error:
-            raise DataError("expected the JSON of a TextWorld game with 'world', 'infos', 'KB' "
-                            f"and 'objective', got one without {error}") from error  # fmt: skip
-        order, homes = _creation(facts)
+        record = Record.of(game)
+        facts = record.facts[: record.start]
+        order, homes = _creation(facts, record.kinds)
+        infos = {info.id: info for info in record.infos}
+        lineages = _lineages(record.knowledge["logic"])
         entities = {}
         for rank, (entity, kind) in enumerate(order.items()):
-            kinds = frozenset(_ancestors(kind, types))
-            entities[entity] = _entity(entity, kind, kinds, infos.get(entity, {}), rank)
-        flat = [(fact[0], *(argument[0] for argument in fact[1:])) for fact in facts]
-        if not any(fact[:2] == ("at", PLAYER) and set(fact[2:]) & set(entities) for fact in flat):
+            lineage = lineages.get(kind) or frozenset((kind,))
+            info = infos.get(entity) or Info(entity, kind)
+            entities[entity] = _entity(entity, kind, lineage, info, rank)
+        if not any([f[:2] == ("at", PLAYER) and not entities.keys().isdisjoint(f[2:])
+                    for f in facts]):  # fmt: skip
             raise DataError("expected a fact that says in which room the player is, got none; "
                             "generate the damaged game again")  # fmt: skip
-        exits, doors = _map(flat, entities)
-        keys = {f[2]: f[1] for f in flat if f[0] == "match"}
-        kitchen = next((f[1] for f in flat if f[0] == "cooking_location"), "")
-        meal = next((f[1] for f in flat if f[0] == "out"), "")
-        slots = sum(kind == "slot" for kind in order.values())
-        return cls(entities, exits, doors, homes, keys, frozenset(flat), _objective(objective),
-                   Vocabulary(entities, cooking=bool(kitchen)), _max_score(game.get("quests", ())),
-                   kitchen, meal, slots, _recipe(flat, entities))  # fmt: skip
+        exits, doors = _map(facts, entities)
+        keys = {f[2]: f[1] for f in facts if f[0] == "match"}
+        kitchen = next((f[1] for f in facts if f[0] == "cooking_location"), "")
+        meal = next((f[1] for f in facts if f[0] == "out"), "")
+        slots = sum([kind == "slot" for kind in order.values()])
+        objective = _objective(record.rest.get("objective") or "")
+        return cls(
+            entities,
+            exits,
+            doors,
+            homes,
+            keys,
+            frozenset(facts),
+            objective,
+            _max_score(record.quests),
+            kitchen,
+            meal,
+            slots,
+            _recipe(facts, entities),
+        )
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """How a command may call the things."""
+        return Vocabulary(self.entities, cooking=bool(self.kitchen))
+
+    def check(self) -> None:
+        """Compile every text, so that what is wrong with one is said at once.
+
+        Raises:
+            DataError: A text holds brackets that are not TextWorld's.
+        """
+        for entity in self.entities.values():
+            entity.text  # noqa: B018
 
     def is_a(self, entity: str, kind: str) -> bool:
         """Tell whether an entity is of a kind, such as ``c`` for containers."""
@@ -142,68 +178,68 @@ class Story:
         return found is not None and kind in found.kinds
 
 
-def _creation(facts: list[Any]) -> tuple[dict[str, str], dict[str, str]]:
+def _creation(
+    facts: Sequence[Fact], kinds: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
     """Order entities as Inform creates them: rooms, doors, then the others type by type.
 
     Within a type TextWorld lists entities as it meets them in the sorted facts: those of rooms
     first, then links, then the rest. Doors are created with the first room that they lead from.
     """
-    met: dict[str, str] = {}
+    met: dict[str, None] = {}
     homes: dict[str, str] = {}
-    rooms = [fact for fact in facts if fact[1][1] == "r"]
+    rooms = [fact for fact in facts if kinds[fact[1]] == "r"]
     for fact in rooms:
-        met.setdefault(*fact[1])
+        met[fact[1]] = None
         if fact[0].endswith("_of"):
-            met.setdefault(*fact[2])
-    for fact in facts:
-        if fact[0] == "link":
-            for argument in (fact[1], fact[3]):
-                met.setdefault(*argument)
-    between = {(fact[1][0], fact[3][0]): fact[2] for fact in facts if fact[0] == "link"}
-    for room in [entity for entity, kind in met.items() if kind == "r"]:
+            met[fact[2]] = None
+    links = [fact for fact in facts if fact[0] == "link"]
+    for fact in links:
+        met[fact[1]] = met[fact[3]] = None
+    between = {(fact[1], fact[3]): fact[2] for fact in links}
+    for room in [entity for entity in met if kinds[entity] == "r"] if links else ():
         for fact in rooms:
-            door = between.get((fact[1][0], fact[2][0])) if fact[0].endswith("_of") else None
-            if door and fact[1][0] == room:
-                met.setdefault(*door)
-                homes.setdefault(door[0], room)
+            door = between.get((fact[1], fact[2])) if fact[0].endswith("_of") else None
+            if door and fact[1] == room:
+                met[door] = None
+                homes.setdefault(door, room)
     for fact in facts:
-        if fact[1][1] != "r":
-            met.setdefault(*fact[1])
+        if kinds[fact[1]] != "r":
+            met[fact[1]] = None
             if fact[0] == "match" or fact[0] in _PLACES:
-                met.setdefault(*fact[2])
+                met[fact[2]] = None
     first = {"r": 0, "d": 1}
-    ranked = sorted(met.items(), key=lambda pair: (first.get(pair[1], 2), pair[1]))
-    order = {entity: kind for entity, kind in ranked if entity not in (PLAYER, INVENTORY)}
+    ranked = sorted(met, key=lambda entity: (first.get(kinds[entity], 2), kinds[entity]))
+    order = {entity: kinds[entity] for entity in ranked if entity not in (PLAYER, INVENTORY)}
     return order, homes
+
+
+@lru_cache(maxsize=8)
+def _lineages(logic: str) -> dict[str, frozenset[str]]:
+    """Read from the rules of games what each type descends from, itself included."""
+    parents = dict(_TYPE.findall(logic))
+    return {kind: frozenset(_ancestors(kind, parents)) for kind in parents}
 
 
 def _ancestors(kind: str, types: Mapping[str, str]) -> list[str]:
     """Return a type and the types above it."""
     found = [kind]
-    while types.get(found[-1]):
-        found.append(types[found[-1]])
+    while (above := types.get(found[-1])) and above not in found:
+        found.append(above)
     return found
 
 
-def _entity(
-    entity: str, kind: str, kinds: frozenset[str], info: Mapping[str, Any], rank: int
-) -> Entity:
-    """Compile one entity."""
-    name = info.get("name") or ""
-    source = info.get("desc") or ""
-    if kind == "r":
-        pieces = re.split(r"(?<=\[end if\])", source)
-        text = tuple(part for piece in pieces for part in compile_text(paragraphs(piece)))
-    else:
-        text = compile_text(source)
-    phrases = tuple(filter(None, (name, *(info.get("synonyms") or ()))))
-    definite = info.get("definite") or ("" if kind == "d" else "the")
-    return Entity(entity, kind, kinds, name, info.get("indefinite") or "", definite, phrases, text,
-                  rank)  # fmt: skip
+def _entity(entity: str, kind: str, kinds: frozenset[str], info: Info, rank: int) -> Entity:
+    """Read one entity."""
+    name = info.name or ""
+    phrases = tuple(filter(None, (name, *(info.synonyms or ()))))
+    definite = info.definite or ("" if kind == "d" else "the")
+    return Entity(entity, kind, kinds, name, info.indefinite or "", definite, phrases,
+                  info.desc or "", rank)  # fmt: skip
 
 
 def _map(
-    facts: list[tuple[str, ...]], entities: Mapping[str, Entity]
+    facts: Sequence[Fact], entities: Mapping[str, Entity]
 ) -> tuple[dict[str, dict[str, tuple[str, str]]], dict[str, tuple[str, ...]]]:
     """Read exits and doors from the facts."""
     between = {(f[1], f[3]): f[2] for f in facts if f[0] == "link"}
@@ -224,7 +260,7 @@ def _map(
 
 
 def _recipe(
-    facts: list[tuple[str, ...]], entities: Mapping[str, Entity]
+    facts: Sequence[Fact], entities: Mapping[str, Entity]
 ) -> tuple[tuple[str, str, str], ...]:
     """Read the recipe; its ingredients stand in the order in which Inform creates them."""
     bases = {f[2]: f[1] for f in facts if f[0] == "base"}
@@ -250,7 +286,7 @@ def _objective(text: str) -> str:
     return "\n".join(said)
 
 
-def _max_score(quests: Iterable[Mapping[str, Any]]) -> float:
+def _max_score(quests: Iterable[QuestRecord]) -> float:
     """Add up the rewards as TextWorld's Inform source does.
 
     TextWorld's tracker differs where a repeatable quest pays nothing or takes points away: there
@@ -258,9 +294,9 @@ def _max_score(quests: Iterable[Mapping[str, Any]]) -> float:
     """
     total: float = 0
     for quest in quests:
-        if not quest.get("optional") or quest.get("reward", 0) > 0:
-            total += quest.get("reward", 0)
-            if quest.get("repeatable"):
+        if not quest.optional or quest.reward > 0:
+            total += quest.reward
+            if quest.repeatable:
                 total = math.inf
     return total
 
@@ -278,23 +314,18 @@ class Vocabulary:
         for entity in entities.values():
             if "r" in entity.kinds or not entity.name:
                 continue
-            names = {tuple(key(word) for word in sanitise.plain(phrase).lower().split())
-                     for phrase in entity.phrases}  # fmt: skip
-            single = {(key(word),) for word in sanitise.plain(entity.name).lower().split()
-                      if word not in ("the", "of")}  # fmt: skip
-            phrases = sorted((names | single) - {()}, key=lambda phrase: (-len(phrase), phrase))
-            self._phrases[entity.id] = tuple(phrases)
+            phrases = self._phrases[entity.id] = _in_keys(entity.phrases)
             starts = [phrase[0] for phrase in phrases]
             if cooking and "f" in entity.kinds:
                 starts += map(key, _DONE_TO_FOOD)
             for word in starts:
                 self._starts.setdefault(word, set()).add(entity.id)
-        for word, direction in DIRECTION_WORDS.items():
-            self._starts.setdefault(word, set()).add(direction)
 
     def called(self, word: str) -> AbstractSet[str]:
         """Return the things whose names may begin with a word."""
-        return self._starts.get(word, _NOTHING)
+        direction = DIRECTION_WORDS.get(word)
+        things = self._starts.get(word, _NOTHING)
+        return things if direction is None else things | {direction}
 
     def count(self, thing: str, words: list[str], at: int, adjectives: tuple[str, ...]) -> int:
         """Return how many words from ``at`` on name a thing; ``adjectives`` fit it now, too."""
@@ -310,3 +341,13 @@ class Vocabulary:
                     end += len(phrase)
                     break
         return end - at
+
+
+@lru_cache(maxsize=4096)  # games of one theme share most names
+def _in_keys(phrases: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return names, and each word of the first, as the dictionary keeps them, long ones first."""
+    names = {tuple([key(word) for word in sanitise.plain(phrase).lower().split()])
+             for phrase in phrases}  # fmt: skip
+    single = {(key(word),) for word in sanitise.plain(phrases[0]).lower().split()
+              if word not in ("the", "of")}  # fmt: skip
+    return tuple(sorted((names | single) - {()}, key=lambda phrase: (-len(phrase), phrase)))

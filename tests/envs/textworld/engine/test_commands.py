@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.textworld.engine.commands import fill
 from agentgym.envs.textworld.engine.machine import Machine
 from agentgym.envs.textworld.engine.world import World
+from agentgym.errors import DataError
 from tests.envs.textworld.engine import games
 
 BOXES = [f"c_{number}" for number in (10, 2)]
@@ -51,6 +53,15 @@ def test_of_two_rules_with_one_command_the_first_rule_decides() -> None:
 def test_a_rule_without_a_command_is_never_used() -> None:
     game = games.game()
     game["KB"]["logic"] = games.LOGIC.replace('look :: "look" :: "looking";', "")
+    assert "look" not in Machine(World.of(game)).admissible()
+
+
+def test_a_rule_about_things_of_no_type_is_refused_where_a_command_names_it() -> None:
+    game = games.game()
+    game["KB"]["logic"] = games.LOGIC.replace("look :: at(P, r) ->", "look :: near(q) ->")
+    with pytest.raises(DataError, match="'q'"):
+        World.of(game)
+    game["KB"]["logic"] = game["KB"]["logic"].replace('look :: "look" :: "looking";', "")
     assert "look" not in Machine(World.of(game)).admissible()
 
 

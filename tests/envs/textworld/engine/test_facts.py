@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import itertools
 import threading
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.envs.textworld.engine.facts import FactTable, Relevance
+from agentgym.envs.textworld.engine.facts import FactTable
 
 KINDS = {f"{kind}_{number}": kind for kind in "abc" for number in range(3)}
 FACTS = st.tuples(st.sampled_from(["p", "q"]), *[st.sampled_from(sorted(KINDS))] * 2)
@@ -21,22 +22,20 @@ def test_a_mask_is_its_facts(facts: list[tuple[str, ...]]) -> None:
         assert list(table.facts(table.bit(fact))) == [fact]
 
 
-@given(early=st.lists(FACTS, max_size=20), late=st.lists(FACTS, max_size=20))
-def test_a_pattern_knows_the_facts_that_fit(
-    early: list[tuple[str, ...]], late: list[tuple[str, ...]]
+@given(st.lists(FACTS, max_size=30))
+def test_facts_are_found_by_their_kind_and_by_what_they_are_about(
+    facts: list[tuple[str, ...]],
 ) -> None:
     table = FactTable(KINDS)
-    table.mask(early)
-    pattern = table.pattern("p", (frozenset("ab"), frozenset("c")))
-    relevance = Relevance([pattern])
-    table.mask(late)
-    fits = {f for f in (*early, *late) if f[0] == "p" and f[1][0] in "ab" and f[2][0] == "c"}
-    assert set(table.facts(pattern.total)) == fits
-    assert relevance.mask == pattern.total
-    for entity in KINDS:
-        second = set(table.facts(pattern.where[1].get(entity, 0)))
-        assert second == {fact for fact in fits if fact[2] == entity}
-    assert table.pattern("p", (frozenset("ab"), frozenset("c"))) is pattern
+    table.mask(facts)
+    for name, first, second in itertools.product("pq", "abc", "abc"):
+        fits = {
+            fact for fact in facts if (fact[0], fact[1][0], fact[2][0]) == (name, first, second)
+        }
+        assert set(table.facts(table.alike.get((name, (first, second)), 0))) == fits
+    for place, entity in itertools.product(range(2), KINDS):
+        found = set(table.facts(table.about.get((place, entity), 0)))
+        assert found == {fact for fact in facts if fact[1 + place] == entity}
 
 
 def test_threads_share_a_table() -> None:

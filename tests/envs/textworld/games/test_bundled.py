@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from agentgym.envs.textworld.games.bundled import BUNDLED, SIZES, Pack, bundled, pack
+from agentgym.envs.textworld.games.bundled import BUNDLED, FORMAT, SIZES, Pack, bundled, pack
 from agentgym.envs.textworld.generator.config import DEFAULT, Custom, GeneratorConfig
 from agentgym.envs.textworld.generator.generate import stored_plan, version
 from agentgym.envs.textworld.generator.splits import fingerprint, make_split_game, split_of_content
@@ -67,7 +67,16 @@ def test_a_game_can_be_changed_without_harm(games: Pack) -> None:
 
 def small_pack() -> tuple[bytes, dict[str, list[dict[str, object]]]]:
     made = {
-        split: [{"KB": {"logic": "rules é"}, "n": [split, row, "\u2014" * row]} for row in range(3)]
+        split: [
+            {
+                "world": [],
+                "infos": [],
+                "quests": [],
+                "KB": {"logic": "rules é"},
+                "n": [split, row, "\u2014" * row],
+            }
+            for row in range(3)
+        ]
         for split in ("train", "test")
     }
     return pack("key", "1.7.0", made), made
@@ -89,6 +98,10 @@ def test_packs_give_back_what_went_in() -> None:
 def test_packs_need_one_knowledge_base() -> None:
     with pytest.raises(DataError, match="same knowledge base"):
         pack("key", "1", {"train": [{"KB": {"logic": "a"}}, {"KB": {"logic": "b"}}]})
+    _, made = small_pack()
+    made["train"][0]["world"] = [{"name": "lit", "arguments": [], "since": "noon"}]
+    with pytest.raises(DataError, match="leave something out"):
+        pack("key", "1", made)
     with pytest.raises(DataError, match="one or more games"):
         pack("key", "1", {"train": []})
 
@@ -106,6 +119,6 @@ def test_damaged_packs_are_told() -> None:
 def test_packs_of_another_format_are_refused() -> None:
     import zlib
 
-    head = zlib.compress(json.dumps({"format": 2}).encode())
-    with pytest.raises(DataError, match="its format is 2"):
+    head = zlib.compress(json.dumps({"format": FORMAT + 1}).encode())
+    with pytest.raises(DataError, match=f"its format is {FORMAT + 1}"):
         Pack(b"%08x" % len(head) + head)
