@@ -106,6 +106,7 @@ def test_a_killed_actor_costs_nothing_that_can_be_repeated() -> None:
         if turn == 1:
             ray.kill(envs._backend._workers[0]._actor)  # type: ignore[attr-defined]
         elif turn == 2:
+            assert wait_for(lambda: len(actors()) == 2), "the one that Ray killed has gone"
             actors()[0].kill()
         elif turn == 3:
             psutil.Process(envs._backend.pids[1]).kill()  # type: ignore[attr-defined]
