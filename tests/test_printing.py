@@ -140,7 +140,7 @@ def test_failures_are_said_without_their_codes(capsys: Any) -> None:
     code, out, err = run(capsys, "eval", TOY_ID, "--policy", f"{__name__}:Raising", "--n", "2",
                          "--no-scale")  # fmt: skip
     assert code == 2 and harmless(out, err)
-    assert "first failure" in out and "^[[31m" in out and "^[[31m" in err
+    assert "first agent stopped" in out and "^[[31m" in out and "^[[31m" in err
     assert len(err) <= LONGEST + 1
 
     def body() -> int:

@@ -348,9 +348,11 @@ def _show_kept(out: Path, console: Console) -> None:
         return
     if report.rows:
         console.print(report.table(in_flags))
-        told = f"{len(report.rows):,} episodes are kept in {out}; the same command goes on there"
-        told += f" and plays {report.errors:,} broken ones again." if report.errors else "."
-        console.print(told, markup=False, highlight=False, soft_wrap=True)
+        told = f"{len(report.rows):,} episodes are kept in {out}"
+        if report.errors or not report.finished:
+            told += "; the same command goes on there"
+            told += f" and plays {report.errors:,} broken ones again" if report.errors else ""
+        console.print(f"{told}.", markup=False, highlight=False, soft_wrap=True)
 
 
 def _prices(command: Eval) -> Prices | None:

@@ -236,7 +236,7 @@ from agentgym.sandbox.namespace.box import NamespaceSandbox
 NamespaceSandbox(SandboxConfig()).start().close()
 held = []
 try:
-    while True: held.append(os.dup(0))
+    while True: held.append(os.open(os.devnull, os.O_RDONLY))
 except OSError: os.close(held.pop())
 try: NamespaceSandbox(SandboxConfig()).start()
 except SandboxLost as error: print(error)
