@@ -133,7 +133,7 @@ class ChatWriter:
         if key not in self._speech:
             env = make_env(episode, {"reward_hooks": ()})  # which say nothing of actions
             unwrapped: Any = env.unwrapped
-            said = unwrapped.action_prompt(), unwrapped.language, unwrapped.max_turns
+            said = unwrapped.action_prompt(), unwrapped.language, unwrapped.default_horizon
             self._speech[key] = said
             env.close()
         return self._speech[key]

@@ -186,7 +186,7 @@ def test_a_run_brings_the_environment_that_nobody_typed(in_xml: str, capsys: Any
     with pytest.raises(ConfigurationError, match="grammar was 'xml' and is 'native'"):
         evaluate(in_xml, TOY_ID, TEST, 3, env_kwargs={"grammar": "native"})
     argv = ["eval", TOY_ID, "--split", TEST, "--n", "3", "--no-scale", "--out", f"{in_xml}/e"]
-    assert main([*argv, "--policy", in_xml, "--set", "max_turns=4"]) == 0
+    assert main([*argv, "--policy", in_xml, "--set", "horizon=4"]) == 0
     told = capsys.readouterr().out
     assert f'The environment is that of {in_xml}: grammar="xml" (--set NAME=VALUE wins).' in told
     assert main([*argv, "--policy", in_xml, "--grammar", "native"]) == 2
