@@ -50,6 +50,7 @@ PANELS = (
     Panel("score", "score", share=True),
     Panel("group_return_std", "reward spread within groups", ("reward_spread",)),
     Panel("zero_variance_groups", "groups that do alike", ("zero_variance",), share=True),
+    Panel("trained_fraction", "episodes that train", ("trained_fraction",), share=True),
     Panel("entropy", "entropy, nats per token", ("entropy", "entropy_rise")),
     Panel("grad_norm", "gradient norm", ("grad_norm",), log=True),
     Panel("kl_behaviour", "KL to the behaviour", ("kl_behaviour",), log=True),

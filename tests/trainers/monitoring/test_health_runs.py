@@ -189,7 +189,8 @@ def test_a_process_that_is_killed_when_it_went_back_goes_on_as_if_it_had_not_bee
 def test_weights_that_are_not_finite_give_way_to_those_of_the_last_checkpoint(tmp_path):
     """The step's update itself overflows: the gradient was finite, the weights are not."""
     out = tmp_path / "run"
-    flags = ["--health.on-alarm=rollback", "--health.ignore", "zero_variance", "reward_spread"]
+    others = ["zero_variance", "trained_fraction", "reward_spread"]
+    flags = ["--health.on-alarm=rollback", "--health.ignore", *others]
     records = trained(out, *flags, rl__lr=1e38, rl__warmup=0)
     assert {record["signal"] for record in records["rollback"]} == {"non_finite"}
     assert all(torch.isfinite(w).all() for w in weights(out / "checkpoints" / "trained").values())
