@@ -150,7 +150,8 @@ def test_every_family_in_every_grammar(entry: Any, grammar: str) -> None:
     env: Any = gymnasium.make(entry.id, grammar=grammar).unwrapped
     rows = [ChatWriter(ChatOptions(text=text)).rows(episode)[0] for text in ("raw", "action")]
     for row in rows:
-        system = tool_instructions(env.default_horizon) if grammar == "tool_call" else env.action_prompt()
+        own = env.action_prompt()
+        system = tool_instructions(env.default_horizon) if grammar == "tool_call" else own
         assert row["messages"][0]["content"] == system
         spoken = [m for m in row["messages"] if m["role"] == "assistant"]
         assert len(spoken) == len(episode.turns)
