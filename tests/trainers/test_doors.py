@@ -96,7 +96,9 @@ def test_a_run_is_the_same_on_every_back_end(plain, tmp_path, backend):
     assert trained(tmp_path / "run", *flags) == toy_runs.nearly(toy_runs.by_phase(plain))
 
 
-def test_an_environment_that_hangs_costs_its_episode_and_not_the_run(tmp_path):
+def test_an_environment_that_hangs_costs_its_episode_and_not_the_run(tmp_path, monkeypatch):
+    # Of the two thousand that show words a quarter would hang, each for the time limit.
+    monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 24)
     hangs = {"env": SLOW_ID, "sft__demonstrations": 4, "sft__max_steps": 2, "steps": 1}
     hangs |= {"sft__gate_tasks": 2, "rl__groups": 6, "rl__group_size": 2, "eval__tasks": 4}
     records = trained(tmp_path / "run", "--rollout.step-timeout=1.5", **hangs)
