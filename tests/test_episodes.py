@@ -233,7 +233,7 @@ def test_supplied_hooks_are_recorded_and_made_again(tmp_path, hooks):
         Potential(phi=lambda state: 0.0),
         Progressive(lambda step: 0.5),
         Progressive(step=OwnCost()),
-        Progressive(LinearAlpha(float("nan"))),
+        Potential(weight=float("nan")),
         TurnCost(weight=np.float32(0.1)),
         Potential(weight=10**400),
     ],

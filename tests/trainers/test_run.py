@@ -112,7 +112,7 @@ def test_every_file_of_the_folder_is_there(finished):
 def test_the_pictures_are_pictures_and_the_page_holds_its_own(finished):
     assert (finished / "curve.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     page = (finished / "report.html").read_text()
-    assert page.count("<svg") == 2 + 9  # curves, and the signals that this run has
+    assert page.count("<svg") == 2 + 10  # curves, and the signals that this run has
     assert not re.search(r"https?:", page)
     assert "<script" not in page
 
